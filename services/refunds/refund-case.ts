@@ -1,0 +1,182 @@
+import type { LimitBlocker } from './refund-policy.ts';
+
+export type RefundStatus =
+  | 'MERCHANT_REVIEW'
+  | 'SERVICE_REVIEW'
+  | 'APPROVED_FOR_EXECUTION'
+  | 'FUNDING_REQUIRED'
+  | 'PROCESSING'
+  | 'SUCCEEDED'
+  | 'FAILED'
+  | 'CANCELED'
+  | 'REJECTED';
+
+export type Initiator = 'CUSTOMER' | 'MERCHANT';
+export type Reviewer = 'OPERATIONS' | 'RISK_POLICY';
+export type ApprovalMode = 'INSTANT' | Reviewer;
+
+/** Blockers other teams set and clear; they hold a case until cleared. */
+export type ManualBlocker = 'KYC_NOT_APPROVED' | 'MERCHANT_NOT_ACTIVE' | 'PAYMENT_NOT_LIVE';
+export type Blocker = ManualBlocker | LimitBlocker | 'PAYMENT_DISPUTED' | 'INSUFFICIENT_AVAILABLE_BALANCE';
+
+export type MerchantDecision = Readonly<{
+  decision: 'APPROVED' | 'CONTESTED' | 'EXPIRED';
+  /** Null exactly when the deadline decided. */
+  decidedAt: Date | null;
+  reason: string | null;
+}>;
+
+export type Provider = Readonly<{
+  refundId: string | null;
+  submissionStatus: string | null;
+  submittedAt: Date | null;
+}>;
+
+/** What the rules decide about a refund case. Amount in centavos, times UTC. */
+export type RefundCase = Readonly<{
+  amountMinor: number;
+  status: RefundStatus;
+  initiator: Initiator;
+  approvalMode: ApprovalMode | null;
+  blockedBy: readonly Blocker[];
+  merchantReviewDeadlineAt: Date | null;
+  merchantDecision: MerchantDecision | null;
+  /** Set between the start of an execution and the debit's outcome: then no cancel, dispute or blocker. */
+  executionStartedAt: Date | null;
+  provider: Provider | null;
+  requestedAt: Date;
+  updatedAt: Date;
+}>;
+
+export type RefundEventType =
+  | 'refund.requested.v1'
+  | 'refund.merchant_decided.v1'
+  | 'refund.approved.v1'
+  | 'refund.review_started.v1'
+  | 'refund.funding_required.v1'
+  | 'refund.processing.v1'
+  | 'refund.succeeded.v1'
+  | 'refund.failed.v1'
+  | 'refund.canceled.v1'
+  | 'refund.rejected.v1';
+
+/** A move the rules allow: the case after it and the events that tell of it, in order. */
+export type Change = Readonly<{ refundCase: RefundCase; events: readonly RefundEventType[] }>;
+
+export type RefusalReason =
+  | 'REFUND_CASE_STATE'
+  | 'REFUND_CASE_BLOCKED'
+  | 'REFUND_EXECUTION_STARTED'
+  | 'REFUND_EXECUTION_NOT_STARTED'
+  | 'MERCHANT_REVIEW_NOT_DUE'
+  | 'PAYMENT_FACTS_DIFFER'
+  | 'PAID_AT_IN_FUTURE'
+  | 'REFUND_WINDOW_EXPIRED'
+  | 'REFUND_EXCEEDS_PAYMENT';
+
+/** A move the rules refuse, with the state or value at fault. */
+export type Refusal = Readonly<{ refused: RefusalReason; metadata: Readonly<Record<string, string>> }>;
+
+/** Moves a case to `status`; the events are `told` and then that of its arrival. */
+export function move(
+  refundCase: RefundCase,
+  status: RefundStatus,
+  at: Date,
+  changes: Partial<RefundCase> = {},
+  ...told: RefundEventType[]
+): Change {
+  return {
+    refundCase: { ...refundCase, ...changes, status, updatedAt: notBefore(refundCase, at) },
+    events: [...told, ...arrivalEvents(status)],
+  };
+}
+
+/** Changes a case where it stands; nothing is told. */
+export function stay(refundCase: RefundCase, at: Date, changes: Partial<RefundCase>): Change {
+  return { refundCase: { ...refundCase, ...changes, updatedAt: notBefore(refundCase, at) }, events: [] };
+}
+
+/** The events that tell of a case's arrival in a state; a case's request tells of the merchant's review. */
+export function arrivalEvents(status: RefundStatus): RefundEventType[] {
+  switch (status) {
+    case 'MERCHANT_REVIEW':
+      return [];
+    case 'SERVICE_REVIEW':
+      return ['refund.review_started.v1'];
+    case 'APPROVED_FOR_EXECUTION':
+      return ['refund.approved.v1'];
+    case 'FUNDING_REQUIRED':
+      return ['refund.funding_required.v1'];
+    case 'PROCESSING':
+      return ['refund.processing.v1'];
+    case 'SUCCEEDED':
+      return ['refund.succeeded.v1'];
+    case 'FAILED':
+      return ['refund.failed.v1'];
+    case 'CANCELED':
+      return ['refund.canceled.v1'];
+    case 'REJECTED':
+      return ['refund.rejected.v1'];
+    default:
+      return status satisfies never;
+  }
+}
+
+/** Clocks of two machines differ, and updatedAt never goes back. */
+export function notBefore(refundCase: RefundCase, at: Date): Date {
+  return at < refundCase.updatedAt ? refundCase.updatedAt : at;
+}
+
+export function withBlocker(blockedBy: readonly Blocker[], blocker: Blocker): readonly Blocker[] {
+  return blockedBy.includes(blocker) ? blockedBy : [...blockedBy, blocker];
+}
+
+export function withoutBlocker(blockedBy: readonly Blocker[], blocker: Blocker): readonly Blocker[] {
+  return blockedBy.filter((other) => other !== blocker);
+}
+
+export function isPolicyBlocker(blocker: Blocker): boolean {
+  return (
+    blocker === 'REFUND_FREQUENCY_24H' || blocker === 'REFUND_VOLUME_24H' || blocker === 'PAYMENT_DISPUTED'
+  );
+}
+
+export function wrongState({ status }: RefundCase): Refusal {
+  return { refused: 'REFUND_CASE_STATE', metadata: { status } };
+}
+
+export function blocked({ status, blockedBy }: RefundCase): Refusal {
+  return { refused: 'REFUND_CASE_BLOCKED', metadata: { status, blockedBy: blockedBy.join(',') } };
+}
+
+/** Refuses a case whose execution has started or that is closed. */
+export function refuseOnceExecuting(refundCase: RefundCase): Refusal | null {
+  if (isExecuting(refundCase)) {
+    return { refused: 'REFUND_EXECUTION_STARTED', metadata: { status: refundCase.status } };
+  }
+  return isClosed(refundCase) ? wrongState(refundCase) : null;
+}
+
+/** Whether the money may be on its way: from the start of the execution to the provider's word. */
+export function isExecuting({ status, executionStartedAt }: RefundCase): boolean {
+  return executionStartedAt !== null || status === 'PROCESSING';
+}
+
+/** Whether nothing moves the case any more, but for a late return of the provider. */
+export function isClosed({ status }: RefundCase): boolean {
+  switch (status) {
+    case 'MERCHANT_REVIEW':
+    case 'SERVICE_REVIEW':
+    case 'APPROVED_FOR_EXECUTION':
+    case 'FUNDING_REQUIRED':
+    case 'PROCESSING':
+      return false;
+    case 'SUCCEEDED':
+    case 'FAILED':
+    case 'CANCELED':
+    case 'REJECTED':
+      return true;
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  type ApprovalMode,
+  arrivalEvents,
+  blocked,
+  type Change,
+  type Initiator,
+  isPolicyBlocker,
+  move,
+  notBefore,
+  type RefundCase,
+  type RefundStatus,
+  type Refusal,
+  type Reviewer,
+  refuseOnceExecuting,
+  withBlocker,
+  wrongState,
+} from './refund-case.ts';
+import type { LimitBlocker } from './refund-policy.ts';
+
+export type Opening = Readonly<{
+  amountMinor: number;
+  initiator: Initiator;
+  approvalMode: ApprovalMode | null;
+  /** Limits exceeded and PAYMENT_DISPUTED while a dispute of the payment is open. */
+  policyBlockers: readonly (LimitBlocker | 'PAYMENT_DISPUTED')[];
+  /** When the merchant's review ends, should the case come to one. */
+  merchantReviewDeadlineAt: Date;
+}>;
+
+/** Opens a case where the first rule that fits puts it: policy, instant approval, initiator. */
+export function openCase(opening: Opening, at: Date): Change {
+  const status = startingStatus(opening);
+  const refundCase: RefundCase = {
+    amountMinor: opening.amountMinor,
+    status,
+    initiator: opening.initiator,
+    approvalMode: opening.approvalMode,
+    blockedBy: opening.policyBlockers,
+    merchantReviewDeadlineAt: status === 'MERCHANT_REVIEW' ? opening.merchantReviewDeadlineAt : null,
+    merchantDecision: null,
+    executionStartedAt: null,
+    provider: null,
+    requestedAt: at,
+    updatedAt: at,
+  };
+  return { refundCase, events: ['refund.requested.v1', ...arrivalEvents(status)] };
+}
+
+/** The merchant approves or contests. Approval meets the limits as they stand now. */
+export function decideAsMerchant(
+  refundCase: RefundCase,
+  decision: 'APPROVED' | 'CONTESTED',
+  reason: string | null,
+  exceededLimits: readonly LimitBlocker[],
+  at: Date,
+): Change | Refusal {
+  if (refundCase.status !== 'MERCHANT_REVIEW') return wrongState(refundCase);
+  const decidedAt = notBefore(refundCase, at);
+  const decided = { ...refundCase, merchantDecision: { decision, decidedAt, reason } };
+  if (decision === 'CONTESTED') return move(decided, 'SERVICE_REVIEW', at, {}, 'refund.merchant_decided.v1');
+  const blockedBy = exceededLimits.reduce(withBlocker, refundCase.blockedBy);
+  const next = blockedBy.some(isPolicyBlocker) ? 'SERVICE_REVIEW' : 'APPROVED_FOR_EXECUTION';
+  return move(decided, next, at, { blockedBy }, 'refund.merchant_decided.v1');
+}
+
+/** The deadline passes undecided. Refuses while it is still to come. */
+export function expireMerchantReview(refundCase: RefundCase, at: Date): Change | Refusal {
+  const { status, merchantReviewDeadlineAt } = refundCase;
+  if (status !== 'MERCHANT_REVIEW' || merchantReviewDeadlineAt === null) return wrongState(refundCase);
+  if (at < merchantReviewDeadlineAt) {
+    const metadata = { merchantReviewDeadlineAt: merchantReviewDeadlineAt.toISOString() };
+    return { refused: 'MERCHANT_REVIEW_NOT_DUE', metadata };
+  }
+  const merchantDecision = { decision: 'EXPIRED', decidedAt: null, reason: null } as const;
+  return move(refundCase, 'SERVICE_REVIEW', at, { merchantDecision }, 'refund.merchant_decided.v1');
+}
+
+/** The review approves: it overrides the limits, never an open dispute (the money may go out twice). */
+export function approveInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change | Refusal {
+  if (refundCase.status !== 'SERVICE_REVIEW') return wrongState(refundCase);
+  if (refundCase.blockedBy.includes('PAYMENT_DISPUTED')) return blocked(refundCase);
+  const blockedBy = refundCase.blockedBy.filter((blocker) => !isPolicyBlocker(blocker));
+  return move(refundCase, 'APPROVED_FOR_EXECUTION', at, { approvalMode: reviewer, blockedBy });
+}
+
+/** The review refuses the refund, for good. */
+export function rejectInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change | Refusal {
+  if (refundCase.status !== 'SERVICE_REVIEW') return wrongState(refundCase);
+  return move(refundCase, 'REJECTED', at, { approvalMode: reviewer, blockedBy: [] });
+}
+
+/** Whoever requested the refund withdraws it, until its execution has started. */
+export function cancelCase(refundCase: RefundCase, at: Date): Change | Refusal {
+  const refusal = refuseOnceExecuting(refundCase);
+  if (refusal !== null) return refusal;
+  return move(refundCase, 'CANCELED', at, { blockedBy: [] });
+}
+
+function startingStatus({ policyBlockers, approvalMode, initiator }: Opening): RefundStatus {
+  if (policyBlockers.length > 0) return 'SERVICE_REVIEW';
+  if (approvalMode === 'INSTANT') return 'APPROVED_FOR_EXECUTION';
+  return initiator === 'CUSTOMER' ? 'MERCHANT_REVIEW' : 'APPROVED_FOR_EXECUTION';
+}

@@ -1,0 +1,97 @@
+// The certificate library wants this polyfill first.
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import * as x509 from '@peculiar/x509';
+
+/** PEM texts. A certificate authority has the same form, so it can be kept in two files and read again. */
+export interface CertificatePair {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
+
+export interface CertificateRequest {
+  /** DNS names and IP addresses; the first is the subject. */
+  readonly names: readonly string[];
+  /** Default: from an hour ago. */
+  readonly notBefore?: Date;
+  /** Default: for two years from now. */
+  readonly notAfter?: Date;
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Makes a certificate authority, good for ten years, for development and tests. */
+export async function createAuthority(): Promise<CertificatePair> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: randomSerial(),
+    name: 'CN=Merchant Payments development CA',
+    notBefore: new Date(Date.now() - HOUR_MS),
+    notAfter: new Date(Date.now() + 3650 * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return toPair(certificate, keys.privateKey);
+}
+
+/** Issues a server certificate for the names. */
+export async function issueCertificate(
+  authority: CertificatePair,
+  { names, notBefore, notAfter }: CertificateRequest,
+): Promise<CertificatePair> {
+  const issuer = new x509.X509Certificate(authority.certificatePem);
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: randomSerial(),
+    subject: [{ CN: [names[0] ?? 'localhost'] }],
+    issuer: issuer.subject,
+    notBefore: notBefore ?? new Date(Date.now() - HOUR_MS),
+    notAfter: notAfter ?? new Date(Date.now() + 730 * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    signingKey: await readPrivateKey(authority.privateKeyPem),
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
+      ),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  });
+  return toPair(certificate, keys.privateKey);
+}
+
+function newKeys() {
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+}
+
+function readPrivateKey(pem: string) {
+  const [der] = x509.PemConverter.decode(pem);
+  return webcrypto.subtle.importKey('pkcs8', der!, ALGORITHM, false, ['sign']);
+}
+
+async function toPair(
+  certificate: x509.X509Certificate,
+  privateKey: webcrypto.CryptoKey,
+): Promise<CertificatePair> {
+  const der = await webcrypto.subtle.exportKey('pkcs8', privateKey);
+  return {
+    certificatePem: certificate.toString('pem'),
+    privateKeyPem: x509.PemConverter.encode(der, 'PRIVATE KEY'),
+  };
+}
+
+/** Positive, as X.509 demands. */
+function randomSerial(): string {
+  return `01${randomBytes(15).toString('hex')}`;
+}

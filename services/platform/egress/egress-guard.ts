@@ -1,0 +1,118 @@
+import tls from 'node:tls';
+import type { Dispatcher } from 'undici';
+import { createAddressPolicy } from './address-policy.ts';
+import { createGuardedConnector, type Dial } from './guarded-connector.ts';
+import { createGuardedPools } from './guarded-pools.ts';
+import {
+  checkHost,
+  createDnsLookup,
+  createHostResolver,
+  type Lookup,
+  systemLookup,
+} from './host-resolver.ts';
+import {
+  HOST_NOT_PUBLIC_DETAIL,
+  judgeWebhookUrl,
+  type PortRange,
+  type WebhookUrl,
+  type WebhookUrlVerdict,
+} from './webhook-url.ts';
+
+/** Of one environment: live and sandbox have a guard each. */
+export interface EgressSettings {
+  readonly allowedPorts: readonly PortRange[];
+  /** Blocks exempt from judgement, as `127.0.0.0/8`. Development and tests only: empty for live. */
+  readonly allowCidrs?: readonly string[];
+  /** PEM text of certificate authorities trusted besides the system's. */
+  readonly extraCa?: string | undefined;
+  /** `http://` or `https://`, with credentials where it wants them. */
+  readonly proxyUrl?: string | undefined;
+  /** DNS servers as `address:port` instead of the machine's. */
+  readonly dnsServers?: readonly string[] | undefined;
+  /** Default 1000: how long a creation waits for DNS. */
+  readonly creationDnsTimeoutMs?: number;
+  /** Default 5000: DNS, TCP, proxy and TLS together. */
+  readonly connectTimeoutMs?: number;
+  /** Default 50: connections, and so requests, at a time per pool; more requests wait. */
+  readonly connectionsPerPool?: number;
+  /** Default 60000: a pool without a request for so long is closed. */
+  readonly poolIdleMs?: number;
+}
+
+/** Parts that a test may replace. */
+export interface EgressParts {
+  readonly dnsLookup?: Lookup;
+  readonly systemLookup?: Lookup;
+  readonly dial?: Dial;
+}
+
+export interface EgressGuard {
+  /** All about a URL that needs no DNS. */
+  judgeUrl(text: string): WebhookUrlVerdict;
+  /**
+   * For creation, after `judgeUrl`: asks DNS and refuses when any address is bad. `resolves` is false where
+   * there was no answer in time: such a URL is accepted, and every connection judges again.
+   */
+  checkHost(url: WebhookUrl): Promise<HostVerdict>;
+  /** Where to send requests to this URL's origin: guarded connections that this pool key alone uses. */
+  dispatcherFor(poolKey: string, url: WebhookUrl): Dispatcher;
+  /** Number of open pools, for metrics. */
+  readonly poolCount: number;
+  /** Ends all connections at once. */
+  close(): Promise<void>;
+}
+
+export type HostVerdict =
+  | { readonly ok: true; readonly resolves: boolean }
+  | { readonly ok: false; readonly reason: 'HOST_NOT_PUBLIC'; readonly detail: string };
+
+/**
+ * The one guard for creation and delivery.
+ * @throws RangeError, TypeError or an OpenSSL error for a setting that is no CIDR, URL or PEM.
+ */
+export function createEgressGuard(settings: EgressSettings, parts: EgressParts = {}): EgressGuard {
+  const addresses = createAddressPolicy(settings.allowCidrs);
+  const { allowedPorts, creationDnsTimeoutMs = 1000, connectTimeoutMs = 5000 } = settings;
+  const resolveHost = createHostResolver({
+    addresses,
+    dnsLookup: parts.dnsLookup ?? createDnsLookup(settings.dnsServers),
+    systemLookup: parts.systemLookup ?? systemLookup,
+  });
+  const secureContext = tls.createSecureContext({
+    ca: [...tls.getCACertificates('default'), ...(settings.extraCa ? [settings.extraCa] : [])],
+  });
+  const proxy = settings.proxyUrl ? { url: proxyUrlOf(settings.proxyUrl), secureContext } : undefined;
+  const pools = createGuardedPools({
+    createConnector: () =>
+      createGuardedConnector({
+        resolveHost,
+        allowedPorts,
+        connectTimeoutMs,
+        secureContext,
+        proxy,
+        dial: parts.dial,
+      }),
+    connectionsPerPool: settings.connectionsPerPool ?? 50,
+    idleMs: settings.poolIdleMs ?? 60_000,
+  });
+  return {
+    judgeUrl: (text) => judgeWebhookUrl(text, { addresses, allowedPorts }),
+    async checkHost({ host }) {
+      const outcome = await checkHost(resolveHost, host, creationDnsTimeoutMs);
+      return outcome === 'FORBIDDEN'
+        ? { ok: false, reason: 'HOST_NOT_PUBLIC', detail: HOST_NOT_PUBLIC_DETAIL }
+        : { ok: true, resolves: outcome === 'RESOLVES' };
+    },
+    dispatcherFor: (poolKey, url) => pools.take(poolKey, new URL(url.href).origin),
+    get poolCount() {
+      return pools.size;
+    },
+    close: () => pools.close(),
+  };
+}
+
+function proxyUrlOf(text: string): URL {
+  const url = new URL(text);
+  if (url.protocol === 'http:' || url.protocol === 'https:') return url;
+  throw new RangeError(`an egress proxy is reached over http or https, not ${url.protocol}`);
+}

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import { isIPv6, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { EgressError } from './egress-error.ts';
+
+/** A forward proxy that every connection leaves by. Its own address alone is not judged. */
+export interface EgressProxy {
+  readonly url: URL;
+  /** For an https proxy. */
+  readonly secureContext: SecureContext;
+}
+
+/**
+ * Has the proxy connect to a judged address.
+ * @returns the tunnel's socket, over which nothing was sent yet.
+ * @throws EgressError PROXY when it cannot be reached or refuses; the abort's error when the signal fires.
+ */
+export async function openTunnel(
+  { url, secureContext }: EgressProxy,
+  address: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const authority = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  const request = (url.protocol === 'https:' ? https : http).request({
+    method: 'CONNECT',
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? undefined : Number(url.port),
+    path: authority,
+    headers: { host: authority, ...credentials(url) },
+    secureContext,
+    agent: false,
+    signal,
+  } as https.RequestOptions);
+  request.end();
+  const [response, socket, head] = await answerOf(request, signal);
+  if (response.statusCode !== 200) {
+    socket.destroy();
+    throw new EgressError('PROXY', `the proxy answered ${response.statusCode}`);
+  }
+  if (head.length > 0) socket.unshift(head);
+  return socket;
+}
+
+async function answerOf(
+  request: http.ClientRequest,
+  signal: AbortSignal,
+): Promise<[http.IncomingMessage, Socket, Buffer]> {
+  request.on('error', () => {});
+  // To CONNECT a 2xx comes as 'connect', and so does a refusal.
+  try {
+    const [response, socket, head] = await once(request, 'connect', { signal });
+    socket.on('error', () => {});
+    return [response, socket, head];
+  } catch (error) {
+    request.destroy();
+    throw signal.aborted ? error : new EgressError('PROXY', 'the proxy cannot be reached', { cause: error });
+  }
+}
+
+function credentials({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+}

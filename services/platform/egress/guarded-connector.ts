@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import tls from 'node:tls';
+import type { buildConnector } from 'undici';
+import { canonicalAddress } from './address-policy.ts';
+import { codeOf, EgressError, fromSystemError, isReset } from './egress-error.ts';
+import { type EgressProxy, openTunnel } from './egress-proxy.ts';
+import { type Host, readHost } from './host.ts';
+import type { HostResolver } from './host-resolver.ts';
+import { isPortAllowed, type PortRange } from './webhook-url.ts';
+
+/** A name with more addresses is dialled at the first of them only: nobody's name is a port scanner. */
+const MAX_ADDRESSES_DIALLED = 8;
+/** How long one of several addresses may take before the next is tried. */
+const NEXT_ADDRESS_AFTER_MS = 1000;
+
+export type Dial = (options: net.TcpNetConnectOpts) => net.Socket;
+
+export interface ConnectorDeps {
+  readonly resolveHost: HostResolver;
+  readonly allowedPorts: readonly PortRange[];
+  /** For name resolution, TCP, proxy and TLS together. */
+  readonly connectTimeoutMs: number;
+  readonly secureContext: tls.SecureContext;
+  readonly proxy?: EgressProxy | undefined;
+  /** Dials in place of node:net, for a test of what this module does with what was dialled. */
+  readonly dial?: Dial | undefined;
+}
+
+interface Target {
+  readonly host: Host;
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
+
+/**
+ * A connector for one undici pool. Resolution and dial are one step: the addresses that were judged are
+ * the addresses dialled, and the socket must end at one of them before the first byte is sent.
+ * Its callback gets an EgressError, or a TLS socket whose peer has proved the host's name.
+ */
+export function createGuardedConnector(deps: ConnectorDeps): buildConnector.connector {
+  let session: Buffer | undefined;
+
+  async function connect({ protocol, hostname, port }: buildConnector.Options): Promise<tls.TLSSocket> {
+    const signal = AbortSignal.timeout(deps.connectTimeoutMs);
+    const target = await judge(protocol, hostname, Number(port || 443), signal);
+    const plain = deps.proxy
+      ? await tunnel(deps.proxy, target, signal)
+      : await dial(target, signal, deps.dial);
+    const secure = startTls(plain, target.host, deps.secureContext, session);
+    secure.on('session', (latest: Buffer) => {
+      session = latest;
+    });
+    await settle(secure, 'secureConnect', signal, fromTlsError);
+    return secure;
+  }
+
+  async function judge(
+    protocol: string,
+    hostname: string,
+    port: number,
+    signal: AbortSignal,
+  ): Promise<Target> {
+    const host = readHost(hostname);
+    if (protocol !== 'https:' || host === undefined || !isPortAllowed(deps.allowedPorts, port)) {
+      throw new EgressError('EGRESS_DENIED', `${protocol}//${hostname}:${port} is not a place to send to`);
+    }
+    const late = once(signal, 'abort').then(() => {
+      throw new EgressError('DNS', `no answer for ${hostname} in time`);
+    });
+    const addresses = await Promise.race([deps.resolveHost(host), late]);
+    return { host, port, addresses: addresses.slice(0, MAX_ADDRESSES_DIALLED) };
+  }
+
+  return (options, callback) => {
+    connect(options).then(
+      (socket) => {
+        // Handed over broken, undici would dial again and again.
+        if (socket.destroyed)
+          callback(new EgressError('CONNECTION_RESET', 'closed after the handshake'), null);
+        else callback(null, socket);
+      },
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+async function dial(
+  { host, port, addresses }: Target,
+  signal: AbortSignal,
+  connect: Dial = net.connect,
+): Promise<net.Socket> {
+  const socket = connect({
+    port,
+    // For an address node calls no lookup; for a name it dials what this one answers.
+    host: host.kind === 'ADDRESS' ? host.address : host.name,
+    lookup: (_name, _options, answer) =>
+      answer(
+        null,
+        addresses.map((address) => ({ address, family: net.isIP(address) })),
+      ),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+    noDelay: true,
+    keepAlive: true,
+  });
+  await settle(socket, 'connect', signal, fromSystemError);
+  assertRemoteAddress(socket, addresses);
+  return socket;
+}
+
+function assertRemoteAddress(socket: net.Socket, judged: readonly string[]): void {
+  const remote = socket.remoteAddress;
+  if (
+    remote !== undefined &&
+    judged.some((address) => canonicalAddress(address) === canonicalAddress(remote))
+  )
+    return;
+  socket.destroy();
+  if (remote === undefined) throw new EgressError('CONNECTION_RESET', 'closed as soon as connected');
+  throw new EgressError('EGRESS_DENIED', `connected to ${remote}, which was not judged`);
+}
+
+/** Tries the judged addresses in turn; the proxy is given an address, never a name it would resolve itself. */
+async function tunnel(
+  proxy: EgressProxy,
+  { port, addresses }: Target,
+  signal: AbortSignal,
+): Promise<net.Socket> {
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await openTunnel(proxy, address, port, signal);
+    } catch (error) {
+      failure = error;
+      if (signal.aborted) throw new EgressError('CONNECT_TIMEOUT', 'the proxy opened no tunnel in time');
+    }
+  }
+  throw failure;
+}
+
+function startTls(
+  socket: net.Socket,
+  host: Host,
+  secureContext: tls.SecureContext,
+  session: Buffer | undefined,
+): tls.TLSSocket {
+  return tls.connect({
+    socket,
+    secureContext,
+    session,
+    // The certificate is checked against servername, or host where an address has no server name to send.
+    ...(host.kind === 'ADDRESS' ? { host: host.address } : { host: host.name, servername: host.name }),
+    ALPNProtocols: ['http/1.1'],
+    // Said aloud, so that no environment variable turns it off.
+    rejectUnauthorized: true,
+  });
+}
+
+/** Waits for the event; whatever else comes first destroys the socket and is named. */
+async function settle(
+  socket: net.Socket,
+  event: 'connect' | 'secureConnect',
+  signal: AbortSignal,
+  name: (error: unknown) => EgressError,
+): Promise<void> {
+  // An error between two listeners must not end the process; it shows as `destroyed`.
+  socket.on('error', () => {});
+  try {
+    await once(socket, event, { signal });
+  } catch (error) {
+    socket.destroy();
+    throw signal.aborted ? new EgressError('CONNECT_TIMEOUT', `no ${event} in time`) : name(error);
+  }
+}
+
+function fromTlsError(error: unknown): EgressError {
+  const code = codeOf(error);
+  const kind = isReset(code) ? 'CONNECTION_RESET' : 'TLS';
+  return new EgressError(kind, `TLS failed: ${code ?? String(error)}`, { cause: error });
+}

@@ -1,0 +1,71 @@
+import { type buildConnector, type Dispatcher, Pool } from 'undici';
+
+export interface GuardedPoolsOptions {
+  createConnector(): buildConnector.connector;
+  readonly connectionsPerPool: number;
+  /** A pool that was not asked for during this time, and has no request under way, is closed. */
+  readonly idleMs: number;
+}
+
+export interface GuardedPools {
+  /** The pool of a key and origin, made when needed. Ask anew for every request. */
+  take(poolKey: string, origin: string): Dispatcher;
+  readonly size: number;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly pool: Pool;
+  takenAtMs: number;
+}
+
+/** A connection is kept this long for a next request, whatever the receiver offers. */
+const KEEP_ALIVE_MS = 4000;
+const KEEP_ALIVE_MAX_MS = 30_000;
+
+/** One pool per key, so that endpoints sharing a host neither wait for each other nor share a connection. */
+export function createGuardedPools(options: GuardedPoolsOptions): GuardedPools {
+  const entries = new Map<string, Entry>();
+  const sweep = setInterval(() => closeIdle(entries, options.idleMs), options.idleMs / 2).unref();
+
+  return {
+    take(poolKey, origin) {
+      const key = `${poolKey} ${origin}`;
+      const entry = entries.get(key) ?? { pool: createPool(origin, options), takenAtMs: 0 };
+      entry.takenAtMs = performance.now();
+      entries.set(key, entry);
+      return entry.pool;
+    },
+    get size() {
+      return entries.size;
+    },
+    async close() {
+      clearInterval(sweep);
+      const pools = [...entries.values()];
+      entries.clear();
+      await Promise.all(pools.map(({ pool }) => pool.destroy()));
+    },
+  };
+}
+
+function createPool(origin: string, options: GuardedPoolsOptions): Pool {
+  return new Pool(origin, {
+    connect: options.createConnector(),
+    connections: options.connectionsPerPool,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
+    // The attempt's own deadline is the wall; these timers would only restart with every byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function closeIdle(entries: Map<string, Entry>, idleMs: number): void {
+  for (const [key, { pool, takenAtMs }] of entries) {
+    if (performance.now() - takenAtMs < idleMs || pool.stats.size > 0) continue;
+    entries.delete(key);
+    pool.close().catch(() => {});
+  }
+}

@@ -1,0 +1,148 @@
+import net from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { issueCertificate } from '../../../../local/certificates.ts';
+import type { EgressFailureKind } from '../../../../services/platform/egress/egress-error.ts';
+import type { Dial } from '../../../../services/platform/egress/guarded-connector.ts';
+import { startDnsResponder } from '../../../support/dns-responder.ts';
+import { createLoopbackGuard, post } from '../../../support/loopback-guard.ts';
+import { listen, startReceiver, TEST_NAMES, testAuthority } from '../../../support/tls-receiver.ts';
+import { HOSTILE_HOSTS } from './hostile-urls.ts';
+
+const LIVE = { allowCidrs: [] };
+const PUBLIC = '93.184.215.14';
+
+afterEach(() => vi.unstubAllEnvs());
+
+async function expectFailure(sending: Promise<unknown>, kind: EgressFailureKind) {
+  await expect(sending).rejects.toMatchObject({ name: 'EgressError', kind });
+}
+
+describe('connecting', () => {
+  it.each(HOSTILE_HOSTS)('dials nothing for %j, even when DNS calls it public', async (host) => {
+    const dial = vi.fn<Dial>(net.connect);
+    const asPublic = async () => [PUBLIC];
+    await using guard = createLoopbackGuard(LIVE, { dial, dnsLookup: asPublic, systemLookup: asPublic });
+    await expectFailure(post(guard, `https://${host}:8443/`), 'EGRESS_DENIED');
+    expect(dial).not.toHaveBeenCalled();
+  });
+
+  it.each(['http://hooks.example.com:8443/', 'https://hooks.example.com:22/', 'https://hooks..example.com/'])(
+    'dials nothing for %s',
+    async (href) => {
+      const dial = vi.fn<Dial>(net.connect);
+      await using guard = createLoopbackGuard({}, { dial });
+      await expectFailure(post(guard, href), 'EGRESS_DENIED');
+      expect(dial).not.toHaveBeenCalled();
+    },
+  );
+
+  it('reaches a name, an IPv4 and an IPv6 address, and proves the name it was given', async () => {
+    await using v4 = await startReceiver();
+    await using v6 = await startReceiver(undefined, { listenOn: '::1' });
+    await using guard = createLoopbackGuard();
+    for (const host of ['hooks.example.com', 'hooks.example.com.', '127.0.0.1']) {
+      expect(await post(guard, `https://${host}:${v4.port}/`)).toBe(204);
+    }
+    expect(await post(guard, `https://[::1]:${v6.port}/`)).toBe(204);
+    expect(v4.requests.map(({ headers }) => headers.host)).toEqual(
+      ['hooks.example.com', 'hooks.example.com.', '127.0.0.1'].map((host) => `${host}:${v4.port}`),
+    );
+  });
+
+  it('resolves once for a connection, and refuses when DNS is bound anew to a private address', async () => {
+    let address = '127.0.0.1';
+    await using dns = await startDnsResponder(() => [address]);
+    await using receiver = await startReceiver((_request, response) => {
+      address = '10.0.0.1';
+      response.writeHead(204, { connection: 'close' }).end();
+    });
+    await using guard = createLoopbackGuard({ dnsServers: [dns.server] });
+    expect(await post(guard, `https://hooks.example.com:${receiver.port}/`)).toBe(204);
+    expect(dns.questions.toSorted()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com']);
+    await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), 'EGRESS_DENIED');
+    expect(receiver.connections).toHaveLength(1);
+  });
+
+  it('refuses all for one bad address among good ones', async () => {
+    await using dns = await startDnsResponder(() => ['127.0.0.1', '169.254.169.254']);
+    await using receiver = await startReceiver();
+    await using guard = createLoopbackGuard({ dnsServers: [dns.server] });
+    await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), 'EGRESS_DENIED');
+    expect(receiver.connections).toEqual([]);
+  });
+
+  it('goes on to the next judged address when one refuses', async () => {
+    await using receiver = await startReceiver();
+    await using guard = createLoopbackGuard({}, { dnsLookup: async () => ['127.0.0.2', '127.0.0.1'] });
+    expect(await post(guard, `https://hooks.example.com:${receiver.port}/`)).toBe(204);
+  });
+
+  it('sends no byte to an address other than the judged ones', async () => {
+    let bytes = 0;
+    const server = net.createServer((socket) => socket.on('data', (chunk) => (bytes += chunk.length)));
+    await using elsewhere = await listen(server, '127.0.0.1');
+    const dial = () => net.connect(elsewhere.port, '127.0.0.1');
+    await using guard = createLoopbackGuard(LIVE, { dial, dnsLookup: async () => [PUBLIC] });
+    await expectFailure(post(guard, 'https://hooks.example.com/'), 'EGRESS_DENIED');
+    await vi.waitFor(() => expect(elsewhere.connections.every((socket) => socket.destroyed)).toBe(true));
+    expect(elsewhere.connections).toHaveLength(1);
+    expect(bytes).toBe(0);
+  });
+
+  it.each([
+    ['of an unknown authority', { extraCa: undefined }, { names: TEST_NAMES }],
+    ['for another name', {}, { names: ['other.example.com'] }],
+    ['for an address of its name only', {}, { names: ['127.0.0.1'] }],
+    ['that has expired', {}, { names: TEST_NAMES, notBefore: new Date(0), notAfter: new Date(1e12) }],
+  ])('refuses a certificate %s, whatever the environment says', async (_which, settings, request) => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    const certificate = await issueCertificate(testAuthority, request);
+    await using receiver = await startReceiver(undefined, { certificate });
+    await using guard = createLoopbackGuard(settings);
+    await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), 'TLS');
+    expect(receiver.requests).toEqual([]);
+  });
+
+  it('calls a server that speaks no TLS a TLS failure', async () => {
+    const server = net.createServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
+    await using plain = await listen(server, '127.0.0.1');
+    await using guard = createLoopbackGuard();
+    await expectFailure(post(guard, `https://hooks.example.com:${plain.port}/`), 'TLS');
+  });
+
+  it('calls a closed port refused, and a server that hangs up reset', async () => {
+    await using guard = createLoopbackGuard();
+    const closed = await startReceiver();
+    await closed[Symbol.asyncDispose]();
+    await expectFailure(post(guard, `https://hooks.example.com:${closed.port}/`), 'CONNECTION_REFUSED');
+    await using abrupt = await listen(
+      net.createServer((socket) => socket.resetAndDestroy()),
+      '127.0.0.1',
+    );
+    await expectFailure(post(guard, `https://hooks.example.com:${abrupt.port}/`), 'CONNECTION_RESET');
+    await using polite = await listen(
+      net.createServer((socket) => socket.end()),
+      '127.0.0.1',
+    );
+    await expectFailure(post(guard, `https://hooks.example.com:${polite.port}/`), 'CONNECTION_RESET');
+    expect(polite.connections).toHaveLength(1);
+  });
+
+  it('gives up a handshake, and a DNS server, that takes longer than the limit, and hangs up', async () => {
+    let hungUp = false;
+    const server = net.createServer((socket) => socket.resume().on('end', () => (hungUp = true)));
+    await using silent = await listen(server, '127.0.0.1');
+    await using guard = createLoopbackGuard({ connectTimeoutMs: 300 });
+    await expectFailure(post(guard, `https://hooks.example.com:${silent.port}/`), 'CONNECT_TIMEOUT');
+    await vi.waitFor(() => expect(hungUp).toBe(true));
+    await using dns = await startDnsResponder(() => 'SILENCE');
+    await using deaf = createLoopbackGuard({ connectTimeoutMs: 300, dnsServers: [dns.server] });
+    await expectFailure(post(deaf, `https://hooks.example.com:${silent.port}/`), 'DNS');
+  });
+
+  it('says that a name does not resolve', async () => {
+    await using dns = await startDnsResponder(() => 'NXDOMAIN');
+    await using guard = createLoopbackGuard({ dnsServers: [dns.server] });
+    await expectFailure(post(guard, 'https://hooks.example.com/'), 'DNS');
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import type { WebhookUrl } from '../../../../services/platform/egress/webhook-url.ts';
+import { type DnsAnswer, startDnsResponder } from '../../../support/dns-responder.ts';
+import { createLoopbackGuard, type DisposableGuard } from '../../../support/loopback-guard.ts';
+
+const LIVE = { allowCidrs: [] };
+
+function urlOf(guard: DisposableGuard, text: string): WebhookUrl {
+  const verdict = guard.judgeUrl(text);
+  if (!verdict.ok) throw new Error(verdict.detail);
+  return verdict.url;
+}
+
+async function checkWithDns(answer: DnsAnswer, settings = {}) {
+  await using dns = await startDnsResponder(() => answer);
+  await using guard = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server], ...settings });
+  return await guard.checkHost(urlOf(guard, 'https://hooks.example.com/'));
+}
+
+describe('checking a host at creation', () => {
+  it('accepts a name with public addresses, of both families', async () => {
+    expect(await checkWithDns(['93.184.215.14', '2606:2800:21f::1'])).toEqual({ ok: true, resolves: true });
+  });
+
+  it.each([
+    [['127.0.0.1']],
+    [['169.254.169.254']],
+    [['93.184.215.14', '10.0.0.1']],
+    [['93.184.215.14', '93.184.215.15', '::1']],
+    [['2606:2800:21f::1', '64:ff9b::a9fe:a9fe']],
+    [['::ffff:7f00:1']],
+    [['2606:4700::5efe:7f00:1']],
+  ])('refuses a name that resolves to %j, and does not say where to', async (answer) => {
+    const verdict = await checkWithDns(answer);
+    expect(verdict).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
+    for (const address of answer) expect(JSON.stringify(verdict)).not.toContain(address);
+  });
+
+  it('accepts a name that does not resolve yet', async () => {
+    expect(await checkWithDns('NXDOMAIN')).toEqual({ ok: true, resolves: false });
+    expect(await checkWithDns([])).toEqual({ ok: true, resolves: false });
+  });
+
+  it('waits a second at most for a DNS server that says nothing', async () => {
+    const startedMs = performance.now();
+    expect(await checkWithDns('SILENCE')).toEqual({ ok: true, resolves: false });
+    expect(performance.now() - startedMs).toBeGreaterThan(900);
+    expect(performance.now() - startedMs).toBeLessThan(2000);
+  });
+
+  it('does with one family where the other is never answered', async () => {
+    await using dns = await startDnsResponder(() =>
+      dns.questions.at(-1)?.startsWith('AAAA') ? 'SILENCE' : ['10.0.0.1'],
+    );
+    await using guard = createLoopbackGuard({
+      ...LIVE,
+      dnsServers: [dns.server],
+      creationDnsTimeoutMs: 5000,
+    });
+    const verdict = await guard.checkHost(urlOf(guard, 'https://hooks.example.com/'));
+    expect(verdict).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
+  });
+
+  it('asks DNS for an ordinary name only, and nobody for an address', async () => {
+    await using dns = await startDnsResponder(() => ['127.0.0.1']);
+    await using guard = createLoopbackGuard(
+      { dnsServers: [dns.server] },
+      { systemLookup: async () => ['127.0.0.1'] },
+    );
+    for (const text of ['https://localhost:8443/', 'https://127.1:8443/', 'https://[::1]:8443/']) {
+      expect(await guard.checkHost(urlOf(guard, text))).toEqual({ ok: true, resolves: true });
+    }
+    expect(dns.questions).toEqual([]);
+    expect(await guard.checkHost(urlOf(guard, 'https://hooks.example.com./'))).toMatchObject({ ok: true });
+    expect(dns.questions.toSorted()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com']);
+  });
+
+  it.each([
+    ['to no address', async () => []],
+    ['to a public address', async () => ['93.184.215.14']],
+    ['partly outside the allow-list', async () => ['127.0.0.1', '10.0.0.1']],
+    ['not at all', async () => Promise.reject(new Error('ENOTFOUND'))],
+  ])('refuses a special-use name that resolves %s', async (_how, systemLookup) => {
+    await using guard = createLoopbackGuard({}, { systemLookup });
+    expect(await guard.checkHost(urlOf(guard, 'https://receiver:8443/'))).toMatchObject({ ok: false });
+  });
+
+  it('resolves localhost as the machine does', async () => {
+    await using guard = createLoopbackGuard();
+    expect(await guard.checkHost(urlOf(guard, 'https://localhost:8443/'))).toEqual({
+      ok: true,
+      resolves: true,
+    });
+  });
+});

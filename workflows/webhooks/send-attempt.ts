@@ -1,0 +1,156 @@
+import { type Dispatcher, errors } from 'undici';
+import { codeOf, EgressError, type EgressFailureKind } from '../../services/platform/egress/egress-error.ts';
+import type { EgressGuard } from '../../services/platform/egress/egress-guard.ts';
+import { readExcerpt } from './response-excerpt.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import { signWebhook } from './sign.ts';
+
+/**
+ * Why there was no whole response.
+ * - TIMEOUT: the total deadline passed, also while a body was dripping in.
+ * - PROTOCOL: what came is not HTTP/1.1, or breaks off against its own length.
+ * - ABORTED: our side ended it, by the caller's signal or by closing the guard.
+ */
+export type AttemptFailureKind = EgressFailureKind | 'TIMEOUT' | 'PROTOCOL' | 'ABORTED';
+
+export interface SendAttemptDeps {
+  /** Of the delivery's environment. */
+  readonly guard: EgressGuard;
+  /** Default 15000: for connecting, sending and the whole answer. */
+  readonly totalTimeoutMs?: number;
+  readonly userAgent?: string;
+  readonly now?: () => Date;
+}
+
+export interface Attempt {
+  /** The subscription's id: connections are shared within it only. */
+  readonly poolKey: string;
+  readonly url: string;
+  /** The event's id, the same in every attempt. */
+  readonly webhookId: string;
+  /** Sent and signed as it is. */
+  readonly body: Uint8Array;
+  /** `whsec_…`, the current one first; two during a rotation. */
+  readonly secrets: readonly string[];
+}
+
+interface Timing {
+  readonly startedAt: Date;
+  readonly latencyMs: number;
+}
+
+/** The receiver answered, whatever it said. */
+export interface AnsweredAttempt extends Timing {
+  readonly httpStatus: number;
+  readonly failureKind?: undefined;
+  /** At most 4 KiB of printable UTF-8; empty for an empty body. */
+  readonly responseExcerpt: string;
+  /** Of a 429 or 503 that said so: 0 to 24 hours. */
+  readonly retryAfterMs?: number;
+}
+
+/** There was no whole answer. */
+export interface FailedAttempt extends Timing {
+  readonly httpStatus?: undefined;
+  readonly failureKind: AttemptFailureKind;
+  readonly responseExcerpt?: undefined;
+  readonly retryAfterMs?: undefined;
+}
+
+export type AttemptRecord = AnsweredAttempt | FailedAttempt;
+
+const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
+const DEFAULT_USER_AGENT = 'Merchant-Payments-Webhooks/1.0';
+
+/** True for 2xx, and for nothing else: a redirect is not followed and fails. */
+export function isDelivered({ httpStatus }: AttemptRecord): boolean {
+  return httpStatus !== undefined && httpStatus >= 200 && httpStatus < 300;
+}
+
+/**
+ * Sends one webhook and waits for the answer. The URL is judged anew, and each address as it is dialled.
+ * @param signal ends the attempt early, recorded as ABORTED.
+ * @returns a record in every case that the receiver or the network can bring about.
+ * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is no header value.
+ */
+export async function sendAttempt(
+  deps: SendAttemptDeps,
+  attempt: Attempt,
+  signal?: AbortSignal,
+): Promise<AttemptRecord> {
+  const startedAt = deps.now?.() ?? new Date();
+  const startedMs = performance.now();
+  const deadline = AbortSignal.timeout(deps.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
+  const stop = signal ? AbortSignal.any([deadline, signal]) : deadline;
+  const timing = () => ({ startedAt, latencyMs: Math.round(performance.now() - startedMs) });
+  try {
+    const answer = await untilStopped(stop, () => exchange(deps, attempt, startedAt, stop));
+    return { ...timing(), ...answer };
+  } catch (error) {
+    const stoppedAs = deadline.aborted ? 'TIMEOUT' : 'ABORTED';
+    return { ...timing(), failureKind: stop.aborted ? stoppedAs : failureKindOf(error) };
+  }
+}
+
+async function exchange(deps: SendAttemptDeps, attempt: Attempt, startedAt: Date, stop: AbortSignal) {
+  const verdict = deps.guard.judgeUrl(attempt.url);
+  if (!verdict.ok) throw new EgressError('EGRESS_DENIED', verdict.detail);
+  const { pathname, search } = new URL(verdict.url.href);
+  const response = await deps.guard.dispatcherFor(attempt.poolKey, verdict.url).request({
+    method: 'POST',
+    path: pathname + search,
+    headers: headersOf(attempt, startedAt, deps.userAgent ?? DEFAULT_USER_AGENT),
+    body: attempt.body,
+    signal: stop,
+  });
+  const responseExcerpt = await readExcerpt(response.body);
+  const retryAfterMs = retryAfterOf(response);
+  return {
+    httpStatus: response.statusCode,
+    responseExcerpt,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+function headersOf({ webhookId, body, secrets }: Attempt, startedAt: Date, userAgent: string) {
+  const timestamp = Math.floor(startedAt.getTime() / 1000);
+  return {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'webhook-id': webhookId,
+    'webhook-timestamp': `${timestamp}`,
+    'webhook-signature': signWebhook({ id: webhookId, timestamp, body }, secrets),
+  };
+}
+
+function retryAfterOf({ statusCode, headers }: Dispatcher.ResponseData): number | undefined {
+  if (statusCode !== 429 && statusCode !== 503) return undefined;
+  return parseRetryAfter([headers['retry-after']].flat()[0], Date.now());
+}
+
+/** A wall of its own: undici hears a signal only once it has given the request a connection. */
+async function untilStopped<Answer>(stop: AbortSignal, work: () => Promise<Answer>): Promise<Answer> {
+  stop.throwIfAborted();
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(stop.reason);
+  stop.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work(), stopped.promise]);
+  } finally {
+    stop.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Rethrows what no receiver can cause: a mistake of ours is not an attempt that failed. */
+function failureKindOf(error: unknown): AttemptFailureKind {
+  if (error instanceof EgressError) return error.kind;
+  if (error instanceof errors.HTTPParserError) return 'PROTOCOL';
+  const code = codeOf(error);
+  if (code === undefined || code === 'UND_ERR_INVALID_ARG') throw error;
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'ABORTED';
+  // undici gives this code to a peer that closed before its answer was complete.
+  if (code === 'UND_ERR_SOCKET') return 'CONNECTION_RESET';
+  if (code.startsWith('ERR_SSL_')) return 'TLS';
+  if (code.startsWith('UND_ERR_')) return 'PROTOCOL';
+  return 'CONNECTION_RESET';
+}

@@ -1,0 +1,36 @@
+import { createHmac } from 'node:crypto';
+
+const SECRET_PREFIX = 'whsec_';
+
+export interface SignedContent {
+  /** The event's id, sent as `webhook-id`. */
+  readonly id: string;
+  /** Unix time in seconds, sent as `webhook-timestamp`. */
+  readonly timestamp: number;
+  /** The exact bytes of the body. */
+  readonly body: Uint8Array;
+}
+
+/**
+ * The `webhook-signature` header of Standard Webhooks v1: one signature per secret, with a space between,
+ * so that during a rotation the receiver verifies with either.
+ * @param secrets `whsec_` and base64, at least one.
+ * @throws TypeError for a secret of another form, without showing it.
+ */
+export function signWebhook({ id, timestamp, body }: SignedContent, secrets: readonly string[]): string {
+  if (secrets.length === 0) throw new TypeError('a webhook needs at least one signing secret');
+  return secrets
+    .map((secret) => {
+      const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body);
+      return `v1,${mac.digest('base64')}`;
+    })
+    .join(' ');
+}
+
+function keyOf(secret: string): Buffer {
+  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+  if (!secret.startsWith(SECRET_PREFIX) || key.length === 0) {
+    throw new TypeError(`a signing secret is ${SECRET_PREFIX} and base64`);
+  }
+  return key;
+}

@@ -19,18 +19,7 @@ export type ApprovalMode = 'INSTANT' | Reviewer;
 export type ManualBlocker = 'KYC_NOT_APPROVED' | 'MERCHANT_NOT_ACTIVE' | 'PAYMENT_NOT_LIVE';
 export type Blocker = ManualBlocker | LimitBlocker | 'PAYMENT_DISPUTED' | 'INSUFFICIENT_AVAILABLE_BALANCE';
 
-export type MerchantDecision = Readonly<{
-  decision: 'APPROVED' | 'CONTESTED' | 'EXPIRED';
-  /** Null exactly when the deadline decided. */
-  decidedAt: Date | null;
-  reason: string | null;
-}>;
-
-export type Provider = Readonly<{
-  refundId: string | null;
-  submissionStatus: string | null;
-  submittedAt: Date | null;
-}>;
+export type MerchantDecision = 'APPROVED' | 'CONTESTED' | 'EXPIRED';
 
 /** What the rules decide about a refund case. Amount in centavos, times UTC. */
 export type RefundCase = Readonly<{
@@ -41,9 +30,16 @@ export type RefundCase = Readonly<{
   blockedBy: readonly Blocker[];
   merchantReviewDeadlineAt: Date | null;
   merchantDecision: MerchantDecision | null;
+  /** Null as long as there is no decision, and when it is EXPIRED. */
+  merchantDecidedAt: Date | null;
+  merchantDecisionReason: string | null;
   /** Set between the start of an execution and the debit's outcome: then no cancel, dispute or blocker. */
   executionStartedAt: Date | null;
-  provider: Provider | null;
+  /** Set for good by the debit: when the refund became PROCESSING. */
+  processingStartedAt: Date | null;
+  providerRefundId: string | null;
+  providerSubmissionStatus: string | null;
+  providerSubmittedAt: Date | null;
   requestedAt: Date;
   updatedAt: Date;
 }>;
@@ -60,8 +56,8 @@ export type RefundEventType =
   | 'refund.canceled.v1'
   | 'refund.rejected.v1';
 
-/** A move the rules allow: the case after it and the events that tell of it, in order. */
-export type Change = Readonly<{ refundCase: RefundCase; events: readonly RefundEventType[] }>;
+/** A move the rules allow: what it changes of the case and the events that tell of it, in order. */
+export type Change = Readonly<{ changes: Partial<RefundCase>; events: readonly RefundEventType[] }>;
 
 export type RefusalReason =
   | 'REFUND_CASE_STATE'
@@ -86,14 +82,14 @@ export function move(
   ...told: RefundEventType[]
 ): Change {
   return {
-    refundCase: { ...refundCase, ...changes, status, updatedAt: notBefore(refundCase, at) },
+    changes: { ...changes, status, updatedAt: notBefore(refundCase, at) },
     events: [...told, ...arrivalEvents(status)],
   };
 }
 
 /** Changes a case where it stands; nothing is told. */
 export function stay(refundCase: RefundCase, at: Date, changes: Partial<RefundCase>): Change {
-  return { refundCase: { ...refundCase, ...changes, updatedAt: notBefore(refundCase, at) }, events: [] };
+  return { changes: { ...changes, updatedAt: notBefore(refundCase, at) }, events: [] };
 }
 
 /** The events that tell of a case's arrival in a state; a case's request tells of the merchant's review. */

@@ -5,7 +5,6 @@ import {
   type ManualBlocker,
   move,
   notBefore,
-  type Provider,
   type RefundCase,
   type Refusal,
   refuseOnceExecuting,
@@ -14,6 +13,11 @@ import {
   withoutBlocker,
   wrongState,
 } from './refund-case.ts';
+
+/** What the provider tells of its side; what it leaves out stays as it was. */
+export type ProviderAccount = Partial<
+  Pick<RefundCase, 'providerRefundId' | 'providerSubmissionStatus' | 'providerSubmittedAt'>
+>;
 
 /** Refuses a dispute of a payment while a refund of it is executing: the money may be on its way. */
 export function checkDisputable(paymentCases: readonly RefundCase[]): Refusal | null {
@@ -81,18 +85,19 @@ export function recordDebit(
   at: Date,
 ): Change | Refusal {
   const repeated =
-    outcome === 'DEBITED' ? refundCase.provider !== null : refundCase.status === 'FUNDING_REQUIRED';
-  if (repeated) return { refundCase, events: [] };
+    outcome === 'DEBITED'
+      ? refundCase.processingStartedAt !== null
+      : refundCase.status === 'FUNDING_REQUIRED';
+  if (repeated) return { changes: {}, events: [] };
   if (refundCase.executionStartedAt === null) {
     return { refused: 'REFUND_EXECUTION_NOT_STARTED', metadata: { status: refundCase.status } };
   }
-  const ended = { ...refundCase, executionStartedAt: null };
   if (outcome === 'DEBITED') {
-    const provider = { refundId: null, submissionStatus: null, submittedAt: null };
-    return move(ended, 'PROCESSING', at, { provider });
+    const processingStartedAt = notBefore(refundCase, at);
+    return move(refundCase, 'PROCESSING', at, { executionStartedAt: null, processingStartedAt });
   }
   const blockedBy = withBlocker(refundCase.blockedBy, 'INSUFFICIENT_AVAILABLE_BALANCE');
-  return move(ended, 'FUNDING_REQUIRED', at, { blockedBy });
+  return move(refundCase, 'FUNDING_REQUIRED', at, { executionStartedAt: null, blockedBy });
 }
 
 /**
@@ -102,15 +107,10 @@ export function recordDebit(
 export function recordProviderOutcome(
   refundCase: RefundCase,
   outcome: 'SUBMITTED' | 'SUCCEEDED' | 'FAILED',
-  told: Partial<Provider>,
+  told: ProviderAccount,
   at: Date,
 ): Change | Refusal {
   const lateReturn = refundCase.status === 'SUCCEEDED' && outcome === 'FAILED';
-  if (refundCase.provider === null || (refundCase.status !== 'PROCESSING' && !lateReturn)) {
-    return wrongState(refundCase);
-  }
-  const provider = { ...refundCase.provider, ...told };
-  return outcome === 'SUBMITTED'
-    ? stay(refundCase, at, { provider })
-    : move(refundCase, outcome, at, { provider });
+  if (refundCase.status !== 'PROCESSING' && !lateReturn) return wrongState(refundCase);
+  return outcome === 'SUBMITTED' ? stay(refundCase, at, told) : move(refundCase, outcome, at, told);
 }

@@ -2,7 +2,7 @@
 export type RecentRefunds = Readonly<{ count: number; amountMinor: bigint }>;
 
 /** How much a merchant may refund in 24 hours without review: both limits are still allowed. */
-export type RefundLimits = Readonly<{ maxCount24h: number; maxAmountMinor24h: bigint }>;
+export type RefundLimits = Readonly<{ maxCount24h: number; maxAmountMinor24h: number }>;
 
 export type LimitBlocker = 'REFUND_FREQUENCY_24H' | 'REFUND_VOLUME_24H';
 
@@ -15,6 +15,7 @@ export function limitBlockers(
   const blockers: LimitBlocker[] = [];
   if (recent.count + 1 > limits.maxCount24h) blockers.push('REFUND_FREQUENCY_24H');
   // A day's sum may exceed what a number holds exactly.
-  if (recent.amountMinor + BigInt(amountMinor) > limits.maxAmountMinor24h) blockers.push('REFUND_VOLUME_24H');
+  if (recent.amountMinor + BigInt(amountMinor) > BigInt(limits.maxAmountMinor24h))
+    blockers.push('REFUND_VOLUME_24H');
   return blockers;
 }

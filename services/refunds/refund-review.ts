@@ -8,6 +8,7 @@ import {
   move,
   notBefore,
   type RefundCase,
+  type RefundEventType,
   type RefundStatus,
   type Refusal,
   type Reviewer,
@@ -27,8 +28,11 @@ export type Opening = Readonly<{
   merchantReviewDeadlineAt: Date;
 }>;
 
-/** Opens a case where the first rule that fits puts it: policy, instant approval, initiator. */
-export function openCase(opening: Opening, at: Date): Change {
+/** A new case, where the first rule that fits puts it: policy, instant approval, initiator. */
+export function openCase(
+  opening: Opening,
+  at: Date,
+): { refundCase: RefundCase; events: readonly RefundEventType[] } {
   const status = startingStatus(opening);
   const refundCase: RefundCase = {
     amountMinor: opening.amountMinor,
@@ -38,8 +42,13 @@ export function openCase(opening: Opening, at: Date): Change {
     blockedBy: opening.policyBlockers,
     merchantReviewDeadlineAt: status === 'MERCHANT_REVIEW' ? opening.merchantReviewDeadlineAt : null,
     merchantDecision: null,
+    merchantDecidedAt: null,
+    merchantDecisionReason: null,
     executionStartedAt: null,
-    provider: null,
+    processingStartedAt: null,
+    providerRefundId: null,
+    providerSubmissionStatus: null,
+    providerSubmittedAt: null,
     requestedAt: at,
     updatedAt: at,
   };
@@ -55,12 +64,14 @@ export function decideAsMerchant(
   at: Date,
 ): Change | Refusal {
   if (refundCase.status !== 'MERCHANT_REVIEW') return wrongState(refundCase);
-  const decidedAt = notBefore(refundCase, at);
-  const decided = { ...refundCase, merchantDecision: { decision, decidedAt, reason } };
-  if (decision === 'CONTESTED') return move(decided, 'SERVICE_REVIEW', at, {}, 'refund.merchant_decided.v1');
+  const merchantDecidedAt = notBefore(refundCase, at);
+  const decided = { merchantDecision: decision, merchantDecidedAt, merchantDecisionReason: reason };
+  if (decision === 'CONTESTED') {
+    return move(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
+  }
   const blockedBy = exceededLimits.reduce(withBlocker, refundCase.blockedBy);
   const next = blockedBy.some(isPolicyBlocker) ? 'SERVICE_REVIEW' : 'APPROVED_FOR_EXECUTION';
-  return move(decided, next, at, { blockedBy }, 'refund.merchant_decided.v1');
+  return move(refundCase, next, at, { ...decided, blockedBy }, 'refund.merchant_decided.v1');
 }
 
 /** The deadline passes undecided. Refuses while it is still to come. */
@@ -71,8 +82,8 @@ export function expireMerchantReview(refundCase: RefundCase, at: Date): Change |
     const metadata = { merchantReviewDeadlineAt: merchantReviewDeadlineAt.toISOString() };
     return { refused: 'MERCHANT_REVIEW_NOT_DUE', metadata };
   }
-  const merchantDecision = { decision: 'EXPIRED', decidedAt: null, reason: null } as const;
-  return move(refundCase, 'SERVICE_REVIEW', at, { merchantDecision }, 'refund.merchant_decided.v1');
+  const decided = { merchantDecision: 'EXPIRED' } as const;
+  return move(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
 }
 
 /** The review approves: it overrides the limits, never an open dispute (the money may go out twice). */

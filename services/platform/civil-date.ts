@@ -1,0 +1,51 @@
+/** A calendar date, YYYY-MM-DD; such strings sort as the dates do. */
+export type CivilDate = string;
+
+/** The zone in which the account's dates are computed. */
+export const ACCOUNT_TIME_ZONE = 'America/Sao_Paulo';
+
+const DAY_MS = 86_400_000;
+
+const accountCalendar = new Intl.DateTimeFormat('en-US', {
+  timeZone: ACCOUNT_TIME_ZONE,
+  calendar: 'iso8601',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+});
+
+/** The date that the account's calendar shows at an instant. */
+export function civilDateAt(instant: Date): CivilDate {
+  const parts = new Map(accountCalendar.formatToParts(instant).map(({ type, value }) => [type, value]));
+  return `${parts.get('year')?.padStart(4, '0')}-${parts.get('month')}-${parts.get('day')}`;
+}
+
+/** The date a number of days later, or earlier when negative. */
+export function addDays(date: CivilDate, days: number): CivilDate {
+  return toCivil(epochMs(date) + days * DAY_MS);
+}
+
+/** How many days after `from` the date `to` is; negative when before. */
+export function daysBetween(from: CivilDate, to: CivilDate): number {
+  return (epochMs(to) - epochMs(from)) / DAY_MS;
+}
+
+/** 0 for Sunday to 6 for Saturday. */
+export function weekday(date: CivilDate): number {
+  return new Date(epochMs(date)).getUTCDay();
+}
+
+/** Whether a string is a date that a calendar has: 2026-02-30 is not. */
+export function isCivilDate(text: string): text is CivilDate {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const ms = epochMs(text);
+  return !Number.isNaN(ms) && toCivil(ms) === text;
+}
+
+function epochMs(date: CivilDate): number {
+  return Date.parse(`${date}T00:00:00Z`);
+}
+
+function toCivil(ms: number): CivilDate {
+  return new Date(ms).toISOString().slice(0, 10);
+}

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type AdvanceablePart,
+  advanceFeeMinor,
+  quoteAdvance,
+} from '../../../services/advances/advance-quote.ts';
+import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
+
+const TODAY = '2026-11-21';
+const RATE = { quotedOn: TODAY, monthlyRateBps: 250 };
+
+test('48.00 at 2.5 % a month over 30, 60 and 90 days leaves 46.80, 45.60 and 44.40', () => {
+  expect([30, 60, 90].map((days) => 4800n - advanceFeeMinor(4800n, 250, days))).toEqual([
+    4680n,
+    4560n,
+    4440n,
+  ]);
+});
+
+test('the quote of those three parts is 144.00, fee 7.20, net 136.80', () => {
+  const quote = quoteAdvance([part('c', 90, 4800n), part('a', 30, 4800n), part('b', 60, 4800n)], RATE);
+  expect(quote).toMatchObject({ amountMinor: 14_400n, feeMinor: 720n, netMinor: 13_680n });
+  expect(quote?.parts.map(({ id, days, feeMinor }) => [id, days, feeMinor])).toEqual([
+    ['a', 30, 120n],
+    ['b', 60, 240n],
+    ['c', 90, 360n],
+  ]);
+});
+
+test('half a cent of fee is rounded up, less is rounded down', () => {
+  // 60 centavos at 2.5 % a month over 10 days: half a centavo.
+  expect(advanceFeeMinor(60n, 250, 10)).toBe(1n);
+  expect(advanceFeeMinor(59n, 250, 10)).toBe(0n);
+  expect(advanceFeeMinor(61n, 250, 10)).toBe(1n);
+});
+
+test('the nearest whole parts are covered while they fit', () => {
+  const parts = [part('a', 10, 100n), part('b', 20, 100n), part('c', 30, 1n)];
+  expect(quoteAdvance(parts, { ...RATE, maxAmountMinor: 199n })?.parts.map(({ id }) => id)).toEqual(['a']);
+  expect(quoteAdvance(parts, { ...RATE, maxAmountMinor: 200n })?.parts.map(({ id }) => id)).toEqual([
+    'a',
+    'b',
+  ]);
+});
+
+test('there is no quote when nothing fits or the fee takes it all', () => {
+  expect(quoteAdvance([], RATE)).toBeNull();
+  expect(quoteAdvance([part('a', 30, 100n)], { ...RATE, maxAmountMinor: 99n })).toBeNull();
+  expect(quoteAdvance([part('a', 1200, 100n)], RATE)).toBeNull();
+  expect(quoteAdvance([part('a', 1199, 100n)], { ...RATE, monthlyRateBps: 247 })).not.toBeNull();
+});
+
+test('fees are the exact fractions rounded to the nearest cent, up to the largest amounts', () => {
+  const amounts = fc.bigInt(1n, 9_007_199_254_740_991n);
+  fc.assert(
+    fc.property(
+      amounts,
+      fc.integer({ min: 0, max: 10_000 }),
+      fc.integer({ min: 1, max: 3000 }),
+      (amount, bps, days) => {
+        const doubledError =
+          2n * (advanceFeeMinor(amount, bps, days) * 300_000n - amount * BigInt(bps * days));
+        expect(doubledError > -300_000n && doubledError <= 300_000n).toBe(true);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+test('a quote sums its parts, keeps net = amount - fee above 0 and stays an exact JSON number', () => {
+  const parts = fc.array(
+    fc.tuple(
+      fc.integer({ min: 1, max: 900 }),
+      fc.oneof(fc.bigInt(1n, 10_000n), fc.bigInt(1n, 9_007_199_254_740_991n)),
+    ),
+    { maxLength: 12 },
+  );
+  fc.assert(
+    fc.property(parts, fc.integer({ min: 0, max: 1000 }), (given, monthlyRateBps) => {
+      const quote = quoteAdvance(
+        given.map(([days, amount], index) => part(`p${index}`, days, amount)),
+        { quotedOn: TODAY, monthlyRateBps },
+      );
+      fc.pre(quote !== null);
+      expect(quote.amountMinor).toBe(quote.parts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n));
+      expect(quote.feeMinor).toBe(quote.parts.reduce((sum, { feeMinor }) => sum + feeMinor, 0n));
+      expect(quote.netMinor).toBe(quote.amountMinor - quote.feeMinor);
+      expect(quote.netMinor > 0n && quote.amountMinor <= 9_007_199_254_740_991n).toBe(true);
+      for (const { date, days } of quote.parts) expect(daysBetween(TODAY, date)).toBe(days);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+function part(id: string, days: number, amountMinor: bigint): AdvanceablePart {
+  return { id, version: 1n, date: addDays(TODAY, days), amountMinor };
+}

@@ -1,0 +1,33 @@
+import Holidays from 'date-holidays';
+import { expect, test } from 'vitest';
+import { bankHolidays, businessDayFrom, isBusinessDay } from '../../../services/funds/business-days.ts';
+
+const brazil = new Holidays('BR');
+
+test.each(range(1990, 2100))('the holidays of %i are those of an independent table', (year) => {
+  const expected = brazil
+    .getHolidays(year)
+    // Elections fall on Sundays; Black Awareness was no national holiday before 2024.
+    .filter(({ type, name }) => (type === 'public' || type === 'bank') && name !== 'Dia de Eleição')
+    .map(({ date }) => date.slice(0, 10))
+    .filter((date) => !(year < 2024 && date.endsWith('-11-20')));
+  expect([...bankHolidays(year)].sort()).toEqual([...new Set(expected)].sort());
+});
+
+test('20 November is a business day until 2023 and a holiday from 2024', () => {
+  expect(isBusinessDay('2023-11-20')).toBe(true);
+  expect(isBusinessDay('2024-11-20')).toBe(false);
+});
+
+test('a business day stays, a weekend or holiday rolls over what follows', () => {
+  expect(businessDayFrom('2026-11-19')).toBe('2026-11-19');
+  expect(businessDayFrom('2026-11-20')).toBe('2026-11-23');
+  // Saturday before Carnival: Sunday, Monday and Tuesday follow; Ash Wednesday is a banking day.
+  expect(businessDayFrom('2026-02-14')).toBe('2026-02-18');
+  expect(businessDayFrom('2027-12-31')).toBe('2027-12-31');
+  expect(businessDayFrom('2028-01-01')).toBe('2028-01-03');
+});
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}

@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  BLOCK_REASONS,
+  blocksOf,
+  isFree,
+  leftMinor,
+  originalMinor,
+  statusOf,
+} from '../../../services/funds/part.ts';
+import {
+  blockedReasons,
+  MAX_AMOUNT_MINOR,
+  rowKey,
+  rowLeftMinor,
+  rowOriginalMinor,
+  sumRows,
+} from '../../../services/funds/release-rows.ts';
+import { FundsModel } from './funds-model.ts';
+
+const amount = fc.oneof(fc.bigInt(1n, 300n), fc.bigInt(1n, 100_000n), fc.constant(MAX_AMOUNT_MINOR));
+const pick = fc.nat(1000);
+const source = fc.constantFrom('s1', 's2', 's3');
+
+/** One command on the account, its objects picked from those there are. */
+const commands = {
+  sell: fc.tuple(fc.boolean(), amount, fc.integer({ min: 0, max: 100 }), fc.integer({ min: 1, max: 6 })),
+  deduct: fc.tuple(fc.option(pick), amount),
+  block: fc.tuple(pick, fc.constantFrom(...BLOCK_REASONS), source),
+  unblock: fc.tuple(pick, pick, fc.boolean()),
+  reserve: fc.tuple(source, fc.array(pick, { minLength: 1, maxLength: 3 }), fc.boolean()),
+  free: fc.tuple(source),
+  settle: fc.tuple(source),
+  refund: fc.tuple(source, fc.option(pick), amount),
+  reverse: fc.tuple(source),
+  nextDays: fc.tuple(fc.integer({ min: 1, max: 40 })),
+  releaseDue: fc.constant([] as const),
+};
+
+type Step = {
+  [Name in keyof typeof commands]: [Name, Values<(typeof commands)[Name]>];
+}[keyof typeof commands];
+type Values<A> = A extends fc.Arbitrary<infer T> ? T : never;
+
+const step = fc.oneof(
+  ...Object.entries(commands).map(([name, values]) => ({
+    weight: name === 'sell' ? 3 : 1,
+    arbitrary: (values as fc.Arbitrary<unknown>).map((given) => [name, given] as unknown as Step),
+  })),
+);
+
+test('no order of commands breaks the sums, makes or loses money, or takes what is promised', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
+      const model = new FundsModel();
+      for (const next of steps) {
+        const promised = reservedAmounts(model);
+        run(model, next);
+        checkRows(model);
+        checkMoney(model);
+        checkPromises(model, promised);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+type Play = {
+  [Name in keyof typeof commands]: (model: FundsModel, given: Values<(typeof commands)[Name]>) => void;
+};
+
+const play: Play = {
+  sell(model, [card, gross, feePercent, installments]) {
+    const fees = (gross * BigInt(feePercent)) / 100n;
+    model.sell(card ? 'CARD' : 'INSTANT_TRANSFER', gross, fees, card ? installments : 1);
+  },
+  deduct(model, [index, amountMinor]) {
+    model.deduct(index === null ? undefined : saleAt(model, index), amountMinor);
+  },
+  block(model, [index, reason, sourceId]) {
+    model.block(saleAt(model, index), reason, sourceId);
+  },
+  unblock(model, [index, blockIndex, lost]) {
+    const blocks = model.blocks.get(saleAt(model, index))!;
+    if (blocks.length > 0) model.unblock(saleAt(model, index), blocks[blockIndex % blocks.length]!, lost);
+  },
+  reserve(model, [id, picks, stale]) {
+    if (model.reservedFor(id).length > 0) return;
+    const parts = [...model.parts.values()];
+    const chosen = picks.map((index) => parts[index % parts.length]!);
+    const asQuoted = chosen.every((part) => isFree(part) && part.date > model.today);
+    const distinct = new Set(chosen).size === chosen.length;
+    const quoted = chosen.map((part) => ({ partId: part.id, version: part.version - (stale ? 1n : 0n) }));
+    expect(model.reserve(id, quoted)).toBe(asQuoted && distinct && !stale);
+  },
+  free(model, [id]) {
+    model.free(id);
+  },
+  settle(model, [id]) {
+    model.settle(id);
+  },
+  refund(model, [caseId, index, amountMinor]) {
+    const saleId = index === null ? undefined : saleAt(model, index);
+    const debts = model.openDebtsMinor();
+    const covered = !model.debits.has(caseId) && amountMinor <= model.available(caseId, saleId);
+    expect(model.refund(caseId, saleId, amountMinor)).toBe(covered);
+    expect(model.openDebtsMinor()).toBe(debts);
+  },
+  reverse(model, [caseId]) {
+    model.reverse(caseId);
+  },
+  nextDays(model, [days]) {
+    model.nextDays(days);
+  },
+  releaseDue(model) {
+    model.releaseDue();
+    expect(model.releaseDue()).toBe(0);
+  },
+};
+
+function run(model: FundsModel, [name, given]: Step): void {
+  const needsSale = name !== 'sell' && name !== 'nextDays';
+  if (needsSale && model.blocks.size === 0) return;
+  (play[name] as (model: FundsModel, given: unknown) => void)(model, given);
+}
+
+function saleAt(model: FundsModel, index: number): string {
+  return [...model.blocks.keys()][index % model.blocks.size]!;
+}
+
+/** (A) to (C), (F), the exact range, and that the kept rows are those that the parts give anew. */
+function checkRows(model: FundsModel): void {
+  const byKey = (rows: Iterable<Parameters<typeof rowKey>[0]>) =>
+    new Map([...rows].map((row) => [rowKey(row), row]));
+  expect(byKey(model.rows.values())).toEqual(byKey(sumRows(model.parts.values())));
+  const days = new Map<string, bigint>();
+  for (const row of model.rows.values()) {
+    const left = rowLeftMinor(row);
+    expect(row.feesMinor >= 0n && row.feesMinor <= row.grossMinor && left >= 0n).toBe(true);
+    expect(row.deductedMinor >= 0n && row.deductedMinor <= rowOriginalMinor(row) - row.advancedMinor).toBe(
+      true,
+    );
+    expect(row.status === 'BLOCKED').toBe(blockedReasons(row).length > 0);
+    if (row.status === 'BLOCKED') expect(left > 0n).toBe(true);
+    const inRow = [...model.parts.values()].filter(
+      (part) => rowKey(row) === rowKey({ date: part.date, status: statusOf(part) }),
+    );
+    expect(row.salesCount).toBe(new Set(inRow.map((part) => part.saleId)).size);
+    expect(new Set(blockedReasons(row))).toEqual(
+      new Set(inRow.flatMap(blocksOf).map(({ reason }) => reason)),
+    );
+    days.set(row.date, (days.get(row.date) ?? 0n) + row.grossMinor);
+  }
+  for (const sum of days.values()) expect(sum <= MAX_AMOUNT_MINOR).toBe(true);
+}
+
+/** (E), that what was charged and advanced is found again, and that debts wait only where nothing is free. */
+function checkMoney(model: FundsModel): void {
+  let deducted = 0n;
+  let advanced = 0n;
+  for (const part of model.parts.values()) {
+    deducted += part.deductedMinor;
+    advanced += part.advancedMinor;
+    expect(part.deductedMinor >= 0n && leftMinor(part) >= 0n).toBe(true);
+    expect(part.deductedMinor <= originalMinor(part) - part.advancedMinor).toBe(true);
+    if (model.debts.length > 0) expect(isFree(part)).toBe(false);
+  }
+  expect(deducted + model.openDebtsMinor()).toBe(model.chargedMinor);
+  expect(advanced).toBe(model.advancedMinor);
+}
+
+/** A reserved part is scheduled and keeps what it has promised; a blocked one is neither advanced nor reserved. */
+function checkPromises(model: FundsModel, before: ReadonlyMap<string, string>): void {
+  for (const part of model.parts.values()) {
+    if (statusOf(part) === 'BLOCKED')
+      expect(part.advancedMinor === 0n && part.reservation === null).toBe(true);
+    if (part.reservation === null) continue;
+    expect(statusOf(part)).toBe('SCHEDULED');
+    expect(leftMinor(part) >= part.reservation.amountMinor).toBe(true);
+    const promised = `${part.reservation.advanceRequestId} ${part.reservation.amountMinor}`;
+    expect(before.get(part.id) ?? promised).toBe(promised);
+  }
+}
+
+function reservedAmounts(model: FundsModel): Map<string, string> {
+  const reserved = [...model.parts.values()].filter((part) => part.reservation !== null);
+  return new Map(
+    reserved.map((part) => [
+      part.id,
+      `${part.reservation!.advanceRequestId} ${part.reservation!.amountMinor}`,
+    ]),
+  );
+}

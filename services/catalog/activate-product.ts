@@ -1,0 +1,28 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ActivateProductRequest,
+  ActivateProductResponseSchema,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { later, occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { productEventData } from './product.event.ts';
+import { activated } from './product.ts';
+import { currentPrices, lockProduct, viewProduct } from './product-view.ts';
+
+/** DRAFT to ACTIVE, with a current price. */
+export function activateProduct(writes: Writes, request: ActivateProductRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  return writes.run<typeof ActivateProductResponseSchema>(request, context, async (tx) => {
+    const product = await lockProduct(tx, request.productId);
+    const prices = await currentPrices(tx, product.id);
+    product.status = activated(product.status, prices.length);
+    product.updatedAt = later(product.updatedAt, occurredAt);
+    await tx.publish({
+      type: 'product.updated.v1',
+      objectId: product.id,
+      data: productEventData(product),
+      occurredAt,
+    });
+    return { product: await viewProduct(tx, product) };
+  });
+}

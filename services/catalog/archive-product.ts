@@ -1,0 +1,28 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ArchiveProductRequest,
+  ArchiveProductResponseSchema,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { later, occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { productEventData } from './product.event.ts';
+import { archived } from './product.ts';
+import { lockProduct, viewProduct } from './product-view.ts';
+
+/** ACTIVE to ARCHIVED. */
+export function archiveProduct(writes: Writes, request: ArchiveProductRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  return writes.run<typeof ArchiveProductResponseSchema>(request, context, async (tx) => {
+    const product = await lockProduct(tx, request.productId);
+    product.status = archived(product.status);
+    product.updatedAt = later(product.updatedAt, occurredAt);
+    product.archivedAt = product.updatedAt;
+    await tx.publish({
+      type: 'product.archived.v1',
+      objectId: product.id,
+      data: productEventData(product),
+      occurredAt,
+    });
+    return { product: await viewProduct(tx, product) };
+  });
+}

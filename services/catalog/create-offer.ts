@@ -1,0 +1,53 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  type CreateOfferRequest,
+  type CreateOfferResponseSchema,
+  PaymentMethod,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { enumName } from '../platform/enum-name.ts';
+import { failedPrecondition, notFound } from '../platform/errors.ts';
+import { later, occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { OfferEntity, PriceEntity } from './product.entity.ts';
+import { productEventData } from './product.event.ts';
+import { offerMessage } from './product.message.ts';
+import { requirePeriod, requireSellable } from './product.ts';
+import { lockProduct, offerReadRow } from './product-view.ts';
+
+/** Adds an offer of a current price; it starts now unless it says when. */
+export function createOffer(writes: Writes, request: CreateOfferRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  const startsAt = request.startsAt ? timestampDate(request.startsAt) : occurredAt;
+  const endsAt = request.endsAt && timestampDate(request.endsAt);
+  requirePeriod(startsAt, endsAt);
+  return writes.run<typeof CreateOfferResponseSchema>(request, context, async (tx) => {
+    const found = await tx.findOne(PriceEntity, { id: request.priceId });
+    if (!found) throw notFound('PRICE_NOT_FOUND', 'there is no such price');
+    const product = await lockProduct(tx, found.productId);
+    requireSellable(product.status);
+    const price = await tx.lockOne(PriceEntity, { id: found.id });
+    if (price?.retiredAt) throw failedPrecondition('PRICE_RETIRED', 'the price is retired');
+    const offer = tx.create(OfferEntity, {
+      id: uuidv7(),
+      productId: product.id,
+      priceId: found.id,
+      name: request.name,
+      checkoutUrl: request.checkoutUrl,
+      paymentMethods: request.paymentMethods.map((method) => enumName(PaymentMethod, method)),
+      maxInstallments: request.maxInstallments,
+      startsAt,
+      endsAt,
+      createdAt: occurredAt,
+    });
+    product.updatedAt = later(product.updatedAt, occurredAt);
+    await tx.publish({
+      type: 'product.updated.v1',
+      objectId: product.id,
+      data: productEventData(product),
+      occurredAt,
+    });
+    return { offer: offerMessage(offerReadRow(offer)) };
+  });
+}

@@ -1,0 +1,46 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  type CreatePriceRequest,
+  type CreatePriceResponseSchema,
+  PriceInterval,
+  PriceType,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { enumName } from '../platform/enum-name.ts';
+import { later, occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { PriceEntity } from './product.entity.ts';
+import { productEventData } from './product.event.ts';
+import { priceMessage } from './product.message.ts';
+import { requireIntervalFor, requireSellable } from './product.ts';
+import { lockProduct, priceReadRow } from './product-view.ts';
+
+/** Adds a price to a product that is not archived. */
+export function createPrice(writes: Writes, request: CreatePriceRequest, context: HandlerContext) {
+  const type = enumName(PriceType, request.type);
+  requireIntervalFor(type, request.interval, request.intervalCount);
+  const occurredAt = occurrenceOf(request, context);
+  return writes.run<typeof CreatePriceResponseSchema>(request, context, async (tx) => {
+    const product = await lockProduct(tx, request.productId);
+    requireSellable(product.status);
+    const price = tx.create(PriceEntity, {
+      id: uuidv7(),
+      productId: product.id,
+      amountMinor: request.amountMinor,
+      type,
+      interval: request.interval === undefined ? null : enumName(PriceInterval, request.interval),
+      intervalCount: request.intervalCount,
+      trialDays: request.trialDays,
+      maxInstallments: request.maxInstallments,
+      createdAt: occurredAt,
+    });
+    product.updatedAt = later(product.updatedAt, occurredAt);
+    await tx.publish({
+      type: 'product.updated.v1',
+      objectId: product.id,
+      data: productEventData(product),
+      occurredAt,
+    });
+    return { price: priceMessage(priceReadRow(price)) };
+  });
+}

@@ -1,0 +1,40 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  type CreateProductRequest,
+  type CreateProductResponseSchema,
+  ProductType,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { enumName } from '../platform/enum-name.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { ProductEntity } from './product.entity.ts';
+import { productEventData } from './product.event.ts';
+import { viewProduct } from './product-view.ts';
+
+/** Creates a product in DRAFT. */
+export function createProduct(writes: Writes, request: CreateProductRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  return writes.run<typeof CreateProductResponseSchema>(request, context, async (tx) => {
+    const product = tx.create(ProductEntity, {
+      id: uuidv7(),
+      name: request.name,
+      description: request.description,
+      productType: enumName(ProductType, request.productType),
+      status: 'DRAFT',
+      refundWindowDays: request.refundWindowDays,
+      imageAssetId: request.imageAssetId?.toLowerCase(),
+      imageUrl: request.imageUrl,
+      createdAt: occurredAt,
+      updatedAt: occurredAt,
+    });
+    await tx.flush();
+    await tx.publish({
+      type: 'product.created.v1',
+      objectId: product.id,
+      data: productEventData(product),
+      occurredAt,
+    });
+    return { product: await viewProduct(tx, product) };
+  });
+}

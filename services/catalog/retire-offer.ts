@@ -1,0 +1,33 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  RetireOfferRequest,
+  RetireOfferResponseSchema,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { notFound } from '../platform/errors.ts';
+import { later, occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { OfferEntity } from './product.entity.ts';
+import { productEventData } from './product.event.ts';
+import { lockProduct, viewProduct } from './product-view.ts';
+
+/** Retires an offer; repeating is no error. */
+export function retireOffer(writes: Writes, request: RetireOfferRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  return writes.run<typeof RetireOfferResponseSchema>(request, context, async (tx) => {
+    const found = await tx.findOne(OfferEntity, { id: request.offerId });
+    if (!found) throw notFound('OFFER_NOT_FOUND', 'there is no such offer');
+    const product = await lockProduct(tx, found.productId);
+    const offer = await tx.lockOne(OfferEntity, { id: found.id });
+    if (offer && !offer.retiredAt) {
+      offer.retiredAt = occurredAt;
+      product.updatedAt = later(product.updatedAt, occurredAt);
+      await tx.publish({
+        type: 'product.updated.v1',
+        objectId: product.id,
+        data: productEventData(product),
+        occurredAt,
+      });
+    }
+    return { product: await viewProduct(tx, product) };
+  });
+}

@@ -1,0 +1,39 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  RetirePriceRequest,
+  RetirePriceResponseSchema,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { notFound } from '../platform/errors.ts';
+import { later, occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { OfferEntity, PriceEntity } from './product.entity.ts';
+import { productEventData } from './product.event.ts';
+import { requireAnotherPrice } from './product.ts';
+import { currentPrices, lockProduct, viewProduct } from './product-view.ts';
+
+/** Retires a price and the offers of it. */
+export function retirePrice(writes: Writes, request: RetirePriceRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  return writes.run<typeof RetirePriceResponseSchema>(request, context, async (tx) => {
+    const found = await tx.findOne(PriceEntity, { id: request.priceId });
+    if (!found) throw notFound('PRICE_NOT_FOUND', 'there is no such price');
+    const product = await lockProduct(tx, found.productId);
+    const current = await currentPrices(tx, product.id);
+    const price = current.find(({ id }) => id === found.id);
+    if (price) {
+      requireAnotherPrice(product.status, current.length - 1);
+      price.retiredAt = occurredAt;
+      for (const offer of await tx.find(OfferEntity, { priceId: price.id, retiredAt: null })) {
+        offer.retiredAt = occurredAt;
+      }
+      product.updatedAt = later(product.updatedAt, occurredAt);
+      await tx.publish({
+        type: 'product.updated.v1',
+        objectId: product.id,
+        data: productEventData(product),
+        occurredAt,
+      });
+    }
+    return { product: await viewProduct(tx, product) };
+  });
+}

@@ -1,0 +1,29 @@
+import type { Transport } from '@connectrpc/connect';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import type { Database, EntityDefinition } from './database.ts';
+import type { OutboxSignal } from './outbox.ts';
+import type { Pagination } from './pagination.ts';
+import type { ServiceBinding } from './service-binding.ts';
+import type { Writes } from './writes.ts';
+
+/** What an area builds its services from. */
+export interface AreaDependencies {
+  readonly config: Config;
+  readonly database: Database;
+  readonly writes: Writes;
+  readonly pagination: Pagination;
+  readonly outboxSignal: OutboxSignal;
+  readonly logger: Logger;
+  /** To the other areas, wherever they run; the area is the caller. Never used inside a transaction. */
+  readonly transport: Transport;
+}
+
+/** One area of the house: its tables and its services. */
+export interface Area {
+  readonly name: string;
+  readonly entities: readonly EntityDefinition[];
+  /** What the area may do in other areas. */
+  readonly grants: readonly string[];
+  bind(dependencies: AreaDependencies): ServiceBinding[];
+}

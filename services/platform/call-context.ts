@@ -1,0 +1,43 @@
+import {
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import { permissionDenied } from './errors.ts';
+
+/** Who calls, and what it may do: `<area>:read`, `<area>:write` and the grants that stand alone. */
+export interface Caller {
+  readonly name: string;
+  readonly grants: ReadonlySet<string>;
+}
+
+const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' });
+const requestIdKey = createContextKey('', { description: 'request id' });
+
+/** Values of a call whose caller and causing request are known; interceptors and use cases read them. */
+export function callValues(caller: Caller, requestId: string = uuidv7()): ContextValues {
+  return createContextValues().set(callerKey, caller).set(requestIdKey, requestId);
+}
+
+/** Puts the caller and the causing request into the values of a call that is being taken in. */
+export function identifyCall(values: ContextValues, caller: Caller, requestId: string): void {
+  values.set(callerKey, caller).set(requestIdKey, requestId);
+}
+
+/** The caller of a call; undefined before anybody has been identified. */
+export function callerOf(values: ContextValues): Caller | undefined {
+  return values.get(callerKey);
+}
+
+/** The id of the request that caused this call; events and logs carry it. */
+export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
+  return context.values.get(requestIdKey);
+}
+
+/** Refuses a caller without a grant that an RPC asks for beyond its area's. PERMISSION_DENIED (GRANT_MISSING). */
+export function requireGrant(context: Pick<HandlerContext, 'values'>, grant: string): void {
+  if (callerOf(context.values)?.grants.has(grant)) return;
+  throw permissionDenied('GRANT_MISSING', `this call takes the grant ${grant}`, { grant });
+}

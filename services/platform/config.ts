@@ -1,0 +1,160 @@
+import type { KeyRing } from './key-ring.ts';
+import {
+  addressBlocks,
+  boolean,
+  duration,
+  durations,
+  integer,
+  keyRing,
+  oneOf,
+  optional,
+  type Parser,
+  portRanges,
+  serviceTokens,
+  text,
+  url,
+} from './setting-parsers.ts';
+
+/** One row of the table of settings: how its text is read, what it is when absent, and what it means. */
+export interface Setting<T> {
+  readonly parse: Parser<T>;
+  /** Text taken when the variable is absent or empty; undefined: the setting is required. */
+  readonly fallback: string | undefined;
+  readonly description: string;
+}
+
+const setting = <T>(parse: Parser<T>, fallback: string | undefined, description: string): Setting<T> => ({
+  parse,
+  fallback,
+  description,
+});
+
+/** Every setting there is. The README, .env.example and `npm start -- --help` list this table. */
+export const SETTINGS = {
+  LIVE_PORT: setting(integer(0, 65535), '8080', 'public API, live environment'),
+  SANDBOX_PORT: setting(integer(0, 65535), '8081', 'public API, sandbox environment'),
+  GRPC_PORT: setting(integer(0, 65535), '8082', 'internal services: gRPC, gRPC-Web and Connect'),
+  OPS_PORT: setting(integer(0, 65535), '8083', '/healthz, /readyz and /metrics'),
+  HOST: setting(text, '127.0.0.1', 'address that the listeners bind to'),
+  TEMPORAL_PORT: setting(integer(1, 65535), '7233', 'Temporal dev server of npm start'),
+  TEMPORAL_UI_PORT: setting(integer(1, 65535), '8233', 'Temporal UI of npm start'),
+  DEMO_RECEIVER_PORT: setting(integer(0, 65535), '8443', 'HTTPS receiver of npm start, for demos'),
+  DATA_DIR: setting(text, '.data', 'folder of npm start: database, Temporal state, secrets, demo.json'),
+  DATABASE_URL: setting(optional(text), '', 'PostgreSQL; npm start runs its own when absent'),
+  DATABASE_POOL_SIZE: setting(integer(1, 1000), '20', 'connections to PostgreSQL per process'),
+  DATABASE_PREPARED_STATEMENTS: setting(boolean, 'true', 'off behind a pooler that does not keep them'),
+  TEMPORAL_ADDRESS: setting(optional(text), '', 'Temporal server; npm start runs its own when absent'),
+  TEMPORAL_NAMESPACE: setting(text, 'default', 'namespace of the workflows'),
+  TEMPORAL_UI_URL: setting(optional(text), '', 'address of the Temporal UI, for links'),
+  SERVICES_URL: setting(
+    optional(text),
+    '',
+    'where gateway and worker find services that another process runs',
+  ),
+  SERVICES: setting(
+    text,
+    'refunds,catalog,funds,advances,webhooks,api-keys',
+    'areas that a services process runs',
+  ),
+  SERVICE_TOKEN: setting(optional(text), '', 'token this process shows to services of other processes'),
+  SERVICE_TOKENS: setting(
+    serviceTokens,
+    '',
+    'callers: name|sha256 of the token in hex|grants, separated by ;',
+  ),
+  GRPC_REFLECTION: setting(boolean, 'true', 'server reflection on the internal port'),
+  API_KEY_PEPPERS: setting(
+    keyRing,
+    undefined,
+    'peppers of API keys: v1:<base64 of 32 bytes>,… the first writes',
+  ),
+  WEBHOOK_SECRET_KEYS: setting(keyRing, undefined, 'keys that encrypt signing secrets, same form'),
+  CURSOR_KEYS: setting(keyRing, undefined, 'keys that sign page tokens, same form'),
+  PUBLIC_URL_LIVE: setting(optional(url), '', 'address of the live API as merchants see it'),
+  PUBLIC_URL_SANDBOX: setting(optional(url), '', 'address of the sandbox API as merchants see it'),
+  TRUSTED_PROXIES: setting(addressBlocks, '', 'CIDRs of proxies whose X-Forwarded-For is believed'),
+  RATE_LIMIT_LIVE: setting(integer(1, 1_000_000), '100', 'requests per second and live key'),
+  RATE_LIMIT_SANDBOX: setting(integer(1, 1_000_000), '25', 'requests per second and sandbox key'),
+  WEBHOOK_ALLOW_CIDRS: setting(
+    addressBlocks,
+    '',
+    'private CIDRs that sandbox webhooks may reach; never live',
+  ),
+  WEBHOOK_EXTRA_CA: setting(optional(text), '', "PEM file trusted for deliveries besides the system's"),
+  WEBHOOK_ALLOWED_PORTS: setting(portRanges, '443,1024-65535', 'ports that webhook URLs may name'),
+  WEBHOOK_EGRESS_PROXY: setting(optional(url), '', 'HTTP(S) proxy through which deliveries leave'),
+  WEBHOOK_SCHEDULE_LIVE: setting(
+    durations,
+    '0s,5s,5m,30m,2h,5h,10h,14h,20h,24h',
+    'waits before each live attempt',
+  ),
+  WEBHOOK_SCHEDULE_SANDBOX: setting(durations, '0s,5s,5m,1h', 'waits before each sandbox attempt'),
+  WEBHOOK_BATCH_INTERVAL: setting(duration, '20ms', 'least time between the starts of two batches'),
+  WEBHOOK_SUBSCRIPTION_LIMIT: setting(
+    integer(1, 10_000),
+    '100',
+    'subscriptions not disabled, per merchant and environment',
+  ),
+  WEBHOOK_RETRY_WORKFLOW_LIMIT: setting(integer(1, 10_000), '50', 'open retry workflows per subscription'),
+  REFUND_FREQUENCY_LIMIT_24H: setting(
+    integer(1, 1_000_000),
+    '100',
+    'cases of a merchant in 24 h before review',
+  ),
+  REFUND_VOLUME_LIMIT_24H: setting(
+    integer(1, Number.MAX_SAFE_INTEGER),
+    '100000000',
+    'centavos of a merchant in 24 h before review',
+  ),
+  MERCHANT_REVIEW_PERIOD: setting(duration, '7d', 'time a merchant has to decide a refund case'),
+  ADVANCE_MONTHLY_RATE_BPS: setting(integer(0, 10_000), '250', 'fee of advances, basis points a month'),
+  ADVANCE_QUOTE_VALIDITY: setting(duration, '15m', 'how long a quote can be taken up'),
+  LOG_LEVEL: setting(
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'info',
+    'least level that is logged',
+  ),
+} as const;
+
+type SettingName = keyof typeof SETTINGS;
+
+/** The settings as read: one typed value per row of the table. */
+export type Config = {
+  readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;
+};
+
+/** Every fault of the environment at once. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`bad settings:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+/**
+ * Reads all settings once. Throws a ConfigError that lists every fault: unreadable values, missing ones, and a
+ * private CIDR allowed where live deliveries leave.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [name, { parse, fallback }] of Object.entries<Setting<unknown>>(SETTINGS)) {
+    const given = environment[name] || fallback;
+    if (given === undefined) {
+      faults.push(`${name} is required`);
+      continue;
+    }
+    try {
+      config[name] = parse(given);
+    } catch (error) {
+      faults.push(`${name} ${(error as Error).message}`);
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config as Config;
+}
+
+export type { KeyRing };

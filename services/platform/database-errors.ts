@@ -1,0 +1,42 @@
+/** SQLSTATE of a failed statement, wherever in the chain of causes the driver's error stands. */
+export function sqlStateOf(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause ?? (at as { previous?: unknown }).previous) {
+    const code = (at as { code?: unknown }).code;
+    if (typeof code === 'string') return code;
+  }
+  return undefined;
+}
+
+/** Whether a statement failed on a unique index, and on which one if a name is given. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  if (sqlStateOf(error) !== '23505') return false;
+  return constraint === undefined || constraintOf(error) === constraint;
+}
+
+function constraintOf(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause ?? (at as { previous?: unknown }).previous) {
+    const constraint = (at as { constraint?: unknown }).constraint;
+    if (typeof constraint === 'string') return constraint;
+  }
+  return undefined;
+}
+
+/** Whether trying the whole transaction again can succeed: a deadlock or a serialization failure. */
+export function isRetryable(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state === '40001' || state === '40P01';
+}
+
+const AWAY = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', 'ENOENT']);
+
+/** Whether the database cannot be reached or is going down, as opposed to refusing a statement. */
+export function isDatabaseAway(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined) return AWAY.has(state) || state.startsWith('57P0') || state.startsWith('08');
+  return (
+    error instanceof Error &&
+    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+      error.message,
+    )
+  );
+}

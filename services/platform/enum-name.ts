@@ -1,0 +1,13 @@
+/** Names of an enum's values but UNSPECIFIED. */
+export type EnumName<E extends Record<string, string | number>> = Exclude<
+  Extract<keyof E, string>,
+  'UNSPECIFIED'
+>;
+
+/** The name of a validated enum value, as the database and the JSON API write it. */
+export function enumName<E extends Record<string, string | number>>(type: E, value: number): EnumName<E> {
+  const name = type[value as unknown as keyof E] as unknown;
+  if (typeof name !== 'string' || name === 'UNSPECIFIED')
+    throw new TypeError(`${value} is not a value of the enum`);
+  return name as EnumName<E>;
+}

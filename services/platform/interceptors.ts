@@ -1,0 +1,74 @@
+import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import { createValidator } from '@bufbuild/protovalidate';
+import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
+import type { Logger } from 'pino';
+import { callerOf, requestIdOf } from './call-context.ts';
+import { isDatabaseAway } from './database-errors.ts';
+import { DomainError, invalidArgument, permissionDenied, toConnectError, unavailable } from './errors.ts';
+import { requiredGrant } from './grants.ts';
+import { rpcDuration } from './telemetry.ts';
+
+/**
+ * What every RPC goes through, on the port and inside a process alike: outermost first. Who calls has been
+ * identified before (from the token on the port, fixed where a transport inside a process is composed).
+ */
+export function rpcInterceptors(logger: Logger): Interceptor[] {
+  return [observe(logger), authorize, validate];
+}
+
+/** Maps refusals to the wire in one place; what is not a refusal is logged and masked. Times every call. */
+function observe(logger: Logger): Interceptor {
+  return (next) => async (request) => {
+    const endTimer = rpcDuration.startTimer();
+    const labels = { service: request.service.typeName, method: request.method.name };
+    try {
+      const response = await next(request);
+      endTimer({ ...labels, code: 'ok' });
+      return response;
+    } catch (error) {
+      const mapped = mapError(error);
+      endTimer({ ...labels, code: Code[mapped.code] });
+      if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
+        const requestId = requestIdOf({ values: request.contextValues });
+        logger.error({ err: error, requestId, rpc: `${labels.service}/${labels.method}` }, 'RPC failed');
+      }
+      throw mapped;
+    }
+  };
+}
+
+function mapError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  if (error instanceof DomainError) return toConnectError(error);
+  if (isDatabaseAway(error)) {
+    return toConnectError(unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached; try again'));
+  }
+  return new ConnectError('internal error', Code.Internal);
+}
+
+const authorize: Interceptor = (next) => (request) => {
+  const grant = requiredGrant(request.method);
+  const caller = callerOf(request.contextValues);
+  if (grant !== undefined && !caller?.grants.has(grant)) {
+    throw toConnectError(permissionDenied('GRANT_MISSING', `this call takes the grant ${grant}`, { grant }));
+  }
+  return next(request);
+};
+
+const validator = createValidator();
+
+const validate: Interceptor = (next) => (request) => {
+  if (request.stream) return next(request);
+  const invalid = violationOf(request.method, request.message);
+  if (invalid) throw toConnectError(invalid);
+  return next(request);
+};
+
+function violationOf(method: DescMethod, message: Message): DomainError | undefined {
+  const result = validator.validate(method.input as DescMessage, message);
+  if (result.kind === 'valid') return undefined;
+  if (result.kind === 'error') throw result.error;
+  const [violation] = result.violations;
+  const field = violation?.field.map((part) => ('name' in part ? part.name : '')).join('.') ?? '';
+  return invalidArgument('INVALID_ARGUMENT', `${field}: ${violation?.message ?? 'is not valid'}`, { field });
+}

@@ -1,0 +1,39 @@
+/** Versioned secret keys: the first writes, all read. */
+export class KeyRing {
+  readonly current: { readonly id: number; readonly secret: Buffer };
+  readonly #keys: ReadonlyMap<number, Buffer>;
+
+  constructor(keys: readonly { id: number; secret: Buffer }[]) {
+    const [first] = keys;
+    if (!first) throw new TypeError('a key ring holds at least one key');
+    this.current = first;
+    this.#keys = new Map(keys.map(({ id, secret }) => [id, secret]));
+  }
+
+  /** The key of a version; undefined for one that is not configured. */
+  find(id: number): Buffer | undefined {
+    return this.#keys.get(id);
+  }
+
+  /** All keys, the one that writes first. */
+  get secrets(): readonly Buffer[] {
+    return [...this.#keys.values()];
+  }
+
+  /**
+   * Reads `v1:<base64 of 32 bytes>,v2:…`, versions 1 to 255. Throws an Error that says what is wrong, without the
+   * value.
+   */
+  static parse(text: string): KeyRing {
+    const keys = text.split(',').map((entry) => {
+      const match = /^v(\d{1,3}):([A-Za-z0-9+/]{43}=)$/.exec(entry.trim());
+      const id = Number(match?.[1]);
+      if (!match || id < 1 || id > 255) {
+        throw new Error('must be a comma-separated list of v<1-255>:<base64 of 32 bytes>');
+      }
+      return { id, secret: Buffer.from(match[2]!, 'base64') };
+    });
+    if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error('names a version twice');
+    return new KeyRing(keys);
+  }
+}

@@ -1,0 +1,22 @@
+import type { DescService } from '@bufbuild/protobuf';
+import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect';
+
+/** A service and its implementation, typed against each other once and carried around as one value. */
+export interface ServiceBinding {
+  readonly service: DescService;
+  readonly implementation: object;
+  /** Adds the service to the port's router. */
+  register(router: ConnectRouter): void;
+}
+
+/** Binds an implementation to its service. */
+export function bindService<S extends DescService>(
+  service: S,
+  implementation: ServiceImpl<S>,
+): ServiceBinding {
+  return {
+    service,
+    implementation,
+    register: (router) => router.service(service, implementation),
+  };
+}

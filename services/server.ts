@@ -1,0 +1,117 @@
+import type { Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { catalog } from './catalog/catalog.area.ts';
+import type { Area } from './platform/area.ts';
+import type { Caller } from './platform/call-context.ts';
+import type { Config } from './platform/config.ts';
+import { Database } from './platform/database.ts';
+import { healthService } from './platform/health.service.ts';
+import { createInProcessTransport } from './platform/in-process-transport.ts';
+import { rpcInterceptors } from './platform/interceptors.ts';
+import { OutboxSignal } from './platform/outbox.ts';
+import { Pagination } from './platform/pagination.ts';
+import { reflectionService } from './platform/reflection.service.ts';
+import { createRpcServer } from './platform/rpc-server.ts';
+import type { ServiceBinding } from './platform/service-binding.ts';
+import { Writes } from './platform/writes.ts';
+
+const AREAS: readonly Area[] = [catalog];
+
+/** The services of one process. */
+export interface Services {
+  /** The port's server, not yet listening. */
+  readonly server: FastifyInstance;
+  /** A transport to all areas for a caller inside this process: without serialising where the area runs here. */
+  transportFor(caller: Caller): Transport;
+  /** Resolves when the database answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServicesOptions {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly logger: Logger;
+  readonly onStatement?: (sql: string) => void;
+}
+
+/** Opens the database and composes the areas that this process serves. */
+export async function createServices({
+  config,
+  databaseUrl,
+  logger,
+  onStatement,
+}: ServicesOptions): Promise<Services> {
+  const areas = areasNamed(config.SERVICES);
+  const database = await Database.open({
+    url: databaseUrl,
+    poolSize: config.DATABASE_POOL_SIZE,
+    preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
+    entities: areas.flatMap(({ entities }) => entities),
+    ...(onStatement && { onStatement }),
+  });
+  const interceptors = rpcInterceptors(logger);
+  const outboxSignal = new OutboxSignal(database);
+  const bindings: ServiceBinding[] = [];
+  const remote = config.SERVICES_URL
+    ? remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN ?? '')
+    : undefined;
+  const transportFor = (caller: Caller) => createInProcessTransport(bindings, interceptors, caller, remote);
+  const shared = {
+    ...{ config, database, outboxSignal, logger },
+    writes: new Writes(database, outboxSignal),
+    pagination: new Pagination(config.CURSOR_KEYS),
+  };
+  for (const area of areas) {
+    const transport = transportFor({ name: area.name, grants: new Set(area.grants) });
+    bindings.push(...area.bind({ ...shared, transport }));
+  }
+  const names = bindings.map(({ service }) => service.typeName);
+  const isHealthy = () =>
+    database.ping().then(
+      () => true,
+      () => false,
+    );
+  const open = [
+    healthService(names, isHealthy),
+    ...(config.GRPC_REFLECTION ? [reflectionService(bindings)] : []),
+  ];
+  const server = createRpcServer({
+    bindings: [...bindings, ...open],
+    interceptors,
+    tokens: config.SERVICE_TOKENS,
+  });
+  return {
+    server,
+    transportFor,
+    ping: () => database.ping(),
+    close: async () => {
+      await server.close();
+      await database.close();
+    },
+  };
+}
+
+/** A transport to services in another process: the Connect protocol over HTTP/1.1 with kept connections. */
+export function remoteTransport(baseUrl: string, token: string): Transport {
+  return createConnectTransport({
+    baseUrl,
+    httpVersion: '1.1',
+    interceptors: [
+      (next) => (request) => {
+        request.header.set('authorization', `Bearer ${token}`);
+        return next(request);
+      },
+    ],
+  });
+}
+
+function areasNamed(names: string): Area[] {
+  return names.split(',').map((name) => {
+    const area = AREAS.find((candidate) => candidate.name === name.trim());
+    if (!area) throw new Error(`SERVICES names the unknown area ${name}`);
+    return area;
+  });
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { Code, createClient, type Transport } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  PaymentMethod,
+  PriceInterval,
+  PriceType,
+  ProductService,
+  ProductStatus,
+  ProductType,
+} from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'catalog' });
+});
+afterAll(() => house.close());
+
+const WAYS = ['inProcess', 'grpc', 'connect'] as const;
+
+describe.each(WAYS)('ProductService over %s', (way) => {
+  const client = () => createClient(ProductService, house.transports[way] as Transport);
+  const draft = (tenant: ReturnType<typeof newTenant>) =>
+    client().createProduct({
+      ...tenant,
+      idempotencyKey: newKey(),
+      name: 'Monthly plan',
+      productType: ProductType.SUBSCRIPTION,
+      refundWindowDays: 30,
+    });
+  const price = (tenant: ReturnType<typeof newTenant>, productId: string) =>
+    client().createPrice({
+      ...tenant,
+      idempotencyKey: newKey(),
+      productId,
+      amountMinor: 9_007_199_254_740_991n,
+      type: PriceType.RECURRING,
+      interval: PriceInterval.MONTH,
+      intervalCount: 1,
+      maxInstallments: 12,
+    });
+
+  it('answers a product with its current prices and offers, amounts exact to the upper bound', async () => {
+    const tenant = newTenant();
+    const { product } = await draft(tenant);
+    const created = await price(tenant, product!.id);
+    const { offer } = await client().createOffer({
+      ...tenant,
+      idempotencyKey: newKey(),
+      priceId: created.price!.id,
+      name: 'Launch',
+      checkoutUrl: 'https://shop.example/launch',
+      paymentMethods: [PaymentMethod.CARD, PaymentMethod.INSTANT_TRANSFER],
+      maxInstallments: 6,
+    });
+    const got = await client().getProduct({ ...tenant, productId: product!.id });
+    expect(got.product).toMatchObject({
+      name: 'Monthly plan',
+      status: ProductStatus.DRAFT,
+      refundWindowDays: 30,
+    });
+    expect(got.product?.prices).toMatchObject([
+      { id: created.price!.id, amountMinor: 9_007_199_254_740_991n, interval: PriceInterval.MONTH },
+    ]);
+    expect(got.product?.offers).toMatchObject([
+      { id: offer!.id, priceId: created.price!.id, maxInstallments: 6 },
+    ]);
+  });
+
+  it('activates a product only with a current price, and archives it only when active', async () => {
+    const tenant = newTenant();
+    const { product } = await draft(tenant);
+    const productId = product!.id;
+    const activate = () => client().activateProduct({ ...tenant, idempotencyKey: newKey(), productId });
+    const archive = () => client().archiveProduct({ ...tenant, idempotencyKey: newKey(), productId });
+    await expectRefusal(activate(), Code.FailedPrecondition, 'PRODUCT_WITHOUT_PRICE');
+    await price(tenant, productId);
+    await expectRefusal(archive(), Code.FailedPrecondition, 'PRODUCT_STATE', { state: 'DRAFT' });
+    expect((await activate()).product?.status).toBe(ProductStatus.ACTIVE);
+    await expectRefusal(activate(), Code.FailedPrecondition, 'PRODUCT_STATE', { state: 'ACTIVE' });
+    const archived = await archive();
+    expect(archived.product?.archivedAt).toBeDefined();
+    await expectRefusal(price(tenant, productId), Code.FailedPrecondition, 'PRODUCT_STATE', {
+      state: 'ARCHIVED',
+    });
+  });
+
+  it('retires a price with its offers, but never the last price of an active product', async () => {
+    const tenant = newTenant();
+    const { product } = await draft(tenant);
+    const productId = product!.id;
+    const first = (await price(tenant, productId)).price!;
+    await client().activateProduct({ ...tenant, idempotencyKey: newKey(), productId });
+    const retire = () => client().retirePrice({ ...tenant, idempotencyKey: newKey(), priceId: first.id });
+    await expectRefusal(retire(), Code.FailedPrecondition, 'LAST_PRICE_OF_ACTIVE_PRODUCT');
+    const second = (await price(tenant, productId)).price!;
+    const retired = await retire();
+    expect(retired.product?.prices.map(({ id }) => id)).toEqual([second.id]);
+    expect((await retire()).product?.prices).toHaveLength(1);
+  });
+
+  it('answers another merchant and the other environment alike: not found', async () => {
+    const tenant = newTenant();
+    const { product } = await draft(tenant);
+    const elsewhere = [
+      { ...tenant, environment: Environment.TEST },
+      { ...tenant, merchantId: randomUUID() },
+    ];
+    for (const other of elsewhere) {
+      const asked = client().getProduct({ ...other, productId: product!.id });
+      await expectRefusal(asked, Code.NotFound, 'PRODUCT_NOT_FOUND');
+    }
+  });
+
+  it('lists products newest first, page by page, by status', async () => {
+    const tenant = newTenant();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.unshift((await draft(tenant)).product!.id);
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await client().listProducts({ ...tenant, pageSize: 2, pageToken });
+      seen.push(...page.products.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    expect(seen).toEqual(ids);
+    const active = await client().listProducts({ ...tenant, status: ProductStatus.ACTIVE });
+    expect(active.products).toEqual([]);
+  });
+});

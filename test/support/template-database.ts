@@ -1,0 +1,2 @@
+/** The migrated database that test databases are cloned from. */
+export const TEMPLATE = 'payments_template';

@@ -17,13 +17,16 @@ const TYPE_A = 1;
 const TYPE_AAAA = 28;
 
 /** A DNS server on loopback that answers A and AAAA questions as it is told at that moment. */
-export async function startDnsResponder(answer: (name: string) => DnsAnswer): Promise<DnsResponder> {
+export async function startDnsResponder(
+  answer: (name: string, type: 'A' | 'AAAA') => DnsAnswer,
+): Promise<DnsResponder> {
   const socket = createSocket('udp4');
   const questions: string[] = [];
   socket.on('message', (query, sender) => {
     const { name, type, end } = readQuestion(query);
-    questions.push(`${type === TYPE_A ? 'A' : 'AAAA'} ${name}`);
-    const found = answer(name);
+    const typeName = type === TYPE_A ? 'A' : 'AAAA';
+    questions.push(`${typeName} ${name}`);
+    const found = answer(name, typeName);
     if (found !== 'SILENCE') socket.send(writeAnswer(query, end, type, found), sender.port, sender.address);
   });
   socket.bind(0, '127.0.0.1');

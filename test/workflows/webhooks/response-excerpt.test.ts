@@ -37,13 +37,13 @@ describe('the excerpt of a response', () => {
 
   it('reads no further than 64 KiB', async () => {
     let given = 0;
-    async function* endless() {
-      while (true) {
+    async function* long() {
+      while (given < 1_000_000) {
         given += 1000;
         yield Buffer.alloc(1000, 'x');
       }
     }
-    expect(await readExcerpt(endless())).toBe('x'.repeat(MAX_EXCERPT_BYTES));
+    expect(await readExcerpt(long())).toBe('x'.repeat(MAX_EXCERPT_BYTES));
     expect(given).toBeLessThan(MAX_RESPONSE_READ_BYTES + 1000);
   });
 });

@@ -1,4 +1,5 @@
 import net from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { issueCertificate } from '../../../../local/certificates.ts';
 import type { EgressFailureKind } from '../../../../services/platform/egress/egress-error.ts';
@@ -18,12 +19,13 @@ async function expectFailure(sending: Promise<unknown>, kind: EgressFailureKind)
 }
 
 describe('connecting', () => {
-  it.each(HOSTILE_HOSTS)('dials nothing for %j, even when DNS calls it public', async (host) => {
+  it.each(HOSTILE_HOSTS)('neither resolves nor dials %j', async (host) => {
     const dial = vi.fn<Dial>(net.connect);
-    const asPublic = async () => [PUBLIC];
+    const asPublic = vi.fn(async () => [PUBLIC]);
     await using guard = createLoopbackGuard(LIVE, { dial, dnsLookup: asPublic, systemLookup: asPublic });
     await expectFailure(post(guard, `https://${host}:8443/`), 'EGRESS_DENIED');
     expect(dial).not.toHaveBeenCalled();
+    expect(asPublic).not.toHaveBeenCalled();
   });
 
   it.each(['http://hooks.example.com:8443/', 'https://hooks.example.com:22/', 'https://hooks..example.com/'])(
@@ -37,13 +39,18 @@ describe('connecting', () => {
   );
 
   it('reaches a name, an IPv4 and an IPv6 address, and proves the name it was given', async () => {
-    await using v4 = await startReceiver();
+    const serverNames: unknown[] = [];
+    await using v4 = await startReceiver((request, response) => {
+      serverNames.push((request.socket as TLSSocket & { servername: unknown }).servername);
+      response.writeHead(204, { connection: 'close' }).end();
+    });
     await using v6 = await startReceiver(undefined, { listenOn: '::1' });
     await using guard = createLoopbackGuard();
     for (const host of ['hooks.example.com', 'hooks.example.com.', '127.0.0.1']) {
       expect(await post(guard, `https://${host}:${v4.port}/`)).toBe(204);
     }
     expect(await post(guard, `https://[::1]:${v6.port}/`)).toBe(204);
+    expect(serverNames).toEqual(['hooks.example.com', 'hooks.example.com', false]);
     expect(v4.requests.map(({ headers }) => headers.host)).toEqual(
       ['hooks.example.com', 'hooks.example.com.', '127.0.0.1'].map((host) => `${host}:${v4.port}`),
     );

@@ -1,30 +1,35 @@
-import type { Refusal } from './refund-case.ts';
+import { failedPrecondition, invalidArgument } from '../platform/errors.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What the first refund case of a payment fixes about it. Amounts in centavos, times UTC. */
+/** What the first refund case of a payment fixes about it. Amount in centavos. */
 export type PaymentFacts = Readonly<{
-  paidAmountMinor: number;
+  paidAmountMinor: bigint;
   paidAt: Date | null;
   refundWindowDays: number | null;
+  /** The product whose window was taken. */
+  productId: string | null;
   saleId: string | null;
   orderId: string | null;
   invoiceId: string | null;
 }>;
 
 /**
- * Holds the facts a later case names against those its payment's first case fixed.
- * A fact the later case leaves out (undefined) is not different.
- * Refuses with PAYMENT_FACTS_DIFFER and the fact's name.
+ * Holds the facts that a later case names against those its payment's first case fixed. What it leaves out
+ * (undefined) is not different. PAYMENT_FACTS_DIFFER, with the fact's name.
  */
-export function checkPaymentFacts(fixed: PaymentFacts, named: Partial<PaymentFacts>): Refusal | null {
+export function requireSameFacts(fixed: PaymentFacts, named: Partial<PaymentFacts>): void {
   for (const fact of Object.keys(named) as (keyof PaymentFacts)[]) {
     const value = named[fact];
-    if (value !== undefined && !sameFact(value, fixed[fact])) {
-      return { refused: 'PAYMENT_FACTS_DIFFER', metadata: { fact } };
-    }
+    if (value === undefined || sameFact(value, fixed[fact])) continue;
+    throw failedPrecondition(
+      'PAYMENT_FACTS_DIFFER',
+      `the payment's first refund case says otherwise of ${fact}`,
+      {
+        fact,
+      },
+    );
   }
-  return null;
 }
 
 /** The moment the refund window closes (days of 24 hours), or null where the payment has none. */
@@ -34,34 +39,37 @@ export function refundWindowExpiresAt(facts: Pick<PaymentFacts, 'paidAt' | 'refu
 }
 
 /**
- * Whether a refund of `amountMinor` may be requested of this payment at `at`, beside the
- * `committedMinor` that its open and succeeded refunds already take.
- * Refuses with PAID_AT_IN_FUTURE, REFUND_WINDOW_EXPIRED or REFUND_EXCEEDS_PAYMENT.
+ * Whether a refund of `amountMinor` may be requested of this payment at `at`, beside the `committedMinor` that its
+ * open and succeeded refunds already take. PAID_AT_IN_FUTURE, REFUND_WINDOW_EXPIRED, REFUND_EXCEEDS_PAYMENT.
  */
-export function checkRefundable(
+export function requireRefundable(
   facts: PaymentFacts,
-  amountMinor: number,
-  committedMinor: number,
+  amountMinor: bigint,
+  committedMinor: bigint,
   at: Date,
-): Refusal | null {
+): void {
   if (facts.paidAt !== null && facts.paidAt > at) {
-    return { refused: 'PAID_AT_IN_FUTURE', metadata: { paidAt: facts.paidAt.toISOString() } };
+    throw invalidArgument('PAID_AT_IN_FUTURE', 'paid_at: must not be later than the request', {
+      field: 'paid_at',
+    });
   }
-  const expiresAt = refundWindowExpiresAt(facts);
-  if (expiresAt !== null && at > expiresAt) {
-    return { refused: 'REFUND_WINDOW_EXPIRED', metadata: { expiresAt: expiresAt.toISOString() } };
+  const end = refundWindowExpiresAt(facts);
+  if (end !== null && at > end) {
+    const expiresAt = end.toISOString();
+    throw failedPrecondition('REFUND_WINDOW_EXPIRED', `the refund window ended at ${expiresAt}`, {
+      expiresAt,
+    });
   }
-  // Subtracting keeps within exact integers where adding might not.
   const refundableMinor = facts.paidAmountMinor - committedMinor;
   if (amountMinor > refundableMinor) {
-    return {
-      refused: 'REFUND_EXCEEDS_PAYMENT',
-      metadata: { refundableAmountMinor: String(refundableMinor) },
-    };
+    throw failedPrecondition('REFUND_EXCEEDS_PAYMENT', `${refundableMinor} centavos are left to refund`, {
+      refundableAmountMinor: String(refundableMinor),
+    });
   }
-  return null;
 }
 
-function sameFact(a: number | string | Date | null, b: number | string | Date | null): boolean {
+type Fact = PaymentFacts[keyof PaymentFacts];
+
+function sameFact(a: Fact, b: Fact): boolean {
   return a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b;
 }

@@ -1,3 +1,5 @@
+import { type DomainError, failedPrecondition } from '../platform/errors.ts';
+import { later } from '../platform/timestamps.ts';
 import type { LimitBlocker } from './refund-policy.ts';
 
 export type RefundStatus =
@@ -21,9 +23,8 @@ export type Blocker = ManualBlocker | LimitBlocker | 'PAYMENT_DISPUTED' | 'INSUF
 
 export type MerchantDecision = 'APPROVED' | 'CONTESTED' | 'EXPIRED';
 
-/** What the rules decide about a refund case. Amount in centavos, times UTC. */
+/** What the rules decide about a refund case. */
 export type RefundCase = Readonly<{
-  amountMinor: number;
   status: RefundStatus;
   initiator: Initiator;
   approvalMode: ApprovalMode | null;
@@ -35,6 +36,8 @@ export type RefundCase = Readonly<{
   merchantDecisionReason: string | null;
   /** Set between the start of an execution and the debit's outcome: then no cancel, dispute or blocker. */
   executionStartedAt: Date | null;
+  /** How often an execution was started. */
+  executions: number;
   /** Set for good by the debit: when the refund became PROCESSING. */
   processingStartedAt: Date | null;
   providerRefundId: string | null;
@@ -58,20 +61,6 @@ export type RefundEventType =
 
 /** A move the rules allow: what it changes of the case and the events that tell of it, in order. */
 export type Change = Readonly<{ changes: Partial<RefundCase>; events: readonly RefundEventType[] }>;
-
-export type RefusalReason =
-  | 'REFUND_CASE_STATE'
-  | 'REFUND_CASE_BLOCKED'
-  | 'REFUND_EXECUTION_STARTED'
-  | 'REFUND_EXECUTION_NOT_STARTED'
-  | 'MERCHANT_REVIEW_NOT_DUE'
-  | 'PAYMENT_FACTS_DIFFER'
-  | 'PAID_AT_IN_FUTURE'
-  | 'REFUND_WINDOW_EXPIRED'
-  | 'REFUND_EXCEEDS_PAYMENT';
-
-/** A move the rules refuse, with the state or value at fault. */
-export type Refusal = Readonly<{ refused: RefusalReason; metadata: Readonly<Record<string, string>> }>;
 
 /** Moves a case to `status`; the events are `told` and then that of its arrival. */
 export function move(
@@ -118,9 +107,9 @@ export function arrivalEvents(status: RefundStatus): RefundEventType[] {
   }
 }
 
-/** Clocks of two machines differ, and updatedAt never goes back. */
+/** The time of a change: clocks of two machines differ, and updatedAt never goes back. */
 export function notBefore(refundCase: RefundCase, at: Date): Date {
-  return at < refundCase.updatedAt ? refundCase.updatedAt : at;
+  return later(refundCase.updatedAt, at);
 }
 
 export function withBlocker(blockedBy: readonly Blocker[], blocker: Blocker): readonly Blocker[] {
@@ -137,20 +126,29 @@ export function isPolicyBlocker(blocker: Blocker): boolean {
   );
 }
 
-export function wrongState({ status }: RefundCase): Refusal {
-  return { refused: 'REFUND_CASE_STATE', metadata: { status } };
+/** REFUND_CASE_STATE: the state does not allow the move. */
+export function wrongState({ status }: RefundCase): DomainError {
+  return failedPrecondition('REFUND_CASE_STATE', `the refund case is ${status}`, { state: status });
 }
 
-export function blocked({ status, blockedBy }: RefundCase): Refusal {
-  return { refused: 'REFUND_CASE_BLOCKED', metadata: { status, blockedBy: blockedBy.join(',') } };
+/** REFUND_CASE_BLOCKED, with the blockers. */
+export function blocked({ status, blockedBy }: RefundCase): DomainError {
+  const names = blockedBy.join(',');
+  return failedPrecondition('REFUND_CASE_BLOCKED', `the refund case is blocked by ${names}`, {
+    state: status,
+    blockedBy: names,
+  });
 }
 
-/** Refuses a case whose execution has started or that is closed. */
-export function refuseOnceExecuting(refundCase: RefundCase): Refusal | null {
+/** Refuses once the execution has started (REFUND_EXECUTION_STARTED) or the case is closed (REFUND_CASE_STATE). */
+export function requireNotExecuting(refundCase: RefundCase): void {
   if (isExecuting(refundCase)) {
-    return { refused: 'REFUND_EXECUTION_STARTED', metadata: { status: refundCase.status } };
+    const state = refundCase.status;
+    throw failedPrecondition('REFUND_EXECUTION_STARTED', `the refund's execution has started: ${state}`, {
+      state,
+    });
   }
-  return isClosed(refundCase) ? wrongState(refundCase) : null;
+  if (isClosed(refundCase)) throw wrongState(refundCase);
 }
 
 /** Whether the money may be on its way: from the start of the execution to the provider's word. */

@@ -2,20 +2,18 @@
 export type RecentRefunds = Readonly<{ count: number; amountMinor: bigint }>;
 
 /** How much a merchant may refund in 24 hours without review: both limits are still allowed. */
-export type RefundLimits = Readonly<{ maxCount24h: number; maxAmountMinor24h: number }>;
+export type RefundLimits = Readonly<{ maxCount24h: number; maxAmountMinor24h: bigint }>;
 
 export type LimitBlocker = 'REFUND_FREQUENCY_24H' | 'REFUND_VOLUME_24H';
 
 /** The limits that a refund of `amountMinor`, counted with the merchant's recent ones, exceeds. */
 export function limitBlockers(
-  amountMinor: number,
+  amountMinor: bigint,
   recent: RecentRefunds,
   limits: RefundLimits,
 ): LimitBlocker[] {
   const blockers: LimitBlocker[] = [];
   if (recent.count + 1 > limits.maxCount24h) blockers.push('REFUND_FREQUENCY_24H');
-  // A day's sum may exceed what a number holds exactly.
-  if (recent.amountMinor + BigInt(amountMinor) > BigInt(limits.maxAmountMinor24h))
-    blockers.push('REFUND_VOLUME_24H');
+  if (recent.amountMinor + amountMinor > limits.maxAmountMinor24h) blockers.push('REFUND_VOLUME_24H');
   return blockers;
 }

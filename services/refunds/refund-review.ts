@@ -1,3 +1,4 @@
+import { failedPrecondition } from '../platform/errors.ts';
 import {
   type ApprovalMode,
   arrivalEvents,
@@ -10,16 +11,14 @@ import {
   type RefundCase,
   type RefundEventType,
   type RefundStatus,
-  type Refusal,
   type Reviewer,
-  refuseOnceExecuting,
+  requireNotExecuting,
   withBlocker,
   wrongState,
 } from './refund-case.ts';
 import type { LimitBlocker } from './refund-policy.ts';
 
 export type Opening = Readonly<{
-  amountMinor: number;
   initiator: Initiator;
   approvalMode: ApprovalMode | null;
   /** Limits exceeded and PAYMENT_DISPUTED while a dispute of the payment is open. */
@@ -35,7 +34,6 @@ export function openCase(
 ): { refundCase: RefundCase; events: readonly RefundEventType[] } {
   const status = startingStatus(opening);
   const refundCase: RefundCase = {
-    amountMinor: opening.amountMinor,
     status,
     initiator: opening.initiator,
     approvalMode: opening.approvalMode,
@@ -45,6 +43,7 @@ export function openCase(
     merchantDecidedAt: null,
     merchantDecisionReason: null,
     executionStartedAt: null,
+    executions: 0,
     processingStartedAt: null,
     providerRefundId: null,
     providerSubmissionStatus: null,
@@ -62,8 +61,8 @@ export function decideAsMerchant(
   reason: string | null,
   exceededLimits: readonly LimitBlocker[],
   at: Date,
-): Change | Refusal {
-  if (refundCase.status !== 'MERCHANT_REVIEW') return wrongState(refundCase);
+): Change {
+  if (refundCase.status !== 'MERCHANT_REVIEW') throw wrongState(refundCase);
   const merchantDecidedAt = notBefore(refundCase, at);
   const decided = { merchantDecision: decision, merchantDecidedAt, merchantDecisionReason: reason };
   if (decision === 'CONTESTED') {
@@ -75,35 +74,36 @@ export function decideAsMerchant(
 }
 
 /** The deadline passes undecided. Refuses while it is still to come. */
-export function expireMerchantReview(refundCase: RefundCase, at: Date): Change | Refusal {
+export function expireMerchantReview(refundCase: RefundCase, at: Date): Change {
   const { status, merchantReviewDeadlineAt } = refundCase;
-  if (status !== 'MERCHANT_REVIEW' || merchantReviewDeadlineAt === null) return wrongState(refundCase);
+  if (status !== 'MERCHANT_REVIEW' || merchantReviewDeadlineAt === null) throw wrongState(refundCase);
   if (at < merchantReviewDeadlineAt) {
-    const metadata = { merchantReviewDeadlineAt: merchantReviewDeadlineAt.toISOString() };
-    return { refused: 'MERCHANT_REVIEW_NOT_DUE', metadata };
+    const deadline = merchantReviewDeadlineAt.toISOString();
+    throw failedPrecondition('MERCHANT_REVIEW_NOT_DUE', `the merchant may decide until ${deadline}`, {
+      merchantReviewDeadlineAt: deadline,
+    });
   }
   const decided = { merchantDecision: 'EXPIRED' } as const;
   return move(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
 }
 
 /** The review approves: it overrides the limits, never an open dispute (the money may go out twice). */
-export function approveInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change | Refusal {
-  if (refundCase.status !== 'SERVICE_REVIEW') return wrongState(refundCase);
-  if (refundCase.blockedBy.includes('PAYMENT_DISPUTED')) return blocked(refundCase);
+export function approveInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change {
+  if (refundCase.status !== 'SERVICE_REVIEW') throw wrongState(refundCase);
+  if (refundCase.blockedBy.includes('PAYMENT_DISPUTED')) throw blocked(refundCase);
   const blockedBy = refundCase.blockedBy.filter((blocker) => !isPolicyBlocker(blocker));
   return move(refundCase, 'APPROVED_FOR_EXECUTION', at, { approvalMode: reviewer, blockedBy });
 }
 
 /** The review refuses the refund, for good. */
-export function rejectInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change | Refusal {
-  if (refundCase.status !== 'SERVICE_REVIEW') return wrongState(refundCase);
+export function rejectInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change {
+  if (refundCase.status !== 'SERVICE_REVIEW') throw wrongState(refundCase);
   return move(refundCase, 'REJECTED', at, { approvalMode: reviewer, blockedBy: [] });
 }
 
 /** Whoever requested the refund withdraws it, until its execution has started. */
-export function cancelCase(refundCase: RefundCase, at: Date): Change | Refusal {
-  const refusal = refuseOnceExecuting(refundCase);
-  if (refusal !== null) return refusal;
+export function cancelCase(refundCase: RefundCase, at: Date): Change {
+  requireNotExecuting(refundCase);
   return move(refundCase, 'CANCELED', at, { blockedBy: [] });
 }
 

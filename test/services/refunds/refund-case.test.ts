@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { checkRefundable, refundWindowExpiresAt } from '../../../services/refunds/payment-facts.ts';
-import type { Change, RefundCase, Refusal } from '../../../services/refunds/refund-case.ts';
+import {
+  type PaymentFacts,
+  refundWindowExpiresAt,
+  requireRefundable,
+} from '../../../services/refunds/payment-facts.ts';
+import { DomainError } from '../../../services/platform/errors.ts';
+import type { Change, RefundCase } from '../../../services/refunds/refund-case.ts';
 import {
   addBlocker,
   blockDisputed,
-  checkDisputable,
   clearBlocker,
   recordDebit,
   recordProviderOutcome,
+  requireDisputable,
   startExecution,
 } from '../../../services/refunds/refund-execution.ts';
 import {
@@ -24,7 +29,6 @@ const noon = new Date('2026-03-02T12:00:00.000Z');
 const later = new Date('2026-03-02T13:00:00.000Z');
 const deadline = new Date('2026-03-05T12:00:00.000Z');
 const opening: Opening = {
-  amountMinor: 1000,
   initiator: 'CUSTOMER',
   approvalMode: null,
   policyBlockers: [],
@@ -32,18 +36,24 @@ const opening: Opening = {
 };
 
 /** The case as a rule leaves it. */
-function after<Args extends unknown[]>(
+function afterRule<Args extends unknown[]>(
   before: RefundCase,
-  rule: (refundCase: RefundCase, ...args: Args) => Change | Refusal,
+  rule: (refundCase: RefundCase, ...args: Args) => Change,
   ...args: Args
 ) {
-  const result = rule(before, ...args);
-  if ('refused' in result) throw new Error(`refused: ${result.refused}`);
-  return { refundCase: { ...before, ...result.changes }, events: result.events };
+  const { changes, events } = rule(before, ...args);
+  return { refundCase: { ...before, ...changes }, events };
 }
 
-function refused(result: Change | Refusal | null): string | null {
-  return result !== null && 'refused' in result ? result.refused : null;
+/** How a rule refuses. */
+function refusal(rule: () => unknown) {
+  try {
+    rule();
+  } catch (error) {
+    if (error instanceof DomainError) return { reason: error.reason, metadata: error.metadata };
+    throw error;
+  }
+  return undefined;
 }
 
 function opened(overrides: Partial<Opening> = {}): RefundCase {
@@ -51,7 +61,7 @@ function opened(overrides: Partial<Opening> = {}): RefundCase {
 }
 
 function executing(): RefundCase {
-  return after(opened({ initiator: 'MERCHANT' }), startExecution, noon).refundCase;
+  return afterRule(opened({ initiator: 'MERCHANT' }), startExecution, noon).refundCase;
 }
 
 describe('where a case starts', () => {
@@ -80,7 +90,7 @@ describe('where a case starts', () => {
 
 describe("the merchant's review", () => {
   test('an approval sends the case to execution and keeps when and why', () => {
-    const { refundCase, events } = after(opened(), decideAsMerchant, 'APPROVED', 'agreed', [], later);
+    const { refundCase, events } = afterRule(opened(), decideAsMerchant, 'APPROVED', 'agreed', [], later);
     expect(refundCase).toMatchObject({
       status: 'APPROVED_FOR_EXECUTION',
       merchantDecision: 'APPROVED',
@@ -92,66 +102,73 @@ describe("the merchant's review", () => {
   });
 
   test('an approval beyond the limits of 24 hours goes to review, blocked by them', () => {
-    const { refundCase } = after(opened(), decideAsMerchant, 'APPROVED', null, ['REFUND_VOLUME_24H'], later);
+    const { refundCase } = afterRule(opened(), decideAsMerchant, 'APPROVED', null, ['REFUND_VOLUME_24H'], later);
     expect(refundCase).toMatchObject({ status: 'SERVICE_REVIEW', blockedBy: ['REFUND_VOLUME_24H'] });
   });
 
   test('a dispute leaves the case with the merchant, whose approval then goes to review', () => {
-    const disputed = after(opened(), blockDisputed, later);
+    const disputed = afterRule(opened(), blockDisputed, later);
     expect(disputed.events).toEqual([]);
     expect(disputed.refundCase.status).toBe('MERCHANT_REVIEW');
-    const { refundCase } = after(disputed.refundCase, decideAsMerchant, 'APPROVED', null, [], later);
+    const { refundCase } = afterRule(disputed.refundCase, decideAsMerchant, 'APPROVED', null, [], later);
     expect(refundCase).toMatchObject({ status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'] });
   });
 
   test('the deadline decides from its very moment on, and not before', () => {
     const before = new Date(deadline.getTime() - 1);
-    expect(expireMerchantReview(opened(), before)).toMatchObject({
-      refused: 'MERCHANT_REVIEW_NOT_DUE',
+    expect(refusal(() => expireMerchantReview(opened(), before))).toEqual({
+      reason: 'MERCHANT_REVIEW_NOT_DUE',
       metadata: { merchantReviewDeadlineAt: deadline.toISOString() },
     });
-    const { refundCase, events } = after(opened(), expireMerchantReview, deadline);
+    const { refundCase, events } = afterRule(opened(), expireMerchantReview, deadline);
     expect(refundCase).toMatchObject({ merchantDecision: 'EXPIRED', merchantDecidedAt: null });
     expect(events).toEqual(['refund.merchant_decided.v1', 'refund.review_started.v1']);
   });
 
   test('decision and deadline: the first wins, the second meets the state it left', () => {
-    const decided = after(opened(), decideAsMerchant, 'CONTESTED', null, [], deadline).refundCase;
-    expect(expireMerchantReview(decided, deadline)).toEqual({
-      refused: 'REFUND_CASE_STATE',
-      metadata: { status: 'SERVICE_REVIEW' },
+    const decided = afterRule(opened(), decideAsMerchant, 'CONTESTED', null, [], deadline).refundCase;
+    expect(refusal(() => expireMerchantReview(decided, deadline))).toEqual({
+      reason: 'REFUND_CASE_STATE',
+      metadata: { state: 'SERVICE_REVIEW' },
     });
-    const expired = after(opened(), expireMerchantReview, deadline).refundCase;
-    expect(refused(decideAsMerchant(expired, 'APPROVED', null, [], deadline))).toBe('REFUND_CASE_STATE');
+    const expired = afterRule(opened(), expireMerchantReview, deadline).refundCase;
+    expect(refusal(() => decideAsMerchant(expired, 'APPROVED', null, [], deadline))?.reason).toBe(
+      'REFUND_CASE_STATE',
+    );
   });
 });
 
 describe('the service review', () => {
   test('an approval overrides the limits and leaves the holds of other teams', () => {
-    const held = after(
+    const held = afterRule(
       opened({ policyBlockers: ['REFUND_FREQUENCY_24H'] }),
       addBlocker,
       'KYC_NOT_APPROVED',
       noon,
     );
-    const { refundCase } = after(held.refundCase, approveInReview, 'OPERATIONS', later);
+    const { refundCase } = afterRule(held.refundCase, approveInReview, 'OPERATIONS', later);
     expect(refundCase).toMatchObject({
       status: 'APPROVED_FOR_EXECUTION',
       approvalMode: 'OPERATIONS',
       blockedBy: ['KYC_NOT_APPROVED'],
     });
-    expect(startExecution(refundCase, later)).toEqual({
-      refused: 'REFUND_CASE_BLOCKED',
-      metadata: { status: 'APPROVED_FOR_EXECUTION', blockedBy: 'KYC_NOT_APPROVED' },
+    expect(refusal(() => startExecution(refundCase, later))).toEqual({
+      reason: 'REFUND_CASE_BLOCKED',
+      metadata: { state: 'APPROVED_FOR_EXECUTION', blockedBy: 'KYC_NOT_APPROVED' },
     });
-    const cleared = after(refundCase, clearBlocker, 'KYC_NOT_APPROVED', later).refundCase;
-    expect(refused(startExecution(cleared, later))).toBeNull();
+    const cleared = afterRule(refundCase, clearBlocker, 'KYC_NOT_APPROVED', later).refundCase;
+    expect(startExecution(cleared, later).changes).toMatchObject({
+      executionStartedAt: later,
+      executions: 1,
+    });
   });
 
   test('an open dispute is not overridden, but the refund can be rejected', () => {
     const disputed = opened({ policyBlockers: ['PAYMENT_DISPUTED'] });
-    expect(refused(approveInReview(disputed, 'RISK_POLICY', later))).toBe('REFUND_CASE_BLOCKED');
-    const { refundCase, events } = after(disputed, rejectInReview, 'RISK_POLICY', later);
+    expect(refusal(() => approveInReview(disputed, 'RISK_POLICY', later))?.reason).toBe(
+      'REFUND_CASE_BLOCKED',
+    );
+    const { refundCase, events } = afterRule(disputed, rejectInReview, 'RISK_POLICY', later);
     expect(refundCase).toMatchObject({ status: 'REJECTED', approvalMode: 'RISK_POLICY', blockedBy: [] });
     expect(events).toEqual(['refund.rejected.v1']);
   });
@@ -162,98 +179,95 @@ describe('execution', () => {
     const started = executing();
     expect(started.status).toBe('APPROVED_FOR_EXECUTION');
     const tries = [
-      cancelCase(started, later),
-      checkDisputable([opened(), started]),
-      startExecution(started, later),
+      () => cancelCase(started, later),
+      () => requireDisputable([opened(), started]),
+      () => startExecution(started, later),
+      () => addBlocker(started, 'KYC_NOT_APPROVED', later),
+      () => blockDisputed(started, later),
     ];
-    for (const result of [
-      ...tries,
-      addBlocker(started, 'KYC_NOT_APPROVED', later),
-      blockDisputed(started, later),
-    ]) {
-      expect(result).toEqual({
-        refused: 'REFUND_EXECUTION_STARTED',
-        metadata: { status: 'APPROVED_FOR_EXECUTION' },
+    for (const attempt of tries) {
+      expect(refusal(attempt)).toEqual({
+        reason: 'REFUND_EXECUTION_STARTED',
+        metadata: { state: 'APPROVED_FOR_EXECUTION' },
       });
     }
   });
 
   test('a balance that does not suffice asks for funding; a later start tries again', () => {
-    const { refundCase: unfunded, events } = after(executing(), recordDebit, 'INSUFFICIENT', later);
+    const { refundCase: unfunded, events } = afterRule(executing(), recordDebit, 'INSUFFICIENT', later);
     expect(unfunded).toMatchObject({
       status: 'FUNDING_REQUIRED',
       blockedBy: ['INSUFFICIENT_AVAILABLE_BALANCE'],
     });
     expect(events).toEqual(['refund.funding_required.v1']);
-    const again = after(unfunded, startExecution, later);
+    const again = afterRule(unfunded, startExecution, later);
     expect(again.refundCase).toMatchObject({ status: 'APPROVED_FOR_EXECUTION', blockedBy: [] });
-    const debited = after(again.refundCase, recordDebit, 'DEBITED', later);
+    const debited = afterRule(again.refundCase, recordDebit, 'DEBITED', later);
     expect(debited.events).toEqual(['refund.processing.v1']);
-    expect(refused(cancelCase(debited.refundCase, later))).toBe('REFUND_EXECUTION_STARTED');
+    expect(refusal(() => cancelCase(debited.refundCase, later))?.reason).toBe('REFUND_EXECUTION_STARTED');
   });
 
   test('a dispute takes a case that waits for funds to review, without the balance blocker', () => {
-    const unfunded = after(executing(), recordDebit, 'INSUFFICIENT', later).refundCase;
-    const { refundCase } = after(unfunded, blockDisputed, later);
+    const unfunded = afterRule(executing(), recordDebit, 'INSUFFICIENT', later).refundCase;
+    const { refundCase } = afterRule(unfunded, blockDisputed, later);
     expect(refundCase).toMatchObject({ status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'] });
   });
 
   test('a debit recorded again changes nothing, another outcome than the recorded one is refused', () => {
-    const processing = after(executing(), recordDebit, 'DEBITED', later).refundCase;
+    const processing = afterRule(executing(), recordDebit, 'DEBITED', later).refundCase;
     expect(recordDebit(processing, 'DEBITED', deadline)).toEqual({ changes: {}, events: [] });
-    expect(refused(recordDebit(processing, 'INSUFFICIENT', deadline))).toBe('REFUND_EXECUTION_NOT_STARTED');
-    expect(refused(recordDebit(opened(), 'DEBITED', later))).toBe('REFUND_EXECUTION_NOT_STARTED');
+    expect(refusal(() => recordDebit(processing, 'INSUFFICIENT', deadline))?.reason).toBe(
+      'REFUND_EXECUTION_NOT_STARTED',
+    );
+    expect(refusal(() => recordDebit(opened(), 'DEBITED', later))?.reason).toBe(
+      'REFUND_EXECUTION_NOT_STARTED',
+    );
   });
 
   test('the provider submits, succeeds and returns late, once', () => {
-    const processing = after(executing(), recordDebit, 'DEBITED', noon).refundCase;
+    const processing = afterRule(executing(), recordDebit, 'DEBITED', noon).refundCase;
     const told = {
       providerRefundId: 'pr_1',
       providerSubmissionStatus: 'accepted',
       providerSubmittedAt: noon,
     };
-    const submitted = after(processing, recordProviderOutcome, 'SUBMITTED', told, later);
+    const submitted = afterRule(processing, recordProviderOutcome, 'SUBMITTED', told, later);
     expect(submitted).toMatchObject({ refundCase: { status: 'PROCESSING', ...told }, events: [] });
-    const succeeded = after(submitted.refundCase, recordProviderOutcome, 'SUCCEEDED', {}, later);
+    const succeeded = afterRule(submitted.refundCase, recordProviderOutcome, 'SUCCEEDED', {}, later);
     expect(succeeded.refundCase).toMatchObject(told);
-    expect(refused(recordProviderOutcome(succeeded.refundCase, 'SUCCEEDED', {}, later))).toBe(
+    expect(refusal(() => recordProviderOutcome(succeeded.refundCase, 'SUCCEEDED', {}, later))?.reason).toBe(
       'REFUND_CASE_STATE',
     );
-    const returned = after(succeeded.refundCase, recordProviderOutcome, 'FAILED', {}, later);
+    const returned = afterRule(succeeded.refundCase, recordProviderOutcome, 'FAILED', {}, later);
     expect(returned.events).toEqual(['refund.failed.v1']);
-    expect(refused(recordProviderOutcome(returned.refundCase, 'FAILED', {}, later))).toBe(
+    expect(refusal(() => recordProviderOutcome(returned.refundCase, 'FAILED', {}, later))?.reason).toBe(
       'REFUND_CASE_STATE',
     );
   });
 });
 
 describe('the payment', () => {
-  const facts = {
-    paidAmountMinor: 1000,
-    paidAt: noon,
-    refundWindowDays: 7,
-    saleId: null,
-    orderId: null,
-    invoiceId: null,
+  const facts: PaymentFacts = {
+    ...{ paidAmountMinor: 1000n, paidAt: noon, refundWindowDays: 7 },
+    ...{ productId: null, saleId: null, orderId: null, invoiceId: null },
   };
   const end = new Date('2026-03-09T12:00:00.000Z');
 
   test('can be refunded up to the last millisecond of its window', () => {
     expect(refundWindowExpiresAt(facts)).toEqual(end);
-    expect(checkRefundable(facts, 1, 0, end)).toBeNull();
-    expect(checkRefundable(facts, 1, 0, new Date(end.getTime() + 1))).toMatchObject({
-      refused: 'REFUND_WINDOW_EXPIRED',
-    });
+    expect(refusal(() => requireRefundable(facts, 1n, 0n, end))).toBeUndefined();
+    const late = new Date(end.getTime() + 1);
+    expect(refusal(() => requireRefundable(facts, 1n, 0n, late))?.reason).toBe('REFUND_WINDOW_EXPIRED');
   });
 
   test('cannot be refunded before it was paid', () => {
-    expect(checkRefundable(facts, 1, 0, new Date(noon.getTime() - 1))).toMatchObject({
-      refused: 'PAID_AT_IN_FUTURE',
-    });
+    const early = new Date(noon.getTime() - 1);
+    expect(refusal(() => requireRefundable(facts, 1n, 0n, early))?.reason).toBe('PAID_AT_IN_FUTURE');
   });
 
   test('has no window where its time is not known', () => {
     expect(refundWindowExpiresAt({ ...facts, paidAt: null })).toBeNull();
-    expect(checkRefundable({ ...facts, paidAt: null }, 1000, 0, new Date('2030-01-01'))).toBeNull();
+    const atAnyTime = () => requireRefundable({ ...facts, paidAt: null }, 1000n, 0n, new Date('2030-01-01'));
+    expect(refusal(atAnyTime)).toBeUndefined();
   });
 });

@@ -1,0 +1,208 @@
+import { ConnectError } from '@connectrpc/connect';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundBlocker,
+  RefundDebitOutcome,
+  RefundInitiator,
+  ReviewDecision,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { errorInfoOf } from '../../services/platform/errors.ts';
+import type { DemoSale } from './demo-sales.ts';
+import type { DemoTenant } from './demo-tenant.ts';
+
+const CASES = 208;
+const REVIEW_DAYS = 7;
+const BLOCKERS = [
+  RefundBlocker.KYC_NOT_APPROVED,
+  RefundBlocker.MERCHANT_NOT_ACTIVE,
+  RefundBlocker.PAYMENT_NOT_LIVE,
+];
+const REASONS = [
+  'Produto não chegou',
+  'Cobrança em duplicidade',
+  'Desistência da compra',
+  'Produto com defeito',
+];
+
+/** A case that has been opened, and what the steps of its story need to know. */
+interface OpenedCase {
+  readonly step: string;
+  readonly caseId: string;
+  readonly paymentIntentId: string;
+  readonly daysAgo: number;
+  readonly amountMinor: bigint;
+  readonly saleId: string | undefined;
+}
+
+interface Story {
+  readonly initiator: RefundInitiator;
+  readonly approvalMode?: ApprovalMode;
+  /** Days before today at which the case opens: at least and at most. */
+  readonly opens: readonly [number, number];
+  readonly amountMinor?: bigint;
+  tell?(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void>;
+}
+
+const { CUSTOMER, MERCHANT } = RefundInitiator;
+const instant = { initiator: CUSTOMER, approvalMode: ApprovalMode.INSTANT, opens: [1, 80] } as const;
+
+/** What happens to demo cases, in turn; between them they reach all nine states. */
+const STORIES: readonly Story[] = [
+  { initiator: CUSTOMER, opens: [0, REVIEW_DAYS - 1] },
+  { initiator: CUSTOMER, opens: [1, 60], tell: decide(MerchantDecisionKind.CONTESTED) },
+  { initiator: CUSTOMER, opens: [REVIEW_DAYS + 1, 60], tell: expire },
+  { initiator: CUSTOMER, opens: [1, 60], tell: decide(MerchantDecisionKind.APPROVED) },
+  { initiator: MERCHANT, opens: [1, 30], tell: block },
+  { ...instant, tell: execute() },
+  { ...instant, tell: execute(ProviderOutcome.SUBMITTED) },
+  { ...instant, tell: execute(ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED) },
+  { initiator: MERCHANT, opens: [1, 80], tell: execute(ProviderOutcome.SUCCEEDED) },
+  { ...instant, tell: execute(ProviderOutcome.FAILED) },
+  { ...instant, tell: execute(ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED, ProviderOutcome.FAILED) },
+  { initiator: CUSTOMER, opens: [1, 60], tell: cancel },
+  {
+    initiator: CUSTOMER,
+    opens: [1, 60],
+    tell: contestThenReview(ReviewDecision.REJECT, ApprovalMode.OPERATIONS),
+  },
+  {
+    initiator: CUSTOMER,
+    opens: [1, 60],
+    tell: contestThenReview(ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY),
+  },
+  { initiator: MERCHANT, opens: [1, 60], amountMinor: 900_000_000n, tell: execute() },
+  { initiator: MERCHANT, opens: [1, 60], tell: dispute },
+];
+
+/** More than 200 cases over all nine states and every nullable field both ways. */
+export async function openDemoRefunds(demo: DemoTenant, sales: readonly DemoSale[]): Promise<void> {
+  for (let n = 0; n < CASES; n += 1) {
+    const story = demo.pick(STORIES, n);
+    const opened = await open(demo, story, n, sales);
+    await story.tell?.(demo, opened, n);
+  }
+}
+
+async function open(
+  demo: DemoTenant,
+  story: Story,
+  n: number,
+  sales: readonly DemoSale[],
+): Promise<OpenedCase> {
+  const round = Math.floor(n / STORIES.length);
+  const [least, most] = story.opens;
+  const daysAgo = least + ((most - least) * demo.between(1, 990)) / 1000 + 0.01;
+  const sale = round % 2 === 0 ? demo.pick(sales, n) : undefined;
+  const amountMinor = story.amountMinor ?? BigInt(demo.between(500, 4_500));
+  const paymentIntentId = demo.id(`payment-${n}`);
+  const { refundCase } = await demo.clients.refunds.openRefundCase({
+    ...demo.write(`refund-${n}`),
+    paymentIntentId,
+    amountMinor,
+    initiator: story.initiator,
+    ...(story.approvalMode && { approvalMode: story.approvalMode }),
+    reason: demo.pick(REASONS, n),
+    evidenceCount: n % 4,
+    paidAmountMinor: amountMinor * 2n,
+    ...(round % 3 !== 2 && { paidAt: demo.daysAgo(daysAgo + 3) }),
+    ...(round % 3 === 0 && { window: { case: 'refundWindowDays', value: demo.pick([7, 30, 90], round) } }),
+    ...(sale && { saleId: sale.saleId }),
+    ...(round % 2 === 0 && { orderId: demo.id(`order-${n}`) }),
+    ...(round % 2 === 1 && { invoiceId: demo.id(`invoice-${n}`) }),
+    occurredAt: demo.daysAgo(daysAgo),
+  });
+  const step = `refund-${n}`;
+  return { step, caseId: refundCase!.id, paymentIntentId, daysAgo, amountMinor, saleId: sale?.saleId };
+}
+
+/** The fields that lead a step of a case's story, some days after it opened. */
+function next(demo: DemoTenant, opened: OpenedCase, name: string, daysLater: number) {
+  return {
+    ...demo.write(`${opened.step}-${name}`),
+    refundCaseId: opened.caseId,
+    occurredAt: demo.daysAgo(Math.max(opened.daysAgo - daysLater, 0)),
+  };
+}
+
+function decide(decision: MerchantDecisionKind) {
+  return async (demo: DemoTenant, opened: OpenedCase, n: number) => {
+    const reason = n % 2 === 0 ? { reason: 'Pedido entregue e assinado' } : {};
+    await demo.clients.refunds.decideRefundCase({
+      ...next(demo, opened, 'decide', 0.5),
+      decision,
+      ...reason,
+    });
+  };
+}
+
+async function expire(demo: DemoTenant, opened: OpenedCase): Promise<void> {
+  await demo.clients.refunds.expireMerchantReview(next(demo, opened, 'expire', REVIEW_DAYS + 0.01));
+}
+
+async function block(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void> {
+  const blocker = demo.pick(BLOCKERS, Math.floor(n / STORIES.length));
+  await demo.clients.refunds.addBlocker({ ...next(demo, opened, 'block', 0.2), blocker });
+}
+
+async function cancel(demo: DemoTenant, opened: OpenedCase): Promise<void> {
+  await demo.clients.refunds.cancelRefundCase(next(demo, opened, 'cancel', 0.5));
+}
+
+function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode) {
+  return async (demo: DemoTenant, opened: OpenedCase, n: number) => {
+    await decide(MerchantDecisionKind.CONTESTED)(demo, opened, n);
+    await demo.clients.refunds.reviewRefundCase({
+      ...next(demo, opened, 'review', 0.8),
+      decision,
+      approvalMode,
+    });
+  };
+}
+
+async function dispute(demo: DemoTenant, opened: OpenedCase): Promise<void> {
+  const { refundCaseId: _, ...write } = next(demo, opened, 'dispute', 0.5);
+  const { paymentIntentId } = opened;
+  await demo.clients.refunds.openDispute({
+    ...write,
+    disputeId: demo.id(`${opened.step}-dispute`),
+    paymentIntentId,
+  });
+}
+
+/** Takes the saga's steps as its workflow does, so that demo data does not wait for Temporal. */
+function execute(...outcomes: ProviderOutcome[]) {
+  return async (demo: DemoTenant, opened: OpenedCase, n: number) => {
+    const { refunds } = demo.clients;
+    await refunds.startRefund(next(demo, opened, 'start', 0.1));
+    const outcome = await debit(demo, opened);
+    await refunds.recordRefundDebit({ ...next(demo, opened, 'debit-outcome', 0.1), outcome });
+    if (outcome === RefundDebitOutcome.INSUFFICIENT) return;
+    for (const [index, provider] of outcomes.entries()) {
+      await refunds.recordProviderOutcome({
+        ...next(demo, opened, `provider-${index}`, 0.2 + index / 10),
+        outcome: provider,
+        ...(n % 3 !== 0 && { providerRefundId: `rf_${demo.id(opened.step).slice(0, 8)}` }),
+        ...(n % 3 !== 1 && {
+          submissionStatus: provider === ProviderOutcome.SUBMITTED ? 'accepted' : 'final',
+        }),
+        ...(n % 3 !== 2 && { submittedAt: next(demo, opened, '', 0.2).occurredAt }),
+      });
+    }
+  };
+}
+
+async function debit(demo: DemoTenant, opened: OpenedCase): Promise<RefundDebitOutcome> {
+  const { step, caseId, amountMinor, saleId } = opened;
+  try {
+    const request = { ...demo.write(`${step}-debit`), refundCaseId: caseId, amountMinor };
+    await demo.clients.funds.debitForRefund({ ...request, ...(saleId && { saleId }) });
+    return RefundDebitOutcome.DEBITED;
+  } catch (error) {
+    const insufficient =
+      error instanceof ConnectError && errorInfoOf(error)?.reason === 'INSUFFICIENT_AVAILABLE_BALANCE';
+    if (!insufficient) throw error;
+    return RefundDebitOutcome.INSUFFICIENT;
+  }
+}

@@ -1,0 +1,70 @@
+import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createClient, type Transport } from '@connectrpc/connect';
+import { v5 as uuidv5 } from 'uuid';
+import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+
+const NAMESPACE = '6f3d1c9a-52b1-4a0e-9b7e-0c64b7a2d5e1';
+const DAY_MS = 86_400_000;
+
+/**
+ * A demo merchant in one environment, and how to write for it: ids, idempotency keys and chance all follow from its
+ * name and today's date, so every machine has the same demo data on the same day, and a run that was killed goes on
+ * where it stopped.
+ */
+export class DemoTenant {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly clients;
+  readonly #today: Date;
+  readonly #seed: string;
+  #state: number;
+
+  constructor(transport: Transport, merchantId: string, environment: Environment, today: Date) {
+    this.merchantId = merchantId;
+    this.environment = environment;
+    this.clients = {
+      refunds: createClient(RefundCaseService, transport),
+      products: createClient(ProductService, transport),
+      funds: createClient(FundsService, transport),
+      advances: createClient(AdvanceService, transport),
+    };
+    this.#today = today;
+    this.#seed = `${merchantId}/${environment}/${today.toISOString().slice(0, 10)}`;
+    this.#state = Number.parseInt(uuidv5(this.#seed, NAMESPACE).slice(0, 8), 16);
+  }
+
+  /** The fields that lead every write. */
+  write(step: string) {
+    return { ...this.tenant, idempotencyKey: `demo-${this.#today.toISOString().slice(0, 10)}-${step}` };
+  }
+
+  /** The fields that lead every request. */
+  get tenant() {
+    return { merchantId: this.merchantId, environment: this.environment };
+  }
+
+  /** An id that is the same whenever the same thing is made. */
+  id(name: string): string {
+    return uuidv5(`${this.#seed}/${name}`, NAMESPACE);
+  }
+
+  /** A whole number between two bounds, both inclusive; the same sequence for the same tenant and day. */
+  between(least: number, most: number): number {
+    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
+    return least + Math.floor((this.#state / 2 ** 32) * (most - least + 1));
+  }
+
+  /** The n-th of a list, going round. */
+  pick<T>(values: readonly T[], n: number): T {
+    return values[n % values.length]!;
+  }
+
+  /** So many days before today's noon in UTC; fractions count. */
+  daysAgo(days: number): Timestamp {
+    return timestampFromDate(new Date(this.#today.getTime() - days * DAY_MS));
+  }
+}

@@ -2,6 +2,7 @@ import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { apiKeys } from './api-keys/api-keys.area.ts';
 import { catalog } from './catalog/catalog.area.ts';
 import type { Area } from './platform/area.ts';
 import type { Caller } from './platform/call-context.ts';
@@ -17,7 +18,7 @@ import { createRpcServer } from './platform/rpc-server.ts';
 import type { ServiceBinding } from './platform/service-binding.ts';
 import { Writes } from './platform/writes.ts';
 
-const AREAS: readonly Area[] = [catalog];
+const AREAS: readonly Area[] = [catalog, apiKeys];
 
 /** The services of one process. */
 export interface Services {

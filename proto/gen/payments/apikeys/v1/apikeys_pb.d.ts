@@ -66,6 +66,8 @@ export declare type ApiKey = Message<"payments.apikeys.v1.ApiKey"> & {
   revokedAt?: Timestamp | undefined;
 
   /**
+   * To the minute.
+   *
    * @generated from field: google.protobuf.Timestamp last_used_at = 10;
    */
   lastUsedAt?: Timestamp | undefined;
@@ -184,6 +186,13 @@ export declare type RotateApiKeyRequest = Message<"payments.apikeys.v1.RotateApi
    * @generated from field: int32 overlap_seconds = 5;
    */
   overlapSeconds: number;
+
+  /**
+   * When the new key expires. Absent: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 6;
+   */
+  expiresAt?: Timestamp | undefined;
 };
 
 /**
@@ -473,14 +482,14 @@ export declare const KeyAbsentReasonSchema: GenEnum<KeyAbsentReason>;
 
 /**
  * API keys of merchants. A key is shown once, in the answer that made it, and stored as an HMAC under a pepper.
- * Every call takes the grant keys, but AuthenticateApiKey.
+ * Every call but AuthenticateApiKey takes the grant keys.
  *
  * @generated from service payments.apikeys.v1.ApiKeyService
  */
 export declare const ApiKeyService: GenService<{
   /**
-   * Issues a key. A replay answers the record without the key: ErrorInfo is not used, key is empty and
-   * key_absent_reason is SECRET_NOT_REPEATED.
+   * Issues a key. A replay answers the record without the key, for the reason SECRET_NOT_REPEATED.
+   * INVALID_ARGUMENT (EXPIRES_AT_IN_PAST).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.IssueApiKey
    */
@@ -490,8 +499,10 @@ export declare const ApiKeyService: GenService<{
     output: typeof IssueApiKeyResponseSchema;
   },
   /**
-   * Issues a key with the same name and scopes; the old one lives on for the overlap.
-   * NOT_FOUND (API_KEY_NOT_FOUND); FAILED_PRECONDITION (API_KEY_STATE) when revoked or expired.
+   * Issues a key with the same name and scopes; the old one lives on for the overlap, never longer than it would
+   * have. A replay answers the records without the key, for the reason SECRET_NOT_REPEATED.
+   * NOT_FOUND (API_KEY_NOT_FOUND); FAILED_PRECONDITION (API_KEY_STATE) when revoked or expired; INVALID_ARGUMENT
+   * (EXPIRES_AT_IN_PAST).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.RotateApiKey
    */
@@ -521,7 +532,9 @@ export declare const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Answers whose a key is. UNAUTHENTICATED (API_KEY_INVALID, API_KEY_EXPIRED, API_KEY_ENVIRONMENT_MISMATCH).
+   * Answers whose a key is. Takes the grant authenticate. UNAUTHENTICATED: API_KEY_INVALID when it is no key, unknown
+   * or revoked; API_KEY_EXPIRED; API_KEY_ENVIRONMENT_MISMATCH for a key that is valid in the other environment, which
+   * metadata names (environment: live or test).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.AuthenticateApiKey
    */

@@ -1,0 +1,66 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import {
+  ApiKeyScope,
+  type AuthenticateApiKeyRequest,
+  type AuthenticateApiKeyResponse,
+} from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { environmentOfApiKey } from '../platform/api-key-format.ts';
+import type { Database } from '../platform/database.ts';
+import { unauthenticated } from '../platform/errors.ts';
+import type { KeyRing } from '../platform/key-ring.ts';
+import { environmentName } from '../platform/tenant.ts';
+import { type ShownKeyRow, selectShownKey } from './api-key.queries.ts';
+import { stateOf } from './api-key.ts';
+import { possibleHashes } from './key-hash.ts';
+import type { LastUse } from './last-use.ts';
+
+/** Whose key it is, in one prepared read; what is no key is refused without it. */
+export async function authenticateApiKey(
+  database: Database,
+  peppers: KeyRing,
+  lastUse: LastUse,
+  request: AuthenticateApiKeyRequest,
+): Promise<AuthenticateApiKeyResponse> {
+  if (environmentOfApiKey(request.key) === undefined) throw invalidKey();
+  const [row] = await database.read(selectShownKey(possibleHashes(request.key, peppers)));
+  if (!row) throw invalidKey();
+  const now = new Date();
+  requireActive(row, now);
+  if (row.environment !== environmentName(request.environment)) {
+    throw unauthenticated(
+      'API_KEY_ENVIRONMENT_MISMATCH',
+      `the API key is of the environment ${row.environment}`,
+      {
+        environment: row.environment,
+      },
+    );
+  }
+  lastUse.note(row, now);
+  return {
+    $typeName: 'payments.apikeys.v1.AuthenticateApiKeyResponse',
+    apiKeyId: row.id,
+    merchantId: row.merchant_id,
+    scopes: row.scopes.map((scope) => ApiKeyScope[scope]),
+  };
+}
+
+/** API_KEY_INVALID for a revoked key: it says no more of a key than of none. API_KEY_EXPIRED. */
+function requireActive(row: ShownKeyRow, now: Date): void {
+  const life = {
+    expiresAt: row.expires_at && timestampDate(row.expires_at),
+    revokedAt: row.revoked_at && timestampDate(row.revoked_at),
+  };
+  const state = stateOf(life, now);
+  switch (state) {
+    case 'ACTIVE':
+      return;
+    case 'EXPIRED':
+      throw unauthenticated('API_KEY_EXPIRED', 'the API key has expired');
+    case 'REVOKED':
+      throw invalidKey();
+    default:
+      state satisfies never;
+  }
+}
+
+const invalidKey = () => unauthenticated('API_KEY_INVALID', 'the API key is not valid');

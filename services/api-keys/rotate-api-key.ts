@@ -1,0 +1,39 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  RotateApiKeyRequest,
+  RotateApiKeyResponseSchema,
+} from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import type { KeyRing } from '../platform/key-ring.ts';
+import type { Writes } from '../platform/writes.ts';
+import { addApiKey } from './add-api-key.ts';
+import { storedApiKeyMessage } from './api-key.message.ts';
+import { rotatedExpiry } from './api-key.ts';
+import { withoutKey } from './issue-api-key.ts';
+import { lockApiKey } from './lock-api-key.ts';
+
+/** Issues a successor of a key; the old one lives on for the overlap. */
+export function rotateApiKey(
+  writes: Writes,
+  peppers: KeyRing,
+  request: RotateApiKeyRequest,
+  context: HandlerContext,
+) {
+  return writes.run<typeof RotateApiKeyResponseSchema>(
+    request,
+    context,
+    async (tx) => {
+      const rotated = await lockApiKey(tx, request.apiKeyId);
+      const now = new Date();
+      rotated.expiresAt = rotatedExpiry(rotated, now, request.overlapSeconds);
+      const { key, record } = addApiKey(tx, peppers, {
+        name: rotated.name,
+        scopes: rotated.scopes,
+        createdAt: now,
+        expiresAt: request.expiresAt && timestampDate(request.expiresAt),
+      });
+      return { apiKey: storedApiKeyMessage(record), key, rotated: storedApiKeyMessage(rotated) };
+    },
+    withoutKey,
+  );
+}

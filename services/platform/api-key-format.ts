@@ -1,0 +1,44 @@
+import { randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { EnvironmentName } from './tenant.ts';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 190 bits; 166 of them stay unknown to whoever sees a hint. */
+const SECRET_LENGTH = 32;
+/** 62 to the sixth is more than 2 to the 32nd, so six characters hold a CRC-32. */
+const CHECKSUM_LENGTH = 6;
+const HINT_LENGTH = 4;
+const PREFIX_LENGTH = 'mpk_live_'.length;
+const SHAPE = /^mpk_(live|test)_[0-9A-Za-z]{38}$/;
+
+/** A new API key: the environment's prefix, 32 random characters in base62, and their checksum. */
+export function newApiKey(environment: EnvironmentName): string {
+  const secret = Array.from({ length: SECRET_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  const body = `mpk_${environment}_${secret}`;
+  return body + checksum(body);
+}
+
+/**
+ * The environment that a key says it is of; undefined when the text is no key or was mistyped. A pure check without
+ * the database: it does not say that the key exists.
+ */
+export function environmentOfApiKey(key: string): EnvironmentName | undefined {
+  const match = SHAPE.exec(key);
+  if (!match || checksum(key.slice(0, -CHECKSUM_LENGTH)) !== key.slice(-CHECKSUM_LENGTH)) return undefined;
+  return match[1] as EnvironmentName;
+}
+
+/** What may be shown of a key, to tell it from others: its prefix and its first four random characters. */
+export function apiKeyHint(key: string): string {
+  return key.slice(0, PREFIX_LENGTH + HINT_LENGTH);
+}
+
+function checksum(body: string): string {
+  let rest = crc32(body);
+  let digits = '';
+  for (let n = 0; n < CHECKSUM_LENGTH; n += 1) {
+    digits = ALPHABET[rest % ALPHABET.length] + digits;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
+}

@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, createClient, type Transport } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ApiKeyScope,
+  ApiKeyService,
+  KeyAbsentReason,
+} from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newApiKey } from '../../../services/platform/api-key-format.ts';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createServices } from '../../../services/server.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, newTenant, startHouse, type TestHouse, testConfig } from '../../support/house.ts';
+
+const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
+
+let house: TestHouse;
+let statements: string[] = [];
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'api-keys', API_KEY_PEPPERS: pepper(1) }, (sql) =>
+    statements.push(sql),
+  );
+});
+afterAll(() => house.close());
+
+const clientOver = (transport: Transport) => createClient(ApiKeyService, transport);
+type ApiKeyClient = ReturnType<typeof clientOver>;
+type Tenant = ReturnType<typeof newTenant>;
+
+const keyRequest = (tenant: Tenant) => ({
+  ...tenant,
+  idempotencyKey: newKey(),
+  name: 'Web shop',
+  scopes: [ApiKeyScope.REFUNDS_READ, ApiKeyScope.WEBHOOKS_MANAGE],
+});
+
+const soon = () => timestampFromDate(new Date(Date.now() + 400));
+const expired = () => new Promise((resolve) => setTimeout(resolve, 450));
+
+describe.each(['inProcess', 'grpc', 'connect'] as const)('ApiKeyService over %s', (way) => {
+  const client = (): ApiKeyClient => clientOver(house.transports[way]);
+  const issue = (tenant: Tenant) => client().issueApiKey(keyRequest(tenant));
+  const authenticate = (key: string, environment: Environment) =>
+    client().authenticateApiKey({ key, environment });
+
+  it('issues a key that tells its owner and scopes', async () => {
+    const tenant = newTenant();
+    const { apiKey, key, keyAbsentReason } = await issue(tenant);
+    expect(key).toMatch(/^mpk_live_[0-9A-Za-z]{38}$/);
+    expect(keyAbsentReason).toBe(KeyAbsentReason.UNSPECIFIED);
+    expect(apiKey).toMatchObject({ ...tenant, name: 'Web shop', hint: key.slice(0, 13) });
+    expect(await authenticate(key, tenant.environment)).toMatchObject({
+      apiKeyId: apiKey!.id,
+      merchantId: tenant.merchantId,
+      scopes: [ApiKeyScope.REFUNDS_READ, ApiKeyScope.WEBHOOKS_MANAGE],
+    });
+  });
+
+  it('shows a key once: a replay answers the record without it', async () => {
+    const request = keyRequest(newTenant());
+    const first = await client().issueApiKey(request);
+    const replay = await client().issueApiKey(request);
+    expect(replay).toMatchObject({ key: '', keyAbsentReason: KeyAbsentReason.SECRET_NOT_REPEATED });
+    expect(replay.apiKey).toEqual(first.apiKey);
+    const rotation = {
+      ...tenantIn(request),
+      idempotencyKey: newKey(),
+      apiKeyId: first.apiKey!.id,
+      overlapSeconds: 60,
+    };
+    const rotated = await client().rotateApiKey(rotation);
+    const again = await client().rotateApiKey(rotation);
+    expect(again).toMatchObject({ key: '', keyAbsentReason: KeyAbsentReason.SECRET_NOT_REPEATED });
+    expect([again.apiKey, again.rotated]).toEqual([rotated.apiKey, rotated.rotated]);
+  });
+
+  it('refuses a key of the other environment, and names the right one', async () => {
+    const { key } = await issue(newTenant(Environment.TEST));
+    await expectRefusal(
+      authenticate(key, Environment.LIVE),
+      Code.Unauthenticated,
+      'API_KEY_ENVIRONMENT_MISMATCH',
+      { environment: 'test' },
+    );
+  });
+
+  it('refuses an expired key, in either environment, and one that is issued expired', async () => {
+    const tenant = newTenant();
+    const expiresAt = soon();
+    const { key, apiKey } = await client().issueApiKey({ ...keyRequest(tenant), expiresAt });
+    expect(apiKey?.expiresAt).toEqual(expiresAt);
+    expect((await authenticate(key, Environment.LIVE)).apiKeyId).toBe(apiKey!.id);
+    await expired();
+    for (const environment of [Environment.LIVE, Environment.TEST]) {
+      await expectRefusal(authenticate(key, environment), Code.Unauthenticated, 'API_KEY_EXPIRED');
+    }
+    await expectRefusal(
+      client().issueApiKey({ ...keyRequest(tenant), expiresAt }),
+      Code.InvalidArgument,
+      'EXPIRES_AT_IN_PAST',
+      { field: 'expires_at' },
+    );
+  });
+
+  it('refuses a revoked key as one that never was', async () => {
+    const tenant = newTenant();
+    const { key, apiKey } = await issue(tenant);
+    const revoke = () => client().revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id });
+    const first = await revoke();
+    expect(first.apiKey?.revokedAt).toBeDefined();
+    expect((await revoke()).apiKey).toEqual(first.apiKey);
+    const refusals = [key, newApiKey('live'), 'mpk_live_nonsense'].map((shown) =>
+      authenticate(shown, tenant.environment).catch((error: Error) => error.message),
+    );
+    expect(new Set(await Promise.all(refusals)).size).toBe(1);
+    await expectRefusal(authenticate(key, tenant.environment), Code.Unauthenticated, 'API_KEY_INVALID');
+  });
+
+  it('rotates a key: its successor has its name and scopes, and it lives on for the overlap', async () => {
+    const tenant = newTenant();
+    const { key, apiKey } = await issue(tenant);
+    const rotate = (overlapSeconds: number) =>
+      client().rotateApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id, overlapSeconds });
+    const successor = await rotate(60);
+    expect(successor.apiKey).toMatchObject({ name: apiKey!.name, scopes: apiKey!.scopes });
+    const rotatedAt = timestampDate(successor.apiKey!.createdAt!).getTime();
+    expect(timestampDate(successor.rotated!.expiresAt!).getTime()).toBe(rotatedAt + 60_000);
+    expect((await authenticate(key, tenant.environment)).apiKeyId).toBe(apiKey!.id);
+    expect((await authenticate(successor.key, tenant.environment)).apiKeyId).toBe(successor.apiKey!.id);
+
+    await rotate(0);
+    await expectRefusal(authenticate(key, tenant.environment), Code.Unauthenticated, 'API_KEY_EXPIRED');
+    await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'EXPIRED' });
+    await client().revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id });
+    await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'REVOKED' });
+  });
+
+  it('knows no key of another merchant or of the other environment', async () => {
+    const tenant = newTenant();
+    const { apiKey } = await issue(tenant);
+    for (const other of [
+      { ...tenant, merchantId: randomUUID() },
+      { ...tenant, environment: Environment.TEST },
+    ]) {
+      const request = { ...other, apiKeyId: apiKey!.id };
+      const revoked = client().revokeApiKey({ ...request, idempotencyKey: newKey() });
+      await expectRefusal(revoked, Code.NotFound, 'API_KEY_NOT_FOUND');
+      const rotated = client().rotateApiKey({ ...request, idempotencyKey: newKey(), overlapSeconds: 0 });
+      await expectRefusal(rotated, Code.NotFound, 'API_KEY_NOT_FOUND');
+      expect((await client().listApiKeys(other)).apiKeys).toEqual([]);
+    }
+  });
+
+  it('lists keys newest first, page by page, also revoked ones', async () => {
+    const tenant = newTenant();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.unshift((await issue(tenant)).apiKey!.id);
+    await client().revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: ids[2]! });
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await client().listApiKeys({ ...tenant, pageSize: 2, pageToken });
+      seen.push(...page.apiKeys.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    expect(seen).toEqual(ids);
+  });
+
+  it('writes down the last use after the call, once a minute', async () => {
+    const tenant = newTenant();
+    const { key } = await issue(tenant);
+    const lastUsedAt = async () => (await client().listApiKeys(tenant)).apiKeys[0]!.lastUsedAt;
+    expect(await lastUsedAt()).toBeUndefined();
+    const from = Date.now();
+    await authenticate(key, tenant.environment);
+    await expect.poll(lastUsedAt).toBeDefined();
+    const first = await lastUsedAt();
+    expect(timestampDate(first!).getTime()).toBeGreaterThanOrEqual(from);
+    await authenticate(key, tenant.environment);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    expect(await lastUsedAt()).toEqual(first);
+  });
+});
+
+describe('a key in the database', () => {
+  const client = () => clientOver(house.transports.inProcess);
+
+  it('is found by one statement, and a mistyped one without any', async () => {
+    const { key } = await client().issueApiKey(keyRequest(newTenant()));
+    statements = [];
+    await client().authenticateApiKey({ key, environment: Environment.LIVE });
+    expect(statements).toHaveLength(1);
+    await expect.poll(() => statements).toHaveLength(4); // the last use: begin, update, commit
+    statements = [];
+    const mistyped = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
+    await expectRefusal(
+      client().authenticateApiKey({ key: mistyped, environment: Environment.LIVE }),
+      Code.Unauthenticated,
+      'API_KEY_INVALID',
+    );
+    expect(statements).toEqual([]);
+  });
+
+  it('is nowhere in clear, in no table', async () => {
+    const request = keyRequest(newTenant());
+    const { key, apiKey } = await client().issueApiKey(request);
+    const rotated = await client().rotateApiKey({
+      ...tenantIn(request),
+      idempotencyKey: newKey(),
+      apiKeyId: apiKey!.id,
+      overlapSeconds: 0,
+    });
+    const database = new Client({ connectionString: house.databaseUrl });
+    await database.connect();
+    try {
+      const { rows: tables } = await database.query<{ name: string }>(
+        `select format('%I.%I', schemaname, tablename) as name from pg_tables
+         where schemaname not in ('pg_catalog', 'information_schema')`,
+      );
+      for (const { name } of tables) {
+        const { rows } = await database.query(
+          `select 1 from ${name} as t
+           where t::text like any($1) or t::text like any($2)`,
+          [
+            [`%${key.slice(13)}%`, `%${rotated.key.slice(13)}%`],
+            [key, rotated.key].map((secret) => `%${Buffer.from(secret.slice(13)).toString('hex')}%`),
+          ],
+        );
+        expect(rows, name).toEqual([]);
+      }
+      const { rows } = await database.query(
+        'select pepper_version from api_keys.api_key where merchant_id = $1',
+        [request.merchantId],
+      );
+      expect(rows).toEqual([{ pepper_version: 1 }, { pepper_version: 1 }]);
+    } finally {
+      await database.end();
+    }
+  });
+
+  it('is known under an older pepper as long as that is configured', async () => {
+    const { key, apiKey } = await client().issueApiKey(keyRequest(newTenant()));
+    const authenticateWith = async (peppers: string) => {
+      const services = await createServices({
+        config: testConfig({ SERVICES: 'api-keys', API_KEY_PEPPERS: peppers }),
+        databaseUrl: house.databaseUrl,
+        logger: createLogger('fatal'),
+      });
+      const transport = services.transportFor({ name: 'test', grants: new Set(['authenticate']) });
+      const answer = clientOver(transport).authenticateApiKey({ key, environment: Environment.LIVE });
+      return answer.finally(() => services.close());
+    };
+    expect((await authenticateWith(`${pepper(2)},${pepper(1)}`)).apiKeyId).toBe(apiKey!.id);
+    await expectRefusal(authenticateWith(pepper(2)), Code.Unauthenticated, 'API_KEY_INVALID');
+  });
+
+  it('is asked for with the grant authenticate, and managed with the grant keys', async () => {
+    const as = (grant: string) =>
+      clientOver(house.services.transportFor({ name: 'test', grants: new Set([grant]) }));
+    await expectRefusal(
+      as('keys').authenticateApiKey({ key: newApiKey('live'), environment: Environment.LIVE }),
+      Code.PermissionDenied,
+      'GRANT_MISSING',
+      { grant: 'authenticate' },
+    );
+    const listed = as('authenticate').listApiKeys(newTenant());
+    await expectRefusal(listed, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'keys' });
+  });
+});
+
+function tenantIn({ merchantId, environment }: Tenant): Tenant {
+  return { merchantId, environment };
+}

@@ -1,5 +1,4 @@
 import type { Transport } from '@connectrpc/connect';
-import { createConnectTransport } from '@connectrpc/connect-node';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { apiKeys } from './api-keys/api-keys.area.ts';
@@ -14,6 +13,7 @@ import { rpcInterceptors } from './platform/interceptors.ts';
 import { OutboxSignal } from './platform/outbox.ts';
 import { Pagination } from './platform/pagination.ts';
 import { reflectionService } from './platform/reflection.service.ts';
+import { remoteTransport } from './platform/remote-transport.ts';
 import { createRpcServer } from './platform/rpc-server.ts';
 import type { ServiceBinding } from './platform/service-binding.ts';
 import { Writes } from './platform/writes.ts';
@@ -93,20 +93,6 @@ export async function createServices({
       await database.close();
     },
   };
-}
-
-/** A transport to services in another process: the Connect protocol over HTTP/1.1 with kept connections. */
-export function remoteTransport(baseUrl: string, token: string): Transport {
-  return createConnectTransport({
-    baseUrl,
-    httpVersion: '1.1',
-    interceptors: [
-      (next) => (request) => {
-        request.header.set('authorization', `Bearer ${token}`);
-        return next(request);
-      },
-    ],
-  });
 }
 
 function areasNamed(names: string): Area[] {

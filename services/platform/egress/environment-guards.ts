@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import type { EnvironmentName } from '../tenant.ts';
+import { createEgressGuard, type EgressGuard } from './egress-guard.ts';
+
+export type EnvironmentGuards = Readonly<Record<EnvironmentName, EgressGuard>>;
+
+type EgressConfig = Pick<
+  Config,
+  'WEBHOOK_ALLOW_CIDRS' | 'WEBHOOK_ALLOWED_PORTS' | 'WEBHOOK_EXTRA_CA' | 'WEBHOOK_EGRESS_PROXY'
+>;
+
+/**
+ * The guard of each environment, as the settings have it: private addresses are never allowed for live.
+ * @throws an Error that names WEBHOOK_EXTRA_CA when that file cannot be read.
+ */
+export function createEnvironmentGuards(config: EgressConfig): EnvironmentGuards {
+  const settings = {
+    allowedPorts: config.WEBHOOK_ALLOWED_PORTS,
+    extraCa: config.WEBHOOK_EXTRA_CA && readExtraCa(config.WEBHOOK_EXTRA_CA),
+    proxyUrl: config.WEBHOOK_EGRESS_PROXY,
+  };
+  return {
+    live: createEgressGuard(settings),
+    test: createEgressGuard({ ...settings, allowCidrs: config.WEBHOOK_ALLOW_CIDRS }),
+  };
+}
+
+/** Ends the connections of both. */
+export async function closeGuards({ live, test }: EnvironmentGuards): Promise<void> {
+  await Promise.all([live.close(), test.close()]);
+}
+
+function readExtraCa(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`WEBHOOK_EXTRA_CA cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -21,10 +21,14 @@ export async function listProducts(
   const status = request.status === undefined ? undefined : enumName(ProductStatus, request.status);
   const scope = { tenant, list: 'products', filters: { status } };
   const position = pagination.position(scope, request.pageToken, 2);
-  const after = position && { createdAt: new Date(Number(position[0])), id: position[1]! };
-  const fetched = await database.read(
-    selectProducts(tenant, { status }, after, pagination.fetchSize(request.pageSize)),
-  );
+  const read = selectProducts({
+    ...tenant,
+    status,
+    afterCreatedAt: position && new Date(Number(position[0])),
+    afterId: position?.[1],
+    limit: pagination.fetchSize(request.pageSize),
+  });
+  const fetched = await database.read(read);
   const page = pagination.cut(scope, request.pageSize, fetched, (row) => [
     String(timestampMs(row.created_at)),
     row.id,

@@ -3,6 +3,7 @@ import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { queryBuilder } from '../platform/database.ts';
+import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { OfferEntity, PriceEntity, ProductEntity } from './product.entity.ts';
 import type { PaymentMethodName } from './product.message.ts';
@@ -55,12 +56,11 @@ const db = queryBuilder<CatalogTables>();
 
 const milliseconds = (column: string) => sql<number>`(extract(epoch from ${sql.ref(column)}) * 1000)::bigint`;
 
-function products(tenant: Tenant) {
-  const { merchantId, environment } = tenant;
+function products(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('catalog.product as product')
-    .where('product.merchant_id', '=', merchantId)
-    .where('product.environment', '=', environment)
+    .where('product.merchant_id', '=', parameters('merchantId'))
+    .where('product.environment', '=', parameters('environment'))
     .select([
       ...([
         'product.merchant_id',
@@ -107,29 +107,40 @@ function products(tenant: Tenant) {
     ]);
 }
 
-/** One product by its id. */
-export function selectProduct(tenant: Tenant, id: string) {
-  return products(tenant).where('product.id', '=', id).$castTo<ProductReadRow>().compile();
+interface ProductKey extends Tenant {
+  readonly id: string;
 }
 
-/** Products newest first by (created_at, id), after a position. */
-export function selectProducts(
-  tenant: Tenant,
-  filter: { status: ProductStatus | undefined },
-  after: { createdAt: Date; id: string } | undefined,
-  limit: number,
-) {
-  let query = products(tenant);
-  if (filter.status) query = query.where('product.status', '=', filter.status);
-  if (after) {
+/** One product by its id. */
+export const selectProduct = prepareRead<ProductKey, ProductReadRow>((parameters) =>
+  products(parameters).where('product.id', '=', parameters('id')).$castTo<ProductReadRow>().compile(),
+);
+
+interface ProductPage extends Tenant {
+  readonly status: ProductStatus | undefined;
+  /** The position that the page starts after: both or neither. */
+  readonly afterCreatedAt: Date | undefined;
+  readonly afterId: string | undefined;
+  readonly limit: number;
+}
+
+/** Products newest first by (created_at, id). */
+export const selectProducts = prepareRead<ProductPage, ProductReadRow>((parameters) => {
+  let query = products(parameters);
+  if (parameters.has('status')) query = query.where('product.status', '=', parameters('status'));
+  if (parameters.has('afterId')) {
     query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('product.created_at', 'product.id'), '<', tuple(after.createdAt, after.id)),
+      eb(
+        refTuple('product.created_at', 'product.id'),
+        '<',
+        tuple(parameters('afterCreatedAt'), parameters('afterId')),
+      ),
     );
   }
   return query
     .orderBy('product.created_at', 'desc')
     .orderBy('product.id', 'desc')
-    .limit(limit)
+    .limit(parameters('limit'))
     .$castTo<ProductReadRow>()
     .compile();
-}
+});

@@ -6,6 +6,7 @@ import {
   durations,
   integer,
   keyRing,
+  listOf,
   oneOf,
   optional,
   type Parser,
@@ -52,7 +53,7 @@ export const SETTINGS = {
     'where gateway and worker find services that another process runs',
   ),
   SERVICES: setting(
-    text,
+    listOf('refunds', 'catalog', 'funds', 'advances', 'webhooks', 'api-keys'),
     'refunds,catalog,funds,advances,webhooks,api-keys',
     'areas that a services process runs',
   ),
@@ -134,16 +135,26 @@ export class ConfigError extends Error {
   }
 }
 
+/** Settings as a process of its own reads them: without those it has no use for, with those it cannot do without. */
+type ConfigOf<Required extends SettingName, Unused extends SettingName> = Omit<Config, Required | Unused> & {
+  readonly [Name in Required]: NonNullable<Config[Name]>;
+};
+
 /**
- * Reads all settings once. Throws a ConfigError that lists every fault: unreadable values, missing ones, and a
- * private CIDR allowed where live deliveries leave.
+ * Reads all settings once. Throws a ConfigError that lists every fault: unreadable values and missing ones, also of
+ * the settings that only this process requires. A setting that is unused is not read and need not be there, so that
+ * a process holds no secret that it has no use for.
  */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig<Required extends SettingName = never, Unused extends SettingName = never>(
+  environment: Readonly<Record<string, string | undefined>>,
+  { required = [], unused = [] }: { required?: readonly Required[]; unused?: readonly Unused[] } = {},
+): ConfigOf<Required, Unused> {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, { parse, fallback }] of Object.entries<Setting<unknown>>(SETTINGS)) {
+    if (unused.some((other) => other === name)) continue;
     const given = environment[name] || fallback;
-    if (given === undefined) {
+    if (given === undefined || (given === '' && required.some((other) => other === name))) {
       faults.push(`${name} is required`);
       continue;
     }
@@ -154,7 +165,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
   }
   if (faults.length > 0) throw new ConfigError(faults);
-  return config as Config;
+  return config as ConfigOf<Required, Unused>;
 }
 
 export type { KeyRing };

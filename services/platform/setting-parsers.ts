@@ -32,6 +32,17 @@ export const oneOf =
     return value as T;
   };
 
+/** One or more of the given names, separated by commas. */
+export const listOf =
+  (...names: string[]): Parser<readonly string[]> =>
+  (value) => {
+    const listed = value.split(',').map((name) => name.trim());
+    if (!listed.every((name) => names.includes(name))) {
+      throw new Error(`must list names among ${names.join(', ')}`);
+    }
+    return listed;
+  };
+
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `20ms`, `5s`, `30m`, `2h`, `7d` as milliseconds. */

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../../services/platform/config.ts';
+
+const keys = `v1:${Buffer.alloc(32).toString('base64')}`;
+const secrets = { API_KEY_PEPPERS: keys, WEBHOOK_SECRET_KEYS: keys, CURSOR_KEYS: keys };
+
+const faultsOf = (read: () => unknown): readonly string[] => {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+};
+
+test('settings have defaults and types; an empty one is an absent one', () => {
+  const config = readConfig({ ...secrets, LIVE_PORT: '', SERVICES: 'funds, api-keys' });
+  expect(config).toMatchObject({
+    LIVE_PORT: 8080,
+    DATABASE_URL: undefined,
+    MERCHANT_REVIEW_PERIOD: 604_800_000,
+  });
+  expect(config.SERVICES).toEqual(['funds', 'api-keys']);
+});
+
+test('every fault is told at once, none with a secret in it', () => {
+  const faults = faultsOf(() =>
+    readConfig({
+      CURSOR_KEYS: 'v1:secret',
+      LIVE_PORT: '80 80',
+      SERVICES: 'funds,parties',
+      LOG_LEVEL: 'loud',
+    }),
+  );
+  expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
+    'LIVE_PORT',
+    'SERVICES',
+    'API_KEY_PEPPERS',
+    'WEBHOOK_SECRET_KEYS',
+    'CURSOR_KEYS',
+    'LOG_LEVEL',
+  ]);
+  expect(faults.join()).not.toContain('v1:secret');
+});
+
+test('a process requires what only it needs, and goes without what it has no use for', () => {
+  const required = ['DATABASE_URL', 'SERVICE_TOKEN'] as const;
+  const unused = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
+  expect(faultsOf(() => readConfig({}, { required, unused }))).toEqual([
+    'DATABASE_URL is required',
+    'SERVICE_TOKEN is required',
+  ]);
+  const config = readConfig(
+    { ...secrets, DATABASE_URL: 'postgres://db/payments', SERVICE_TOKEN: 'mps_1' },
+    { required, unused },
+  );
+  expect(config.DATABASE_URL).toBe('postgres://db/payments');
+  expect(config).not.toHaveProperty('API_KEY_PEPPERS');
+});

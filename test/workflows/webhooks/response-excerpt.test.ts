@@ -32,6 +32,7 @@ describe('the excerpt of a response', () => {
         expect(text.isWellFormed()).toBe(true);
         expect(text).not.toContain('\0');
       }),
+      { endOnFailure: true },
     );
   });
 

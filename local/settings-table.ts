@@ -1,0 +1,46 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { SETTINGS, type Setting } from '../services/platform/config.ts';
+import { textTable } from './text-table.ts';
+
+const ENV_EXAMPLE = new URL('../.env.example', import.meta.url);
+const README = new URL('../README.md', import.meta.url);
+const README_BLOCK = /(?<=<!-- settings -->\n).*?(?=<!-- \/settings -->)/s;
+const REQUIRED = 'made once by npm start, else required';
+
+const rows = Object.entries<Setting<unknown>>(SETTINGS);
+
+/** Every setting with its default and what it means, for a terminal. */
+export function settingsHelp(): string {
+  return textTable(
+    rows.map(([name, { fallback, description }]) => [name, fallback ?? `(${REQUIRED})`, description]),
+  );
+}
+
+/** What .env.example holds: each setting commented out, as it is when absent. */
+export function envExample(): string {
+  const entries = rows.map(
+    ([name, { fallback, description }]) =>
+      `# ${description}${fallback === undefined ? ` (${REQUIRED})` : ''}\n#${name}=${fallback ?? ''}\n`,
+  );
+  return `# Generated from services/platform/config.ts by: npm run settings\n\n${entries.join('\n')}`;
+}
+
+/** A README with the table of settings between its markers. Throws where there are none. */
+export function withSettings(readme: string): string {
+  if (!README_BLOCK.test(readme)) throw new Error('README.md has no <!-- settings --> … <!-- /settings -->');
+  return readme.replace(README_BLOCK, () => readmeTable());
+}
+
+function readmeTable(): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+  const lines = rows.map(([name, { fallback, description }]) => {
+    const absent = fallback === undefined ? REQUIRED : fallback && `\`${fallback}\``;
+    return `| \`${name}\` | ${cell(absent)} | ${cell(description)} |\n`;
+  });
+  return `| setting | default | |\n|---|---|---|\n${lines.join('')}`;
+}
+
+if (import.meta.main) {
+  await writeFile(ENV_EXAMPLE, envExample());
+  await writeFile(README, withSettings(await readFile(README, 'utf8')));
+}

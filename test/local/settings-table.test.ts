@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
+import { expect, test } from 'vitest';
+import { envExample, settingsHelp, withSettings } from '../../local/settings-table.ts';
+import { readConfig, SETTINGS } from '../../services/platform/config.ts';
+
+const file = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
+
+test('.env.example and README.md hold the table of settings as it is (npm run settings writes both)', async () => {
+  expect(await file('.env.example')).toBe(envExample());
+  const readme = await file('README.md');
+  expect(readme).toBe(withSettings(readme));
+});
+
+test('.env.example uncommented is the same configuration as none', () => {
+  const key = `v1:${Buffer.alloc(32).toString('base64')}`;
+  const secrets = { API_KEY_PEPPERS: key, WEBHOOK_SECRET_KEYS: key, CURSOR_KEYS: key };
+  const example = parseEnv(envExample().replaceAll(/^#(?=[A-Z])/gm, ''));
+  expect(Object.keys(example).sort()).toEqual(Object.keys(SETTINGS).sort());
+  expect(readConfig({ ...example, ...secrets })).toEqual(readConfig(secrets));
+});
+
+test('the help names every setting on a line of its own', () => {
+  const names = settingsHelp()
+    .split('\n')
+    .map((line) => line.split(' ')[0]);
+  expect(names).toEqual(Object.keys(SETTINGS));
+});
+
+test('a README without markers is refused, not left as it is', () => {
+  expect(() => withSettings('# Payments\n')).toThrow('<!-- settings -->');
+});

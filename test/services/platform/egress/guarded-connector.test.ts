@@ -84,6 +84,14 @@ describe('connecting', () => {
     expect(await post(guard, `https://hooks.example.com:${receiver.port}/`)).toBe(204);
   });
 
+  it('dials eight addresses of a name at most', async () => {
+    await using receiver = await startReceiver();
+    const silent = Array.from({ length: 8 }, (_, index) => `127.0.0.${index + 2}`);
+    await using guard = createLoopbackGuard({}, { dnsLookup: async () => [...silent, '127.0.0.1'] });
+    await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), 'CONNECTION_REFUSED');
+    expect(receiver.connections).toEqual([]);
+  });
+
   it('sends no byte to an address other than the judged ones', async () => {
     let bytes = 0;
     const server = net.createServer((socket) => socket.on('data', (chunk) => (bytes += chunk.length)));

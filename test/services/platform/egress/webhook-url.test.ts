@@ -73,6 +73,8 @@ describe('judging a webhook URL', () => {
     expect(judgeWebhookUrl(`http://localhost/${'a'.repeat(9000)}`, rules)).toMatchObject({
       reason: 'TOO_LONG',
     });
+    const grownByEncoding = `https://hooks.example.com/${'é'.repeat(1000)}`;
+    expect(judgeWebhookUrl(grownByEncoding, rules)).toMatchObject({ reason: 'TOO_LONG' });
   });
 
   it('lets special-use names and exempt addresses pass where an allow-list is set, but no other address', () => {

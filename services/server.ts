@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { apiKeys } from './api-keys/api-keys.area.ts';
 import { catalog } from './catalog/catalog.area.ts';
+import { funds } from './funds/funds.area.ts';
 import type { Area } from './platform/area.ts';
 import type { Caller } from './platform/call-context.ts';
 import type { Config } from './platform/config.ts';
@@ -17,8 +18,9 @@ import { remoteTransport } from './platform/remote-transport.ts';
 import { createRpcServer } from './platform/rpc-server.ts';
 import type { ServiceBinding } from './platform/service-binding.ts';
 import { Writes } from './platform/writes.ts';
+import { refunds } from './refunds/refunds.area.ts';
 
-const AREAS: readonly Area[] = [catalog, apiKeys];
+const AREAS: readonly Area[] = [catalog, funds, apiKeys];
 
 /** The services of one process. */
 export interface Services {

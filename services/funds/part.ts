@@ -1,4 +1,5 @@
 import type { CivilDate } from '../platform/civil-date.ts';
+import type { ScheduledPart } from './sale-schedule.ts';
 
 export type ReleaseStatus = 'BLOCKED' | 'RELEASED' | 'SCHEDULED';
 
@@ -33,6 +34,12 @@ export interface Part {
   readonly saleBlocks: readonly Block[];
   /** Rises with every stored change. */
   readonly version: bigint;
+}
+
+/** A part of a sale just recorded: released at once when its date has come. */
+export function newPart(id: string, saleId: string, scheduled: ScheduledPart, today: CivilDate): Part {
+  const untouched = { deductedMinor: 0n, advancedMinor: 0n, reservation: null, saleBlocks: [], version: 1n };
+  return { id, saleId, ...scheduled, ...untouched, released: scheduled.date <= today };
 }
 
 /** gross - fees: what the merchant is due before anything is taken. */
@@ -106,6 +113,12 @@ export function settle(part: Part): Part {
 /** Releases a scheduled, unreserved part on its date. */
 export function release(part: Part): Part {
   return { ...part, released: true };
+}
+
+/** Whether a part is held by other blocks than before, in its row or out of it. */
+export function isHeldOtherwise(before: Part, after: Part): boolean {
+  const held = blocksOf(after);
+  return blocksOf(before).length !== held.length || !held.every((block) => isBlockedBy(before, block));
 }
 
 /** A set of blocks with one more; the same set when it is there. */

@@ -1,5 +1,6 @@
 import type { CivilDate } from '../platform/civil-date.ts';
 import { isFree, type Part, reserve, settle } from './part.ts';
+import type { Taking } from './takings.ts';
 
 /** A part as an advance was quoted on it. */
 export interface QuotedPart {
@@ -34,7 +35,11 @@ export function reserveQuoted(
 export function settleReserved(
   parts: readonly Part[],
   today: CivilDate,
-): { parts: readonly Part[] } | { duePart: Part } {
+): { takings: readonly Taking[] } | { duePart: Part } {
   const duePart = parts.find((part) => part.date <= today);
-  return duePart === undefined ? { parts: parts.map(settle) } : { duePart };
+  if (duePart !== undefined) return { duePart };
+  const takings = parts.map((before) => {
+    return { before, after: settle(before), amountMinor: before.reservation?.amountMinor ?? 0n };
+  });
+  return { takings };
 }

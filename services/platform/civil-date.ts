@@ -4,7 +4,8 @@ export type CivilDate = string;
 /** The zone in which the account's dates are computed. */
 export const ACCOUNT_TIME_ZONE = 'America/Sao_Paulo';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const accountCalendar = new Intl.DateTimeFormat('en-US', {
   timeZone: ACCOUNT_TIME_ZONE,
@@ -35,9 +36,16 @@ export function weekday(date: CivilDate): number {
   return new Date(epochMs(date)).getUTCDay();
 }
 
-/** Whether a string is a date that a calendar has: 2026-02-30 is not. */
+/** The first instant of a date in the account's zone. */
+export function startOfDay(date: CivilDate): Date {
+  let instant = epochMs(date);
+  while (civilDateAt(new Date(instant)) < date) instant += HOUR_MS;
+  return new Date(instant);
+}
+
+/** Whether a string is a date that a calendar has: 2026-02-30 is not, nor is any of a year 0. */
 export function isCivilDate(text: string): text is CivilDate {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false;
   const ms = epochMs(text);
   return !Number.isNaN(ms) && toCivil(ms) === text;
 }

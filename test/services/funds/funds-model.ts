@@ -95,10 +95,8 @@ export class FundsModel {
   settle(advanceRequestId: string): void {
     const result = settleReserved(this.reservedFor(advanceRequestId), this.today);
     if ('duePart' in result) return;
-    for (const after of result.parts) {
-      this.advancedMinor += this.parts.get(after.id)!.reservation!.amountMinor;
-    }
-    this.#store(result.parts.map((after) => ({ before: this.parts.get(after.id)!, after })));
+    this.advancedMinor += result.takings.reduce((sum, taking) => sum + taking.amountMinor, 0n);
+    this.#store(result.takings);
   }
 
   /** Answers whether the balance sufficed. */

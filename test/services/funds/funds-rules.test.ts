@@ -133,7 +133,7 @@ test('a quoted part that changed, is blocked, reserved, due or named twice makes
 test('a payout moves what was promised to advanced, and comes too late on the day of a part', () => {
   const reserved = part('a', '2026-12-21', { reservation: { advanceRequestId: 'r', amountMinor: 100n } });
   expect(settleReserved([reserved], '2026-12-20')).toMatchObject({
-    parts: [{ advancedMinor: 100n, reservation: null }],
+    takings: [{ after: { advancedMinor: 100n, reservation: null }, amountMinor: 100n }],
   });
   expect(settleReserved([reserved], '2026-12-21')).toMatchObject({ duePart: { id: 'a' } });
 });

@@ -4,6 +4,7 @@ import {
   civilDateAt,
   daysBetween,
   isCivilDate,
+  startOfDay,
   weekday,
 } from '../../../services/platform/civil-date.ts';
 
@@ -25,13 +26,26 @@ test('days are counted over the ends of months and years', () => {
   expect(weekday('2026-11-21')).toBe(6);
 });
 
-test.each(['2026-02-30', '2026-13-01', '2026-00-10', '2025-02-29', '2026-1-01', '', '2026-11-21T00:00'])(
-  '%j is no date',
-  (text) => {
-    expect(isCivilDate(text)).toBe(false);
-  },
-);
+test.each([
+  '2026-02-30',
+  '2026-13-01',
+  '2026-00-10',
+  '2025-02-29',
+  '0000-01-01',
+  '2026-1-01',
+  '',
+  '2026-11-21T00:00',
+])('%j is no date', (text) => {
+  expect(isCivilDate(text)).toBe(false);
+});
 
 test('29 February of a leap year is a date', () => {
   expect(isCivilDate('2028-02-29')).toBe(true);
+});
+
+test('a date starts at midnight in São Paulo, in winters and past summers alike', () => {
+  expect(startOfDay('2026-11-21').toISOString()).toBe('2026-11-21T03:00:00.000Z');
+  expect(startOfDay('2019-01-15').toISOString()).toBe('2019-01-15T02:00:00.000Z');
+  // Clocks went from 00:00 to 01:00: the date had no midnight.
+  expect(startOfDay('2018-11-04').toISOString()).toBe('2018-11-04T03:00:00.000Z');
 });

@@ -374,6 +374,13 @@ export declare type ListAdvanceablePartsRequest = Message<"payments.funds.v1.Lis
    * @generated from field: optional string to_date = 3;
    */
   toDate?: string | undefined;
+
+  /**
+   * As of when today is meant, not in the future; absent is now. Takes the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 4;
+   */
+  occurredAt?: Timestamp | undefined;
 };
 
 /**
@@ -1436,7 +1443,7 @@ export declare const FundsService: GenService<{
   /**
    * Records a captured sale: an instant transfer (one part, same day) or a card sale (a part per instalment).
    * A part dated today or earlier is released at once; open debts are taken from the new parts.
-   * ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS).
+   * ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS, INSTALLMENTS_NOT_ALLOWED).
    *
    * @generated from rpc payments.funds.v1.FundsService.RecordSale
    */
@@ -1446,8 +1453,9 @@ export declare const FundsService: GenService<{
     output: typeof RecordSaleResponseSchema;
   },
   /**
-   * Takes an amount from a sale's parts or, without one, from scheduled ones, nearest date first; what is left over
-   * becomes a debt.
+   * Takes an amount from a sale's parts, if one is named, then from free scheduled ones, each nearest date first; what
+   * is left over becomes a debt, taken from scheduled parts as they become free.
+   * NOT_FOUND (SALE_NOT_FOUND); ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) when the source had one.
    *
    * @generated from rpc payments.funds.v1.FundsService.ApplyDeduction
    */
@@ -1468,7 +1476,7 @@ export declare const FundsService: GenService<{
     output: typeof BlockFundsResponseSchema;
   },
   /**
-   * Lifts a block: parts without another block go back by date or, when lost, are consumed by a deduction.
+   * Lifts a block: parts without another block go back by date; when lost, all that the block held is deducted.
    * NOT_FOUND (BLOCK_NOT_FOUND).
    *
    * @generated from rpc payments.funds.v1.FundsService.UnblockFunds
@@ -1491,7 +1499,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Reserves parts for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when a part has changed since the
-   * quote, is reserved, blocked, or dated today or earlier. Unique by advance request.
+   * quote, is reserved, blocked, or dated today or earlier. Unique by advance request: repeating answers what was
+   * reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReserveForAdvance
    */
@@ -1502,7 +1511,7 @@ export declare const FundsService: GenService<{
   },
   /**
    * Frees a reservation; open blocks of the sale and open debts apply in the same transaction.
-   * Repeating is no error; FAILED_PRECONDITION (RESERVATION_SETTLED) after settlement.
+   * Repeating is no error; NOT_FOUND (RESERVATION_NOT_FOUND); FAILED_PRECONDITION (RESERVATION_SETTLED).
    *
    * @generated from rpc payments.funds.v1.FundsService.FreeReservation
    */
@@ -1523,8 +1532,10 @@ export declare const FundsService: GenService<{
     output: typeof SettleReservationResponseSchema;
   },
   /**
-   * Debits a refund, unique by case: the sale's own parts (latest date first), then released rows (oldest first).
-   * Never makes a debt: FAILED_PRECONDITION (INSUFFICIENT_AVAILABLE_BALANCE).
+   * Debits a refund, unique by case: the sale's own parts, released or blocked for the case (latest date first), then
+   * released rows (oldest first). Never makes a debt: FAILED_PRECONDITION (INSUFFICIENT_AVAILABLE_BALANCE) with the
+   * available amount in the metadata. Repeating is no error; FAILED_PRECONDITION (REFUND_DEBIT_REVERSED) after its
+   * reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with another amount.
    *
    * @generated from rpc payments.funds.v1.FundsService.DebitForRefund
    */

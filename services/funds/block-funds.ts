@@ -1,0 +1,43 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  type BlockFundsRequest,
+  type BlockFundsResponseSchema,
+  BlockReason,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { enumName } from '../platform/enum-name.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { BlockEntity } from './funds.entity.ts';
+import { publishReleases } from './funds.event.ts';
+import { salePartMessage } from './funds.message.ts';
+import { FundsAccount } from './funds-account.ts';
+import { addBlock, isBlockedBy, isHeldOtherwise, leftMinor, statusOf, withSaleBlocks } from './part.ts';
+import { requireSale } from './require-sale.ts';
+
+/** Blocks a sale's parts for a reason and a source. */
+export function blockFunds(writes: Writes, request: BlockFundsRequest, context: HandlerContext) {
+  const openedAt = occurrenceOf(request, context);
+  const saleId = request.saleId.toLowerCase();
+  const block = { reason: enumName(BlockReason, request.reason), sourceId: request.sourceId.toLowerCase() };
+  return writes.run<typeof BlockFundsResponseSchema>(request, context, async (tx) => {
+    const account = await FundsAccount.lock(tx, openedAt);
+    await requireSale(tx, saleId);
+    const before = await account.parts.ofSale(saleId);
+    if ((await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null })) === null) {
+      tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, openedAt });
+    }
+    const changes = before
+      .map((part) => {
+        const blocks = addBlock(part.saleBlocks, block);
+        return { before: part, after: withSaleBlocks(part, blocks, account.today) };
+      })
+      .filter((change) => isHeldOtherwise(change.before, change.after));
+    await account.store(changes);
+    const moved = changes.filter((change) => statusOf(change.before) !== 'BLOCKED').map(({ after }) => after);
+    await publishReleases(tx, 'funds.blocked.v1', await account.releasesOf(moved), openedAt);
+    const held = (await account.parts.ofSale(saleId)).filter((part) => isBlockedBy(part, block));
+    const blockedAmountMinor = held.reduce((sum, part) => sum + leftMinor(part), 0n);
+    return { blockedAmountMinor, parts: held.map(salePartMessage) };
+  });
+}

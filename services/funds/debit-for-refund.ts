@@ -1,0 +1,56 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  DebitForRefundRequest,
+  DebitForRefundResponseSchema,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { RefundDebitEntity } from './funds.entity.ts';
+import { FundsAccount } from './funds-account.ts';
+import type { Block } from './part.ts';
+import { availableMinor, takeRefund } from './takings.ts';
+
+/** Debits a refund from what is available for its case, once; a repetition changes nothing. */
+export function debitForRefund(writes: Writes, request: DebitForRefundRequest, context: HandlerContext) {
+  const debitedAt = occurrenceOf(request, context);
+  const refundCaseId = request.refundCaseId.toLowerCase();
+  const saleId = request.saleId?.toLowerCase();
+  const { amountMinor } = request;
+  return writes.run<typeof DebitForRefundResponseSchema>(request, context, async (tx) => {
+    const account = await FundsAccount.lock(tx, debitedAt);
+    const known = await tx.findOne(RefundDebitEntity, { refundCaseId });
+    if (known) {
+      requireSameDebit(known, amountMinor);
+      return {};
+    }
+    const block: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: refundCaseId };
+    const own = saleId === undefined ? [] : await account.parts.ofSale(saleId);
+    const released = await account.releasedMinor();
+    const available = availableMinor(released, await account.openDebtsMinor(), own, block);
+    if (amountMinor > available) {
+      throw failedPrecondition(
+        'INSUFFICIENT_AVAILABLE_BALANCE',
+        'the available balance does not cover the refund',
+        {
+          availableAmountMinor: String(available),
+        },
+      );
+    }
+    const others = await account.parts.released(amountMinor);
+    tx.create(RefundDebitEntity, { refundCaseId, saleId, amountMinor, debitedAt });
+    const takings = takeRefund(amountMinor, own, others, block, account.today);
+    await account.storeTakings('REFUND_DEBIT', refundCaseId, takings);
+    return {};
+  });
+}
+
+function requireSameDebit(
+  known: { amountMinor: bigint; reversedAt?: Date | null },
+  amountMinor: bigint,
+): void {
+  if (known.reversedAt) throw failedPrecondition('REFUND_DEBIT_REVERSED', 'the debit has been reversed');
+  if (known.amountMinor !== amountMinor) {
+    throw alreadyExists('REFUND_ALREADY_DEBITED', 'the refund has been debited with another amount');
+  }
+}

@@ -1,0 +1,35 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  FreeReservationRequest,
+  FreeReservationResponseSchema,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { failedPrecondition } from '../platform/errors.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { findReservation } from './find-reservation.ts';
+import { FundsAccount } from './funds-account.ts';
+import { free } from './part.ts';
+
+/** Frees a reservation: open blocks hold its parts from now on, and open debts take from them. */
+export function freeReservation(writes: Writes, request: FreeReservationRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  const advanceRequestId = request.advanceRequestId.toLowerCase();
+  return writes.run<typeof FreeReservationResponseSchema>(request, context, async (tx) => {
+    const account = await FundsAccount.lock(tx, occurredAt);
+    const reservation = await findReservation(tx, advanceRequestId);
+    switch (reservation.state) {
+      case 'FREED':
+        return {};
+      case 'SETTLED':
+        throw failedPrecondition('RESERVATION_SETTLED', 'the reservation has been paid out');
+      case 'HELD': {
+        const parts = await account.parts.reservedFor(advanceRequestId);
+        reservation.state = 'FREED';
+        await account.store(parts.map((before) => ({ before, after: free(before) })));
+        return {};
+      }
+      default:
+        return reservation.state satisfies never;
+    }
+  });
+}

@@ -1,0 +1,129 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
+import { outOfRange } from '../platform/errors.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { AccountEntity, DeductionEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
+import { type Part, statusOf } from './part.ts';
+import { PartStore } from './part-store.ts';
+import {
+  carryOver,
+  dayOutOfRange,
+  MAX_AMOUNT_MINOR,
+  type PartChange,
+  type ReleaseRow,
+  rowKey,
+} from './release-rows.ts';
+import { ReleaseStore } from './release-store.ts';
+import { type Taking, takeDebts } from './takings.ts';
+
+/**
+ * A merchant's funds inside a transaction that holds their lock: commands on one account run one after the other.
+ * Parts, the rows summed from them, postings and debts change together, and only here.
+ */
+export class FundsAccount {
+  readonly today: CivilDate;
+  readonly parts: PartStore;
+  readonly #tx: TenantTransaction;
+  readonly #at: Date;
+  readonly #releases: ReleaseStore;
+
+  private constructor(tx: TenantTransaction, at: Date) {
+    this.today = civilDateAt(at);
+    this.parts = new PartStore(tx);
+    this.#tx = tx;
+    this.#at = at;
+    this.#releases = new ReleaseStore(tx);
+  }
+
+  /** Locks the account of the transaction's tenant, made if need be, for a command that happens at an instant. */
+  static async lock(tx: TenantTransaction, at: Date): Promise<FundsAccount> {
+    if ((await tx.lockOne(AccountEntity, {})) === null) {
+      await tx.execute(
+        `insert into funds.account (merchant_id, environment, schedule_id)
+         values (:merchantId, :environment, :scheduleId) on conflict do nothing`,
+        { scheduleId: uuidv7() },
+      );
+      await tx.lockOne(AccountEntity, {});
+    }
+    return new FundsAccount(tx, at);
+  }
+
+  /**
+   * Stores what a command has decided, then lets open debts take what has become free.
+   * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a row or day would leave the exact range.
+   */
+  async store(changes: readonly PartChange[]): Promise<void> {
+    await this.#storeParts(changes);
+    await this.#collectDebts();
+  }
+
+  /** As `store`, for amounts taken from parts or given back: each is posted for its source. */
+  async storeTakings(kind: PostingKind, sourceId: string, takings: readonly Taking[]): Promise<void> {
+    for (const taking of takings) this.#post(kind, sourceId, taking.after.id, taking.amountMinor);
+    await this.store(takings);
+  }
+
+  /** The rows, as they now stand, in which some parts count; ascending. */
+  async releasesOf(parts: readonly Part[]): Promise<ReleaseRow[]> {
+    const keys = new Set(parts.map((part) => rowKey({ date: part.date, status: statusOf(part) })));
+    const rows = await this.#releases.onDates(parts.map((part) => part.date));
+    return rows.filter((row) => keys.has(rowKey(row)));
+  }
+
+  /** Sum of what is released, debits of refunds being off it. */
+  async releasedMinor(): Promise<bigint> {
+    const [row] = await this.#tx.execute<{ sum: string }>(
+      `select coalesce(sum(left_minor), 0)::text as sum from funds.release
+        where merchant_id = :merchantId and environment = :environment and status = 'RELEASED'`,
+    );
+    return BigInt(row!.sum);
+  }
+
+  /** Sum of the debts that no part could bear yet. */
+  async openDebtsMinor(): Promise<bigint> {
+    const debts = await this.#openDebts();
+    return debts.reduce((sum, debt) => sum + debt.openDebtMinor, 0n);
+  }
+
+  async #storeParts(changes: readonly PartChange[]): Promise<void> {
+    if (changes.length === 0) return;
+    const rows = await this.#releases.onDates(changes.map(({ after }) => after.date));
+    const touched = carryOver(rows, changes);
+    const kept = new Map([...rows, ...touched].map((row) => [rowKey(row), row]));
+    const date = dayOutOfRange(kept.values());
+    if (date !== null) {
+      throw outOfRange('AMOUNT_OUT_OF_RANGE', `the sums of ${date} would exceed ${MAX_AMOUNT_MINOR}`, {
+        date,
+      });
+    }
+    for (const { before, after } of changes) await this.parts.put(after, before === null);
+    await this.#releases.put(touched);
+    const account = await this.#tx.findOne(AccountEntity, {});
+    account!.scheduleId = uuidv7();
+    await this.#tx.flush();
+  }
+
+  async #collectDebts(): Promise<void> {
+    const rows = await this.#openDebts();
+    if (rows.length === 0) return;
+    const owedMinor = rows.reduce((sum, row) => sum + row.openDebtMinor, 0n);
+    const debts = rows.map((row) => ({ sourceId: row.sourceId, openMinor: row.openDebtMinor }));
+    const paid = takeDebts(debts, await this.parts.free(owedMinor), this.today);
+    for (const { sourceId, after, amountMinor } of paid.takings) {
+      this.#post('DEBT', sourceId, after.id, amountMinor);
+    }
+    rows.forEach((row, index) => {
+      row.openDebtMinor = paid.debts[index]!.openMinor;
+    });
+    await this.#storeParts(paid.takings);
+  }
+
+  #openDebts() {
+    const orderBy = { occurredAt: 'asc', sourceId: 'asc' } as const;
+    return this.#tx.find(DeductionEntity, { openDebtMinor: { $gt: 0n } }, { orderBy });
+  }
+
+  #post(kind: PostingKind, sourceId: string, partId: string, amountMinor: bigint): void {
+    this.#tx.create(PostingEntity, { id: uuidv7(), partId, kind, sourceId, amountMinor, postedAt: this.#at });
+  }
+}

@@ -1,0 +1,25 @@
+import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Area } from '../platform/area.ts';
+import { bindService } from '../platform/service-binding.ts';
+import {
+  AccountEntity,
+  BlockEntity,
+  DeductionEntity,
+  PartEntity,
+  PostingEntity,
+  RefundDebitEntity,
+  ReleaseEntity,
+  ReservationEntity,
+  SaleEntity,
+} from './funds.entity.ts';
+import { fundsService } from './funds.service.ts';
+
+export const funds: Area = {
+  name: 'funds',
+  entities: [
+    ...[AccountEntity, SaleEntity, PartEntity, BlockEntity, ReleaseEntity],
+    ...[DeductionEntity, RefundDebitEntity, ReservationEntity, PostingEntity],
+  ],
+  grants: [],
+  bind: (dependencies) => [bindService(FundsService, fundsService(dependencies))],
+};

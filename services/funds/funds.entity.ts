@@ -1,0 +1,156 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
+import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
+import type { BlockReason, ReleaseStatus } from './part.ts';
+import type { SaleMethod } from './sale-schedule.ts';
+
+const LEFT = 'bigint generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored';
+
+export const AccountEntity = defineEntity({
+  name: 'FundsAccount',
+  tableName: 'account',
+  schema: 'funds',
+  properties: { ...tenantColumns, scheduleId: p.uuid() },
+});
+
+export const SaleEntity = defineEntity({
+  name: 'Sale',
+  tableName: 'sale',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    method: p.string().$type<SaleMethod>(),
+    grossMinor: amountColumn(),
+    feesMinor: amountColumn(),
+    installments: p.integer(),
+    capturedAt: timestampColumn(),
+  },
+});
+
+export const PartEntity = defineEntity({
+  name: 'SalePart',
+  tableName: 'part',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    saleId: p.uuid(),
+    installment: p.integer(),
+    date: p.date(),
+    grossMinor: amountColumn(),
+    feesMinor: amountColumn(),
+    deductedMinor: amountColumn(),
+    advancedMinor: amountColumn(),
+    leftMinor: amountColumn().generated(LEFT),
+    status: p.string().$type<ReleaseStatus>(),
+    released: p.boolean(),
+    reservedFor: p.uuid().nullable(),
+    reservedMinor: amountColumn().nullable(),
+    version: amountColumn(),
+  },
+});
+
+export const BlockEntity = defineEntity({
+  name: 'FundsBlock',
+  tableName: 'block',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    saleId: p.uuid(),
+    reason: p.string().$type<BlockReason>(),
+    sourceId: p.uuid(),
+    openedAt: timestampColumn(),
+    closedAt: timestampColumn().nullable(),
+    outcome: p.string().$type<'RETURNED' | 'CONSUMED'>().nullable(),
+  },
+});
+
+export const ReleaseEntity = defineEntity({
+  name: 'FundsRelease',
+  tableName: 'release',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    date: p.date().primary(),
+    status: p.string().$type<ReleaseStatus>().primary(),
+    grossMinor: amountColumn(),
+    feesMinor: amountColumn(),
+    deductedMinor: amountColumn(),
+    advancedMinor: amountColumn(),
+    leftMinor: amountColumn().generated(LEFT),
+    salesCount: p.integer(),
+    heldByDispute: p.integer(),
+    heldByRefund: p.integer(),
+    heldByKyc: p.integer(),
+    heldByCompliance: p.integer(),
+  },
+});
+
+export const DeductionEntity = defineEntity({
+  name: 'Deduction',
+  tableName: 'deduction',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    sourceId: p.uuid().primary(),
+    saleId: p.uuid().nullable(),
+    amountMinor: amountColumn(),
+    openDebtMinor: amountColumn(),
+    occurredAt: timestampColumn(),
+  },
+});
+
+export const RefundDebitEntity = defineEntity({
+  name: 'RefundDebit',
+  tableName: 'refund_debit',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    refundCaseId: p.uuid().primary(),
+    saleId: p.uuid().nullable(),
+    amountMinor: amountColumn(),
+    debitedAt: timestampColumn(),
+    reversedAt: timestampColumn().nullable(),
+  },
+});
+
+export const ReservationEntity = defineEntity({
+  name: 'Reservation',
+  tableName: 'reservation',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    advanceRequestId: p.uuid().primary(),
+    state: p.string().$type<'HELD' | 'FREED' | 'SETTLED'>(),
+    amountMinor: amountColumn(),
+    firstDate: p.date(),
+    lastDate: p.date(),
+  },
+});
+
+export type PostingKind =
+  | 'DEDUCTION'
+  | 'DEBT'
+  | 'CONSUMPTION'
+  | 'REFUND_DEBIT'
+  | 'REFUND_REVERSAL'
+  | 'ADVANCE';
+
+export const PostingEntity = defineEntity({
+  name: 'Posting',
+  tableName: 'posting',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    partId: p.uuid(),
+    kind: p.string().$type<PostingKind>(),
+    sourceId: p.uuid(),
+    amountMinor: amountColumn(),
+    postedAt: timestampColumn(),
+  },
+});
+
+export type PartRow = InferEntity<typeof PartEntity>;
+export type ReleaseEntityRow = InferEntity<typeof ReleaseEntity>;

@@ -1,0 +1,37 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import type { ReleaseStatus } from './part.ts';
+import { blockedReasons, type ReleaseRow, rowLeftMinor, rowOriginalMinor } from './release-rows.ts';
+
+type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
+
+/** Publishes rows that a command has changed, each under its date: a receiver sees the changes of a date in order. */
+export async function publishReleases(
+  tx: TenantTransaction,
+  type: FundsEventType,
+  rows: readonly ReleaseRow[],
+  occurredAt: Date,
+): Promise<void> {
+  for (const row of rows) {
+    await tx.publish({ type, objectId: row.date, data: releaseEventData(row), occurredAt });
+  }
+}
+
+/** The `data` of funds events: the release row as merchants read it. */
+export function releaseEventData(row: ReleaseRow): JsonObject {
+  const left = (status: ReleaseStatus) => (row.status === status ? Number(rowLeftMinor(row)) : 0);
+  return {
+    date: row.date,
+    status: row.status,
+    originalAmountMinor: Number(rowOriginalMinor(row)),
+    grossAllocatedAmountMinor: Number(row.grossMinor),
+    feesAllocatedAmountMinor: Number(row.feesMinor),
+    deductionsAmountMinor: Number(row.deductedMinor),
+    advancedAmountMinor: Number(row.advancedMinor),
+    blockedAmountMinor: left('BLOCKED'),
+    releasedAmountMinor: left('RELEASED'),
+    scheduledAmountMinor: left('SCHEDULED'),
+    salesCount: row.salesCount,
+    blockedReasons: blockedReasons(row),
+  };
+}

@@ -1,0 +1,69 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  BlockReason,
+  type FundsRelease,
+  FundsReleaseStatus,
+  type ReleaseCalendarDay,
+  type SalePartSchema,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
+import { originalMinor, type Part, statusOf } from './part.ts';
+
+/** A row of the list as the wire's release. */
+export function releaseMessage(row: ReleaseReadRow): FundsRelease {
+  const { status, left_minor: left } = row;
+  return {
+    $typeName: 'payments.funds.v1.FundsRelease',
+    date: row.date,
+    status: FundsReleaseStatus[status],
+    originalAmountMinor: row.gross_minor - row.fees_minor,
+    grossAllocatedAmountMinor: row.gross_minor,
+    feesAllocatedAmountMinor: row.fees_minor,
+    deductionsAmountMinor: row.deducted_minor,
+    advancedAmountMinor: row.advanced_minor,
+    blockedAmountMinor: status === 'BLOCKED' ? left : 0n,
+    releasedAmountMinor: status === 'RELEASED' ? left : 0n,
+    scheduledAmountMinor: status === 'SCHEDULED' ? left : 0n,
+    salesCount: row.sales_count,
+    blockedReasons: blockReasonsOf(row),
+  };
+}
+
+/** A day of the calendar as the wire's. */
+export function calendarDayMessage(row: CalendarReadRow): ReleaseCalendarDay {
+  return {
+    $typeName: 'payments.funds.v1.ReleaseCalendarDay',
+    date: row.date,
+    releasedAmountMinor: row.released_minor,
+    scheduledAmountMinor: row.scheduled_minor,
+    advancedAmountMinor: row.advanced_minor,
+    deductionsAmountMinor: row.deducted_minor,
+    salesCount: row.sales_count,
+    hasBlockedFunds: row.has_blocked,
+  };
+}
+
+/** A part as it stands in a transaction, as the wire's. */
+export function salePartMessage(part: Part): MessageInitShape<typeof SalePartSchema> {
+  return {
+    id: part.id,
+    installment: part.installment,
+    date: part.date,
+    grossAmountMinor: part.grossMinor,
+    feesAmountMinor: part.feesMinor,
+    originalAmountMinor: originalMinor(part),
+    deductionsAmountMinor: part.deductedMinor,
+    advancedAmountMinor: part.advancedMinor,
+    status: FundsReleaseStatus[statusOf(part)],
+  };
+}
+
+function blockReasonsOf(row: ReleaseReadRow): BlockReason[] {
+  const reasons: BlockReason[] = [];
+  if (row.status !== 'BLOCKED') return reasons;
+  if (row.held_by_dispute > 0) reasons.push(BlockReason.HOLD_OR_DISPUTE);
+  if (row.held_by_refund > 0) reasons.push(BlockReason.REFUND_IN_PROGRESS);
+  if (row.held_by_kyc > 0) reasons.push(BlockReason.KYC_PENDING);
+  if (row.held_by_compliance > 0) reasons.push(BlockReason.COMPLIANCE_HOLD);
+  return reasons;
+}

@@ -1,0 +1,41 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { AreaDependencies } from '../platform/area.ts';
+import { applyDeduction } from './apply-deduction.ts';
+import { blockFunds } from './block-funds.ts';
+import { debitForRefund } from './debit-for-refund.ts';
+import { freeReservation } from './free-reservation.ts';
+import { getBalance } from './get-balance.ts';
+import { getReleaseCalendar } from './get-release-calendar.ts';
+import { listAdvanceableParts } from './list-advanceable-parts.ts';
+import { listFundsReleases } from './list-funds-releases.ts';
+import { recordSale } from './record-sale.ts';
+import { releaseDueFunds } from './release-due-funds.ts';
+import { reserveForAdvance } from './reserve-for-advance.ts';
+import { reverseRefundDebit } from './reverse-refund-debit.ts';
+import { settleReservation } from './settle-reservation.ts';
+import { unblockFunds } from './unblock-funds.ts';
+
+/** The RPCs of a merchant's funds. */
+export function fundsService({
+  database,
+  pagination,
+  writes,
+}: AreaDependencies): ServiceImpl<typeof FundsService> {
+  return {
+    listFundsReleases: (request) => listFundsReleases(database, pagination, request),
+    getReleaseCalendar: (request) => getReleaseCalendar(database, request),
+    getBalance: (request) => getBalance(database, request),
+    listAdvanceableParts: (request, context) => listAdvanceableParts(database, request, context),
+    recordSale: (request, context) => recordSale(writes, request, context),
+    applyDeduction: (request, context) => applyDeduction(writes, request, context),
+    blockFunds: (request, context) => blockFunds(writes, request, context),
+    unblockFunds: (request, context) => unblockFunds(writes, request, context),
+    releaseDueFunds: (request, context) => releaseDueFunds(database, writes, request, context),
+    reserveForAdvance: (request, context) => reserveForAdvance(writes, request, context),
+    freeReservation: (request, context) => freeReservation(writes, request, context),
+    settleReservation: (request, context) => settleReservation(writes, request, context),
+    debitForRefund: (request, context) => debitForRefund(writes, request, context),
+    reverseRefundDebit: (request, context) => reverseRefundDebit(writes, request, context),
+  };
+}

@@ -1,0 +1,61 @@
+import {
+  FundsReleaseStatus,
+  type ListFundsReleasesRequest,
+  type ListFundsReleasesResponse,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { ACCOUNT_TIME_ZONE, isCivilDate } from '../platform/civil-date.ts';
+import type { Database } from '../platform/database.ts';
+import { enumName } from '../platform/enum-name.ts';
+import { invalidArgument } from '../platform/errors.ts';
+import type { Pagination } from '../platform/pagination.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import { releaseMessage } from './funds.message.ts';
+import { type ReleaseFilter, selectReleases } from './funds.queries.ts';
+import type { ReleaseStatus } from './part.ts';
+
+/** A page of release rows, ascending by (date, status). */
+export async function listFundsReleases(
+  database: Database,
+  pagination: Pagination,
+  request: ListFundsReleasesRequest,
+): Promise<ListFundsReleasesResponse> {
+  const tenant = tenantOf(request);
+  const filter = filterOf(request);
+  const scope = { tenant, list: 'funds_releases', filters: { ...filter } };
+  const position = pagination.position(scope, request.pageToken, 2);
+  const read = selectReleases({
+    ...tenant,
+    ...filter,
+    afterDate: position?.[0],
+    afterStatus: position?.[1] as ReleaseStatus | undefined,
+    limit: pagination.fetchSize(request.pageSize),
+  });
+  const fetched = await database.read(read);
+  const page = pagination.cut(scope, request.pageSize, fetched, (row) => [row.date, row.status]);
+  return {
+    $typeName: 'payments.funds.v1.ListFundsReleasesResponse',
+    releases: page.rows.map(releaseMessage),
+    nextPageToken: page.nextPageToken,
+    timezone: ACCOUNT_TIME_ZONE,
+  };
+}
+
+function filterOf({ fromDate, toDate, status }: ListFundsReleasesRequest): ReleaseFilter {
+  requireDate('from_date', fromDate);
+  requireDate('to_date', toDate);
+  if (fromDate !== undefined && toDate !== undefined && fromDate > toDate) {
+    throw invalidArgument('INVALID_ARGUMENT', 'from_date: must not be later than to_date', {
+      field: 'from_date',
+    });
+  }
+  return {
+    from: fromDate,
+    to: toDate,
+    status: status === undefined ? undefined : enumName(FundsReleaseStatus, status),
+  };
+}
+
+function requireDate(field: string, date: string | undefined): void {
+  if (date === undefined || isCivilDate(date)) return;
+  throw invalidArgument('INVALID_ARGUMENT', `${field}: is not a date of the calendar`, { field });
+}

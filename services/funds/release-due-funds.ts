@@ -1,0 +1,107 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  DueReservation,
+  ReleaseDueFundsRequest,
+  ReleaseDueFundsResponse,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { requestIdOf, requireGrant } from '../platform/call-context.ts';
+import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
+import type { Database } from '../platform/database.ts';
+import { invalidArgument } from '../platform/errors.ts';
+import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import type { Writes } from '../platform/writes.ts';
+import { publishReleases } from './funds.event.ts';
+import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
+import { FundsAccount } from './funds-account.ts';
+import { leftMinor, release } from './part.ts';
+
+const ACCOUNTS_PER_CALL = 20;
+const PARTS_PER_ACCOUNT = 1000;
+const RESERVATIONS_PER_CALL = 100;
+
+interface Released {
+  readonly parts: number;
+  readonly amountMinor: bigint;
+}
+
+/**
+ * Releases due parts account by account, each in a transaction of its own. Reserved parts stay: their requests are
+ * answered, to be refused before they are released.
+ */
+export async function releaseDueFunds(
+  database: Database,
+  writes: Writes,
+  request: ReleaseDueFundsRequest,
+  context: HandlerContext,
+): Promise<ReleaseDueFundsResponse> {
+  const at = new Date();
+  const asOf = asOfDate(request.asOf, civilDateAt(at));
+  const tenant = namedTenant(request, context);
+  const accounts = tenant ? [tenant] : await dueAccounts(database, asOf);
+  const released: Released[] = [];
+  for (const account of accounts) {
+    const work = (tx: TenantTransaction) => releaseAccount(tx, asOf, at);
+    released.push(await writes.transaction(account, requestIdOf(context), work));
+  }
+  const due = selectDueReservations({
+    merchantId: tenant?.merchantId,
+    environment: tenant?.environment,
+    upTo: asOf,
+    limit: RESERVATIONS_PER_CALL,
+  });
+  const reservations = await database.read(due);
+  const moreAccounts = tenant === undefined && accounts.length === ACCOUNTS_PER_CALL;
+  return {
+    $typeName: 'payments.funds.v1.ReleaseDueFundsResponse',
+    releasedAmountMinor: released.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    releasedParts: released.reduce((sum, { parts }) => sum + parts, 0),
+    dueReservations: reservations.map(dueReservation),
+    hasMore: moreAccounts || released.some(({ parts }) => parts === PARTS_PER_ACCOUNT),
+  };
+}
+
+async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date): Promise<Released> {
+  const account = await FundsAccount.lock(tx, at);
+  const due = await account.parts.due(asOf, PARTS_PER_ACCOUNT);
+  const changes = due.map((before) => ({ before, after: release(before) }));
+  await account.store(changes);
+  const rows = await account.releasesOf(changes.map(({ after }) => after));
+  await publishReleases(tx, 'funds.released.v1', rows, at);
+  return { parts: due.length, amountMinor: due.reduce((sum, part) => sum + leftMinor(part), 0n) };
+}
+
+function asOfDate(asked: string | undefined, today: CivilDate): CivilDate {
+  if (asked === undefined) return today;
+  if (isCivilDate(asked) && asked <= today) return asked;
+  throw invalidArgument('INVALID_ARGUMENT', `as_of: must be a date up to ${today}`, { field: 'as_of' });
+}
+
+/** The merchant asked for; undefined for all of them. */
+function namedTenant(request: ReleaseDueFundsRequest, context: HandlerContext): Tenant | undefined {
+  if (request.merchantId === undefined) {
+    requireGrant(context, 'operations');
+    return undefined;
+  }
+  if (request.environment === Environment.UNSPECIFIED) {
+    throw invalidArgument('INVALID_ARGUMENT', 'environment: is required with merchant_id', {
+      field: 'environment',
+    });
+  }
+  return tenantOf({ merchantId: request.merchantId, environment: request.environment });
+}
+
+async function dueAccounts(database: Database, asOf: CivilDate): Promise<Tenant[]> {
+  const rows = await database.read(selectDueAccounts({ upTo: asOf, limit: ACCOUNTS_PER_CALL }));
+  return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
+}
+
+function dueReservation(row: DueReservationReadRow): DueReservation {
+  return {
+    $typeName: 'payments.funds.v1.DueReservation',
+    merchantId: row.merchant_id,
+    environment: environmentEnum(row.environment),
+    advanceRequestId: row.advance_request_id,
+  };
+}

@@ -1,0 +1,10 @@
+import { notFound } from '../platform/errors.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { SaleEntity } from './funds.entity.ts';
+
+/** Refuses a sale that this merchant does not have in this environment. NOT_FOUND (SALE_NOT_FOUND). */
+export async function requireSale(tx: TenantTransaction, saleId: string): Promise<void> {
+  if ((await tx.findOne(SaleEntity, { id: saleId })) === null) {
+    throw notFound('SALE_NOT_FOUND', 'there is no such sale');
+  }
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createClient, type Transport } from '@connectrpc/connect';
+import {
+  BlockOutcome,
+  BlockReason,
+  FundsReleaseStatus,
+  FundsService,
+  SaleMethod,
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { newKey, newTenant } from '../../support/house.ts';
+
+/** A sale as tests write it: amounts in centavos, `on` a date of the past at noon in São Paulo. */
+export interface TestSale {
+  readonly on?: string;
+  readonly gross: bigint;
+  readonly fees?: bigint;
+  readonly installments?: number;
+  readonly instant?: boolean;
+}
+
+/** Short calls to the funds of one new merchant, over a transport. Dates are of the past: the calls are backdated. */
+export function fundsCaller(transport: Transport, tenant = newTenant()) {
+  const client = createClient(FundsService, transport);
+  const write = (on?: string) => ({
+    ...tenant,
+    idempotencyKey: newKey(),
+    ...(on !== undefined && { occurredAt: timestampFromDate(new Date(`${on}T15:00:00Z`)) }),
+  });
+  return {
+    client,
+    tenant,
+    write,
+    async sell(sale: TestSale) {
+      const { parts, saleId } = await client.recordSale({
+        ...write(sale.on),
+        saleId: randomUUID(),
+        method: sale.instant ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD,
+        grossAmountMinor: sale.gross,
+        feesAmountMinor: sale.fees ?? 0n,
+        installments: sale.installments ?? 1,
+      });
+      return { saleId, parts };
+    },
+    deduct: (amountMinor: bigint, saleId?: string, on?: string) =>
+      client.applyDeduction({ ...write(on), sourceId: randomUUID(), amountMinor, saleId }),
+    block: (
+      saleId: string,
+      sourceId: string = randomUUID(),
+      reason = BlockReason.HOLD_OR_DISPUTE,
+      on?: string,
+    ) => client.blockFunds({ ...write(on), saleId, sourceId, reason }),
+    unblock: (
+      saleId: string,
+      sourceId: string,
+      outcome = BlockOutcome.RETURNED,
+      reason = BlockReason.HOLD_OR_DISPUTE,
+      on?: string,
+    ) => client.unblockFunds({ ...write(on), saleId, sourceId, outcome, reason }),
+    async advanceable(on?: string) {
+      const { occurredAt } = write(on);
+      return client.listAdvanceableParts({ ...tenant, occurredAt });
+    },
+    reserve: (parts: readonly { id: string; version: bigint }[], advanceRequestId: string, on?: string) =>
+      client.reserveForAdvance({
+        ...write(on),
+        advanceRequestId,
+        parts: parts.map(({ id, version }) => ({ partId: id, version })),
+      }),
+    free: (advanceRequestId: string, on?: string) =>
+      client.freeReservation({ ...write(on), advanceRequestId }),
+    settle: (advanceRequestId: string, on?: string) =>
+      client.settleReservation({ ...write(on), advanceRequestId }),
+    debit: (refundCaseId: string, amountMinor: bigint, saleId?: string, on?: string) =>
+      client.debitForRefund({ ...write(on), refundCaseId, amountMinor, saleId }),
+    reverse: (refundCaseId: string, on?: string) => client.reverseRefundDebit({ ...write(on), refundCaseId }),
+    releaseDue: (asOf?: string) => client.releaseDueFunds({ ...tenant, asOf }),
+    balance: () => client.getBalance(tenant),
+    /** All rows as [date, status, deductions, advanced, left, sales]. */
+    async rows() {
+      const { releases } = await client.listFundsReleases({ ...tenant, pageSize: 100 });
+      return releases.map((row) => [
+        row.date,
+        FundsReleaseStatus[row.status],
+        row.deductionsAmountMinor,
+        row.advancedAmountMinor,
+        row.blockedAmountMinor + row.releasedAmountMinor + row.scheduledAmountMinor,
+        row.salesCount,
+      ]);
+    },
+  };
+}
+
+export type FundsCaller = ReturnType<typeof fundsCaller>;

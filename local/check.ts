@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** What a step found: `passed`, `skipped` with the reason, or `failed` with what to read. */
+interface Outcome {
+  readonly result: 'passed' | 'skipped' | 'failed';
+  readonly output: string;
+}
+
+const scratch = mkdtempSync(join(tmpdir(), 'payments-check-'));
+
+/** All that has to hold besides the slow tests, in the order of what is quickest to mend. */
+const STEPS: Readonly<Record<string, () => Outcome>> = {
+  types: () => run('tsc', '--noEmit'),
+  'lint and format': () => run('biome', 'ci'),
+  'proto lint': () => run('buf', 'lint'),
+  'proto format': () => run('buf', 'format', '--diff', '--exit-code'),
+  'proto compatible with main': protoCompatible,
+  'generated code fresh': generatedCodeFresh,
+  'nothing unused': () => run('knip'),
+  'imports, settings, compose': () =>
+    run(
+      'vitest',
+      'run',
+      'test/architecture/imports.test.ts',
+      'test/local/settings-table.test.ts',
+      'test/local/compose.test.ts',
+    ),
+};
+
+function run(command: string, ...args: string[]): Outcome {
+  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+  const output = error ? `${command} cannot be run: ${error.message}\n` : stdout + stderr;
+  return { result: status === 0 ? 'passed' : 'failed', output };
+}
+
+function protoCompatible(): Outcome {
+  const main = ['origin/main', 'main'].find(
+    (ref) => run('git', 'rev-parse', '--verify', '--quiet', `${ref}:proto/payments`).result === 'passed',
+  );
+  if (!main)
+    return { result: 'skipped', output: 'there is no branch main with a proto folder to compare with\n' };
+  const archive = join(scratch, 'main.tar');
+  const archived = run('git', 'archive', `--output=${archive}`, main, 'proto', 'buf.yaml');
+  return archived.result === 'passed' ? run('buf', 'breaking', '--against', archive) : archived;
+}
+
+function generatedCodeFresh(): Outcome {
+  const generated = run('buf', 'generate', '--output', scratch);
+  if (generated.result === 'failed') return generated;
+  return run('git', 'diff', '--no-index', '--stat', 'proto/gen', join(scratch, 'proto/gen'));
+}
+
+let failed = 0;
+for (const [name, step] of Object.entries(STEPS)) {
+  const { result, output } = step();
+  console.log(`${result.padEnd(7)}  ${name}`);
+  if (result !== 'passed') console.log(output.replaceAll(/^(?=.)/gm, '         '));
+  if (result === 'failed') failed += 1;
+}
+rmSync(scratch, { recursive: true });
+console.log(failed === 0 ? 'All checks passed.' : `${failed} of ${Object.keys(STEPS).length} checks failed.`);
+process.exitCode = failed === 0 ? 0 : 1;

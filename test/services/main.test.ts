@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { Client } from 'pg';
+import { afterEach, expect, inject, test } from 'vitest';
+import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+const key = () => `v1:${randomBytes(32).toString('base64')}`;
+const secrets = { API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() };
+
+/** An own database without any table. */
+async function emptyDatabase(): Promise<string> {
+  const name = `empty_${randomUUID().replaceAll('-', '')}`;
+  const client = new Client({ connectionString: inject('postgresUrl') });
+  await client.connect();
+  await client.query(`create database ${name}`).finally(() => client.end());
+  return inject('postgresUrl').replace(/postgres$/, name);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
+function start(environment: Record<string, string>) {
+  const script = new URL('../../services/main.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [script], { env: environment });
+  children.push(child);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk;
+  });
+  const exited = once(child, 'exit').then(([exitCode]) => ({ exitCode, stderr }));
+  const listening = () => expect.poll(() => stdout, { timeout: 20_000 }).toContain('services are listening');
+  return { child, exited, listening };
+}
+
+test('two that start together on an empty database migrate it once, serve, and stop in order', async () => {
+  const DATABASE_URL = await emptyDatabase();
+  const ports = [await freePort(), await freePort()];
+  const both = ports.map((port) =>
+    start({ ...secrets, DATABASE_URL, SERVICES: 'catalog', GRPC_PORT: String(port), OPS_PORT: '0' }),
+  );
+  await Promise.all(both.map(({ listening }) => listening()));
+  for (const port of ports) {
+    const client = createClient(Health, createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }));
+    const { status } = await client.check({ service: 'payments.catalog.v1.ProductService' });
+    expect(status).toBe(HealthCheckResponse_ServingStatus.SERVING);
+  }
+  const database = new Client({ connectionString: DATABASE_URL });
+  await database.connect();
+  const { rows } = await database
+    .query('select name from migration order by name')
+    .finally(() => database.end());
+  const migrations = await readdir(new URL('../../services/migrations', import.meta.url));
+  expect(rows.map(({ name }) => name)).toEqual(migrations.sort());
+  for (const { child } of both) child.kill('SIGTERM');
+  const ends = await Promise.all(both.map(({ exited }) => exited));
+  expect(ends).toEqual([
+    { exitCode: 0, stderr: '' },
+    { exitCode: 0, stderr: '' },
+  ]);
+});
+
+test('bad settings are told all at once', async () => {
+  const { exitCode, stderr } = await start({ GRPC_PORT: 'x', SERVICES: 'parties' }).exited;
+  expect(exitCode).toBe(1);
+  expect(stderr.match(/^ {2}[A-Z_]+ .*$/gm)?.map((line) => line.trim().split(' ')[0])).toEqual([
+    'GRPC_PORT',
+    'DATABASE_URL',
+    'SERVICES',
+    'API_KEY_PEPPERS',
+    'WEBHOOK_SECRET_KEYS',
+    'CURSOR_KEYS',
+  ]);
+});
+
+test('a taken port and a database that is away are one line each', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const settings = { ...secrets, SERVICES: 'catalog', GRPC_PORT: String(port), OPS_PORT: '0' };
+  const refused = start({ ...settings, DATABASE_URL: await emptyDatabase() });
+  const lost = start({ ...settings, DATABASE_URL: 'postgres://127.0.0.1:9/payments' });
+  const line = (what: string) => ({
+    exitCode: 1,
+    stderr: expect.stringMatching(new RegExp(`^services did not start: .*${what}.*\n$`)),
+  });
+  expect(await refused.exited).toEqual(line('EADDRINUSE'));
+  expect(await lost.exited).toEqual(line('ECONNREFUSED'));
+  taken.close();
+});

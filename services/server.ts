@@ -20,7 +20,7 @@ import type { ServiceBinding } from './platform/service-binding.ts';
 import { Writes } from './platform/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
 
-const AREAS: readonly Area[] = [catalog, funds, apiKeys];
+const AREAS: readonly Area[] = [refunds, catalog, funds, apiKeys];
 
 /** The services of one process. */
 export interface Services {

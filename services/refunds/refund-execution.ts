@@ -100,7 +100,7 @@ export function recordDebit(refundCase: RefundCase, outcome: 'DEBITED' | 'INSUFF
  * The provider tells of a PROCESSING refund. SUBMITTED leaves it there; after SUCCEEDED only the
  * late return (FAILED) may follow, once.
  */
-export function recordProviderOutcome(
+export function recordOutcome(
   refundCase: RefundCase,
   outcome: 'SUBMITTED' | 'SUCCEEDED' | 'FAILED',
   told: ProviderAccount,

@@ -17,7 +17,7 @@ import {
   blockDisputed,
   clearBlocker,
   recordDebit,
-  recordProviderOutcome,
+  recordOutcome,
   requireDisputable,
   startExecution,
   unblockDisputed,
@@ -162,7 +162,7 @@ function act(refundCase: RefundCase, command: CaseCommand, at: Date): Change {
     case 'debit':
       return recordDebit(refundCase, command.outcome, at);
     case 'outcome':
-      return recordProviderOutcome(refundCase, command.outcome, { providerRefundId: 'pr_1' }, at);
+      return recordOutcome(refundCase, command.outcome, { providerRefundId: 'pr_1' }, at);
     default:
       return command satisfies never;
   }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { DomainError } from '../../../services/platform/errors.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,
   requireRefundable,
 } from '../../../services/refunds/payment-facts.ts';
-import { DomainError } from '../../../services/platform/errors.ts';
 import type { Change, RefundCase } from '../../../services/refunds/refund-case.ts';
 import {
   addBlocker,
   blockDisputed,
   clearBlocker,
   recordDebit,
-  recordProviderOutcome,
+  recordOutcome,
   requireDisputable,
   startExecution,
 } from '../../../services/refunds/refund-execution.ts';
@@ -102,7 +102,14 @@ describe("the merchant's review", () => {
   });
 
   test('an approval beyond the limits of 24 hours goes to review, blocked by them', () => {
-    const { refundCase } = afterRule(opened(), decideAsMerchant, 'APPROVED', null, ['REFUND_VOLUME_24H'], later);
+    const { refundCase } = afterRule(
+      opened(),
+      decideAsMerchant,
+      'APPROVED',
+      null,
+      ['REFUND_VOLUME_24H'],
+      later,
+    );
     expect(refundCase).toMatchObject({ status: 'SERVICE_REVIEW', blockedBy: ['REFUND_VOLUME_24H'] });
   });
 
@@ -231,16 +238,16 @@ describe('execution', () => {
       providerSubmissionStatus: 'accepted',
       providerSubmittedAt: noon,
     };
-    const submitted = afterRule(processing, recordProviderOutcome, 'SUBMITTED', told, later);
+    const submitted = afterRule(processing, recordOutcome, 'SUBMITTED', told, later);
     expect(submitted).toMatchObject({ refundCase: { status: 'PROCESSING', ...told }, events: [] });
-    const succeeded = afterRule(submitted.refundCase, recordProviderOutcome, 'SUCCEEDED', {}, later);
+    const succeeded = afterRule(submitted.refundCase, recordOutcome, 'SUCCEEDED', {}, later);
     expect(succeeded.refundCase).toMatchObject(told);
-    expect(refusal(() => recordProviderOutcome(succeeded.refundCase, 'SUCCEEDED', {}, later))?.reason).toBe(
+    expect(refusal(() => recordOutcome(succeeded.refundCase, 'SUCCEEDED', {}, later))?.reason).toBe(
       'REFUND_CASE_STATE',
     );
-    const returned = afterRule(succeeded.refundCase, recordProviderOutcome, 'FAILED', {}, later);
+    const returned = afterRule(succeeded.refundCase, recordOutcome, 'FAILED', {}, later);
     expect(returned.events).toEqual(['refund.failed.v1']);
-    expect(refusal(() => recordProviderOutcome(returned.refundCase, 'FAILED', {}, later))?.reason).toBe(
+    expect(refusal(() => recordOutcome(returned.refundCase, 'FAILED', {}, later))?.reason).toBe(
       'REFUND_CASE_STATE',
     );
   });

@@ -220,6 +220,20 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
    * @generated from field: google.protobuf.Timestamp updated_at = 22;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * How many executions were started; each is carried on by a workflow of its own.
+   *
+   * @generated from field: int32 executions = 23;
+   */
+  executions: number;
+
+  /**
+   * Present while an execution is under way: from StartRefund until the debit's outcome is recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp execution_started_at = 24;
+   */
+  executionStartedAt?: Timestamp | undefined;
 };
 
 /**
@@ -1365,7 +1379,7 @@ export enum RefundBlocker {
   PAYMENT_NOT_LIVE = 5,
 
   /**
-   * Computed when a case opens, from the merchant's cases of the last 24 hours.
+   * Computed from the merchant's cases of 24 hours, when a case opens and when the merchant approves it.
    *
    * @generated from enum value: REFUND_BLOCKER_REFUND_FREQUENCY_24H = 6;
    */
@@ -1541,7 +1555,8 @@ export declare const RefundCaseService: GenService<{
    * Opens a case for a payment. The payment's first case fixes what was paid and when, the window, sale, order and
    * invoice; a later case that says otherwise is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). After the window:
    * FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). More than was paid, open and succeeded cases together:
-   * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT).
+   * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
+   * (PRODUCT_NOT_FOUND).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenRefundCase
    */
@@ -1572,7 +1587,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof ExpireMerchantReviewResponseSchema;
   },
   /**
-   * Records what operations or risk policy decided in SERVICE_REVIEW.
+   * Records what operations or risk policy decided in SERVICE_REVIEW. An approval overrides the limits of 24 hours,
+   * but not an open dispute: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ReviewRefundCase
    */
@@ -1582,8 +1598,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof ReviewRefundCaseResponseSchema;
   },
   /**
-   * Opens a dispute of a payment: its open cases that have not started execution go to SERVICE_REVIEW, blocked by
-   * PAYMENT_DISPUTED. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when one is executing.
+   * Opens a dispute of a payment: its open cases are blocked by PAYMENT_DISPUTED, approved ones go back to
+   * SERVICE_REVIEW, and later ones start there. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when one is
+   * executing; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenDispute
    */
@@ -1593,7 +1610,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof OpenDisputeResponseSchema;
   },
   /**
-   * Closes a dispute: PAYMENT_DISPUTED leaves the payment's cases. NOT_FOUND (DISPUTE_NOT_FOUND).
+   * Closes a dispute: with the payment's last one PAYMENT_DISPUTED leaves its cases, whose state does not change.
+   * NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
    */
@@ -1603,7 +1621,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof CloseDisputeResponseSchema;
   },
   /**
-   * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case.
+   * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case; repeating is no error.
+   * FAILED_PRECONDITION (REFUND_EXECUTION_STARTED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.AddBlocker
    */
@@ -1623,9 +1642,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof ClearBlockerResponseSchema;
   },
   /**
-   * Starts execution of an APPROVED_FOR_EXECUTION case without blockers, after which it can be neither cancelled nor
-   * disputed; the workflow refund-<case id> carries it on. FAILED_PRECONDITION (REFUND_CASE_BLOCKED) names the
-   * blockers.
+   * Starts execution of an APPROVED_FOR_EXECUTION case without blockers, or again of a FUNDING_REQUIRED one, after
+   * which it can be neither cancelled nor disputed; the workflow refund-<case id> carries it on. FAILED_PRECONDITION
+   * (REFUND_CASE_BLOCKED) names the blockers, (REFUND_EXECUTION_STARTED) when it is executing already.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.StartRefund
    */
@@ -1636,7 +1655,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Records how the debit of a started execution ended (the saga's third step): PROCESSING when debited,
-   * FUNDING_REQUIRED when the balance does not suffice. Repeating the recorded outcome is no error.
+   * FUNDING_REQUIRED when the balance does not suffice. Repeating the recorded outcome is no error; without a started
+   * execution FAILED_PRECONDITION (REFUND_EXECUTION_NOT_STARTED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.RecordRefundDebit
    */
@@ -1657,7 +1677,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof RecordProviderOutcomeResponseSchema;
   },
   /**
-   * Cancels a case that has not started execution, on behalf of its customer or requester.
+   * Cancels a case that has not started execution, on behalf of its customer or requester. FAILED_PRECONDITION
+   * (REFUND_EXECUTION_STARTED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CancelRefundCase
    */

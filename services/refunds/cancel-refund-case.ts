@@ -1,0 +1,23 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  CancelRefundCaseRequest,
+  CancelRefundCaseResponseSchema,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as merchantReview from '../../workflows/refunds/merchant-review.contract.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import { cancelCase } from './refund-review.ts';
+/** Cancels a case whose execution has not started. */
+export function cancelRefundCase(writes: Writes, request: CancelRefundCaseRequest, context: HandlerContext) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof CancelRefundCaseResponseSchema>(request, context, async (tx) => {
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    const { status } = row;
+    await storeChange(tx, row, cancelCase(row, at));
+    if (status === 'MERCHANT_REVIEW')
+      await tx.command({ kind: 'CANCEL', workflowId: merchantReview.workflowId(row.id) });
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}

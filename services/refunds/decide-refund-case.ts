@@ -1,0 +1,31 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import {
+  type DecideRefundCaseRequest,
+  type DecideRefundCaseResponseSchema,
+  MerchantDecisionKind,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as merchantReview from '../../workflows/refunds/merchant-review.contract.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import { exceededLimits } from './refund-limits.ts';
+import type { RefundLimits } from './refund-policy.ts';
+import { decideAsMerchant } from './refund-review.ts';
+/** The merchant's decision; it races the deadline for the case's lock, and the first wins. */
+export function decideRefundCase(
+  writes: Writes,
+  limits: RefundLimits,
+  request: DecideRefundCaseRequest,
+  context: HandlerContext,
+) {
+  const at = occurrenceOf(request, context);
+  const decision = request.decision === MerchantDecisionKind.APPROVED ? 'APPROVED' : 'CONTESTED';
+  return writes.run<typeof DecideRefundCaseResponseSchema>(request, context, async (tx) => {
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    const exceeded = decision === 'APPROVED' ? await exceededLimits(tx, limits, row, at) : [];
+    await storeChange(tx, row, decideAsMerchant(row, decision, request.reason ?? null, exceeded, at));
+    await tx.command({ kind: 'CANCEL', workflowId: merchantReview.workflowId(row.id) });
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}

@@ -1,0 +1,19 @@
+import type {
+  GetRefundCaseRequest,
+  GetRefundCaseResponse,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Database } from '../platform/database.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import { refundCaseMessage } from './refund-case.message.ts';
+import { selectRefundCase } from './refund-case.queries.ts';
+import { refundCaseNotFound } from './refund-case-store.ts';
+
+/** One refund case. */
+export async function getRefundCase(
+  database: Database,
+  request: GetRefundCaseRequest,
+): Promise<GetRefundCaseResponse> {
+  const [row] = await database.read(selectRefundCase(tenantOf(request), request.refundCaseId));
+  if (!row) throw refundCaseNotFound();
+  return { $typeName: 'payments.refunds.v1.GetRefundCaseResponse', refundCase: refundCaseMessage(row) };
+}

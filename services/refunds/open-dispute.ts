@@ -1,0 +1,47 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  OpenDisputeRequest,
+  OpenDisputeResponseSchema,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { alreadyExists } from '../platform/errors.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
+import { disputeEventData } from './refund-case.event.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { isClosed } from './refund-case.ts';
+import { lockPayment, storeChange } from './refund-case-store.ts';
+import { blockDisputed, requireDisputable } from './refund-execution.ts';
+
+/** Opens a dispute of a payment, which blocks its open cases and those opened while it lasts. */
+export function openDispute(writes: Writes, request: OpenDisputeRequest, context: HandlerContext) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof OpenDisputeResponseSchema>(request, context, async (tx) => {
+    const payment = await lockPayment(tx, request.paymentIntentId);
+    const id = request.disputeId.toLowerCase();
+    if (await tx.findOne(DisputeEntity, { id })) {
+      throw alreadyExists('DISPUTE_ALREADY_EXISTS', 'a dispute with this id was opened before');
+    }
+    const rows = await tx.lock(
+      RefundCaseEntity,
+      { paymentIntentId: payment.id },
+      { orderBy: { requestedAt: 'asc', id: 'asc' } },
+    );
+    requireDisputable(rows);
+    const dispute = tx.create(DisputeEntity, {
+      id,
+      paymentIntentId: payment.id,
+      openedAt: at,
+      closedAt: null,
+    });
+    await tx.publish({
+      type: 'dispute.opened.v1',
+      objectId: id,
+      data: disputeEventData(dispute),
+      occurredAt: at,
+    });
+    const open = rows.filter((row) => !isClosed(row));
+    for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
+    return { refundCases: open.map(refundCaseMessageOf) };
+  });
+}

@@ -1,0 +1,150 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Client, HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import type { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import {
+  ApprovalMode,
+  type OpenRefundCaseRequest,
+  type OpenRefundCaseResponseSchema,
+  RefundInitiator,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as merchantReview from '../../workflows/refunds/merchant-review.contract.ts';
+import { requestIdOf } from '../platform/call-context.ts';
+import { enumName } from '../platform/enum-name.ts';
+import { REQUEST_ID_HEADER } from '../platform/in-process-transport.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import {
+  type PaymentFacts,
+  refundWindowExpiresAt,
+  requireRefundable,
+  requireSameFacts,
+} from './payment-facts.ts';
+import { DisputeEntity, type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockPayment, publishEvents } from './refund-case-store.ts';
+import { exceededLimits } from './refund-limits.ts';
+import type { RefundLimits } from './refund-policy.ts';
+import { openCase } from './refund-review.ts';
+
+export interface OpeningDependencies {
+  readonly writes: Writes;
+  readonly products: Client<typeof ProductService>;
+  readonly limits: RefundLimits;
+  readonly merchantReviewPeriodMs: number;
+}
+
+/** Opens a case of a payment, where policy, approval mode and initiator put it. */
+export async function openRefundCase(
+  { writes, products, limits, merchantReviewPeriodMs }: OpeningDependencies,
+  request: OpenRefundCaseRequest,
+  context: HandlerContext,
+) {
+  const at = occurrenceOf(request, context);
+  const replayed = await writes.replayed<typeof OpenRefundCaseResponseSchema>(request, context);
+  if (replayed) return replayed;
+  const productWindowDays = await productWindow(products, request, context);
+  return writes.run<typeof OpenRefundCaseResponseSchema>(request, context, async (tx) => {
+    const payment = await lockPayment(tx, request.paymentIntentId);
+    const facts = fixFacts(payment, request, productWindowDays);
+    const { amountMinor } = request;
+    requireRefundable(facts, amountMinor, await committedMinor(tx, payment.id), at);
+    const id = uuidv7();
+    const exceeded = await exceededLimits(tx, limits, { id, amountMinor }, at);
+    const dispute = await tx.findOne(DisputeEntity, { paymentIntentId: payment.id, closedAt: null });
+    const opening = {
+      initiator: enumName(RefundInitiator, request.initiator),
+      approvalMode: request.approvalMode === undefined ? null : enumName(ApprovalMode, request.approvalMode),
+      policyBlockers: dispute ? [...exceeded, 'PAYMENT_DISPUTED' as const] : exceeded,
+      merchantReviewDeadlineAt: new Date(at.getTime() + merchantReviewPeriodMs),
+    };
+    const { refundCase, events } = openCase(opening, at);
+    const row = tx.create(RefundCaseEntity, {
+      ...refundCase,
+      id,
+      paymentIntentId: payment.id,
+      amountMinor,
+      evidenceCount: request.evidenceCount,
+      reason: request.reason,
+      saleId: facts.saleId,
+      orderId: facts.orderId,
+      invoiceId: facts.invoiceId,
+      paymentPaidAt: facts.paidAt,
+      refundWindowDays: facts.refundWindowDays,
+      refundWindowExpiresAt: refundWindowExpiresAt(facts),
+    });
+    await publishEvents(tx, row, events);
+    if (row.status === 'MERCHANT_REVIEW') await startReview(tx, row.id);
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}
+
+function startReview(tx: TenantTransaction, refundCaseId: string): Promise<void> {
+  const input: merchantReview.AwaitMerchantReviewInput = { ...tx.tenant, refundCaseId };
+  return tx.command({
+    kind: 'START',
+    workflowType: merchantReview.workflowType,
+    workflowId: merchantReview.workflowId(refundCaseId),
+    arguments: [input],
+  });
+}
+
+/** The window of the product that the request names, as the catalogue has it now. NOT_FOUND (PRODUCT_NOT_FOUND). */
+async function productWindow(
+  products: Client<typeof ProductService>,
+  request: OpenRefundCaseRequest,
+  context: HandlerContext,
+): Promise<number | undefined> {
+  if (request.window.case !== 'productId') return undefined;
+  const { merchantId, environment } = request;
+  const headers = { [REQUEST_ID_HEADER]: requestIdOf(context) };
+  const asked = { merchantId, environment, productId: request.window.value };
+  const { product } = await products.getProduct(asked, { headers, signal: context.signal });
+  return product?.refundWindowDays;
+}
+
+/** The payment's facts: fixed by this request if it is the first, else held against what it names. */
+function fixFacts(
+  payment: PaymentRow,
+  request: OpenRefundCaseRequest,
+  productWindowDays: number | undefined,
+): PaymentFacts {
+  const named = {
+    paidAmountMinor: request.paidAmountMinor,
+    paidAt: request.paidAt && timestampDate(request.paidAt),
+    refundWindowDays: request.window.case === 'refundWindowDays' ? request.window.value : undefined,
+    productId: request.window.case === 'productId' ? request.window.value.toLowerCase() : undefined,
+    saleId: request.saleId?.toLowerCase(),
+    orderId: request.orderId?.toLowerCase(),
+    invoiceId: request.invoiceId?.toLowerCase(),
+  };
+  const { paidAmountMinor } = payment;
+  if (paidAmountMinor !== null) {
+    const fixed = { ...payment, paidAmountMinor };
+    requireSameFacts(fixed, named);
+    return fixed;
+  }
+  const first: PaymentFacts = {
+    paidAmountMinor: named.paidAmountMinor,
+    paidAt: named.paidAt ?? null,
+    refundWindowDays: named.refundWindowDays ?? productWindowDays ?? null,
+    productId: named.productId ?? null,
+    saleId: named.saleId ?? null,
+    orderId: named.orderId ?? null,
+    invoiceId: named.invoiceId ?? null,
+  };
+  Object.assign(payment, first);
+  return first;
+}
+
+/** What open and succeeded refunds take of a payment, in centavos. */
+async function committedMinor(tx: TenantTransaction, paymentIntentId: string): Promise<bigint> {
+  const [row] = await tx.execute<{ committed: string }>(
+    `select coalesce(sum(amount_minor), 0)::text as committed from refunds.refund_case
+      where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+        and status not in ('FAILED', 'CANCELED', 'REJECTED')`,
+    { paymentIntentId },
+  );
+  return BigInt(row?.committed ?? '0');
+}

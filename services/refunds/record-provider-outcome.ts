@@ -1,0 +1,53 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import {
+  ProviderOutcome,
+  type RecordProviderOutcomeRequest,
+  type RecordProviderOutcomeResponseSchema,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as refundReversal from '../../workflows/refunds/refund-reversal.contract.ts';
+import { enumName } from '../platform/enum-name.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import type { ProviderAccount } from './refund-execution.ts';
+import { recordOutcome } from './refund-execution.ts';
+/** What the provider says of a refund; a failed one has its debit reversed. */
+export function recordProviderOutcome(
+  writes: Writes,
+  request: RecordProviderOutcomeRequest,
+  context: HandlerContext,
+) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    const outcome = enumName(ProviderOutcome, request.outcome);
+    await storeChange(tx, row, recordOutcome(row, outcome, toldBy(request), at));
+    if (row.status === 'FAILED') await startReversal(tx, row.id);
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}
+
+function startReversal(tx: TenantTransaction, refundCaseId: string): Promise<void> {
+  const input: refundReversal.ReverseRefundInput = { ...tx.tenant, refundCaseId };
+  return tx.command({
+    kind: 'START',
+    workflowType: refundReversal.workflowType,
+    workflowId: refundReversal.workflowId(refundCaseId),
+    arguments: [input],
+  });
+}
+
+function toldBy({
+  providerRefundId,
+  submissionStatus,
+  submittedAt,
+}: RecordProviderOutcomeRequest): ProviderAccount {
+  return {
+    ...(providerRefundId !== undefined && { providerRefundId }),
+    ...(submissionStatus !== undefined && { providerSubmissionStatus: submissionStatus }),
+    ...(submittedAt !== undefined && { providerSubmittedAt: timestampDate(submittedAt) }),
+  };
+}

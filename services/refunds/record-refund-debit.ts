@@ -1,0 +1,26 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import {
+  type RecordRefundDebitRequest,
+  type RecordRefundDebitResponseSchema,
+  RefundDebitOutcome,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { enumName } from '../platform/enum-name.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import { recordDebit } from './refund-execution.ts';
+
+/** The outcome of an execution's debit: PROCESSING or FUNDING_REQUIRED. */
+export function recordRefundDebit(
+  writes: Writes,
+  request: RecordRefundDebitRequest,
+  context: HandlerContext,
+) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof RecordRefundDebitResponseSchema>(request, context, async (tx) => {
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    await storeChange(tx, row, recordDebit(row, enumName(RefundDebitOutcome, request.outcome), at));
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}

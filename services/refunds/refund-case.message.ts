@@ -1,0 +1,129 @@
+import {
+  ApprovalMode,
+  type MerchantDecision,
+  MerchantDecisionKind,
+  type ProviderRefund,
+  RefundBlocker,
+  type RefundCase,
+  RefundCaseStatus,
+  RefundInitiator,
+  type RefundWindow,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
+import { timestampOf } from '../platform/timestamps.ts';
+import type { RefundCaseRow } from './refund-case.entity.ts';
+import type { RefundCaseReadRow } from './refund-case.queries.ts';
+import type { ManualBlocker } from './refund-case.ts';
+
+const CURRENCY = 'BRL';
+
+/** A row of a hot read as the wire's refund case. */
+export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {
+  return {
+    $typeName: 'payments.refunds.v1.RefundCase',
+    id: row.id,
+    merchantId: row.merchant_id,
+    environment: environmentEnum(row.environment as EnvironmentName),
+    amountMinor: row.amount_minor,
+    currency: CURRENCY,
+    status: RefundCaseStatus[row.status],
+    initiator: RefundInitiator[row.initiator],
+    approvalMode: row.approval_mode === null ? undefined : ApprovalMode[row.approval_mode],
+    blockedBy: row.blocked_by.map((blocker) => RefundBlocker[blocker]),
+    evidenceCount: row.evidence_count,
+    invoiceId: row.invoice_id ?? undefined,
+    orderId: row.order_id ?? undefined,
+    paymentIntentId: row.payment_intent_id,
+    saleId: row.sale_id ?? undefined,
+    paymentPaidAt: row.payment_paid_at ?? undefined,
+    merchantReviewDeadlineAt: row.merchant_review_deadline_at ?? undefined,
+    merchantDecision: merchantDecision(row),
+    provider: provider(row),
+    reason: row.reason,
+    refundWindow: refundWindow(row),
+    requestedAt: row.requested_at,
+    updatedAt: row.updated_at,
+    executions: row.executions,
+    executionStartedAt: row.execution_started_at ?? undefined,
+  };
+}
+
+function merchantDecision(row: RefundCaseReadRow): MerchantDecision | undefined {
+  if (row.merchant_decision === null) return undefined;
+  return {
+    $typeName: 'payments.refunds.v1.MerchantDecision',
+    decidedAt: row.merchant_decided_at ?? undefined,
+    decision: MerchantDecisionKind[row.merchant_decision],
+    reason: row.merchant_decision_reason ?? undefined,
+  };
+}
+
+function provider(row: RefundCaseReadRow): ProviderRefund | undefined {
+  if (row.processing_started_at === null) return undefined;
+  return {
+    $typeName: 'payments.refunds.v1.ProviderRefund',
+    refundId: row.provider_refund_id ?? undefined,
+    submissionStatus: row.provider_submission_status ?? undefined,
+    submittedAt: row.provider_submitted_at ?? undefined,
+  };
+}
+
+function refundWindow(row: RefundCaseReadRow): RefundWindow | undefined {
+  if (row.refund_window_expires_at === null || row.refund_window_days === null) return undefined;
+  return {
+    $typeName: 'payments.refunds.v1.RefundWindow',
+    days: row.refund_window_days,
+    expiresAt: row.refund_window_expires_at,
+  };
+}
+
+/** A case inside a transaction as the wire's. */
+export function refundCaseMessageOf(row: RefundCaseRow): RefundCase {
+  return refundCaseMessage({
+    merchant_id: row.merchantId,
+    environment: row.environment,
+    id: row.id,
+    payment_intent_id: row.paymentIntentId,
+    amount_minor: row.amountMinor,
+    status: row.status,
+    initiator: row.initiator,
+    approval_mode: row.approvalMode,
+    blocked_by: row.blockedBy,
+    evidence_count: row.evidenceCount,
+    reason: row.reason,
+    sale_id: row.saleId,
+    order_id: row.orderId,
+    invoice_id: row.invoiceId,
+    payment_paid_at: timestampOrNull(row.paymentPaidAt),
+    refund_window_days: row.refundWindowDays,
+    refund_window_expires_at: timestampOrNull(row.refundWindowExpiresAt),
+    merchant_review_deadline_at: timestampOrNull(row.merchantReviewDeadlineAt),
+    merchant_decision: row.merchantDecision,
+    merchant_decided_at: timestampOrNull(row.merchantDecidedAt),
+    merchant_decision_reason: row.merchantDecisionReason,
+    executions: row.executions,
+    execution_started_at: timestampOrNull(row.executionStartedAt),
+    processing_started_at: timestampOrNull(row.processingStartedAt),
+    provider_refund_id: row.providerRefundId,
+    provider_submission_status: row.providerSubmissionStatus,
+    provider_submitted_at: timestampOrNull(row.providerSubmittedAt),
+    requested_at: timestampOf(row.requestedAt),
+    updated_at: timestampOf(row.updatedAt),
+  });
+}
+
+const timestampOrNull = (date: Date | null) => timestampOf(date) ?? null;
+
+/** The blocker that another team may set, of a validated request. */
+export function manualBlockerOf(blocker: RefundBlocker): ManualBlocker {
+  switch (blocker) {
+    case RefundBlocker.KYC_NOT_APPROVED:
+      return 'KYC_NOT_APPROVED';
+    case RefundBlocker.MERCHANT_NOT_ACTIVE:
+      return 'MERCHANT_NOT_ACTIVE';
+    case RefundBlocker.PAYMENT_NOT_LIVE:
+      return 'PAYMENT_NOT_LIVE';
+    default:
+      throw new TypeError(`${RefundBlocker[blocker]} is not set by hand`);
+  }
+}

@@ -1,0 +1,28 @@
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { type LimitBlocker, limitBlockers, type RefundLimits } from './refund-policy.ts';
+
+/**
+ * The limits of 24 hours that a refund exceeds, counted with the merchant's other cases requested in the 24 hours
+ * before `at`, but for those canceled or rejected. Two refunds of a merchant are counted one after the other.
+ */
+export async function exceededLimits(
+  tx: TenantTransaction,
+  limits: RefundLimits,
+  refund: { id: string; amountMinor: bigint },
+  at: Date,
+): Promise<LimitBlocker[]> {
+  await tx.execute(
+    `select pg_advisory_xact_lock(
+       hashtextextended('refund limits ' || :merchantId::text || ' ' || :environment::text, 0))`,
+  );
+  const [recent] = await tx.execute<{ count: number; amount_minor: string }>(
+    `select count(*)::integer as count, coalesce(sum(amount_minor), 0)::text as amount_minor
+       from refunds.refund_case
+      where merchant_id = :merchantId and environment = :environment
+        and requested_at > :at::timestamptz - interval '24 hours' and requested_at <= :at::timestamptz
+        and status not in ('CANCELED', 'REJECTED') and id <> :id`,
+    { at, id: refund.id },
+  );
+  const { count, amount_minor } = recent ?? { count: 0, amount_minor: '0' };
+  return limitBlockers(refund.amountMinor, { count, amountMinor: BigInt(amount_minor) }, limits);
+}

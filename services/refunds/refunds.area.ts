@@ -1,0 +1,12 @@
+import { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Area } from '../platform/area.ts';
+import { bindService } from '../platform/service-binding.ts';
+import { DisputeEntity, PaymentEntity, RefundCaseEntity } from './refund-case.entity.ts';
+import { refundCaseService } from './refunds.service.ts';
+
+export const refunds: Area = {
+  name: 'refunds',
+  entities: [PaymentEntity, RefundCaseEntity, DisputeEntity],
+  grants: ['catalog:read'],
+  bind: (dependencies) => [bindService(RefundCaseService, refundCaseService(dependencies))],
+};

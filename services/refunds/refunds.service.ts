@@ -1,0 +1,50 @@
+import { createClient, type ServiceImpl } from '@connectrpc/connect';
+import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { AreaDependencies } from '../platform/area.ts';
+import { addBlockerToCase } from './add-blocker.ts';
+import { cancelRefundCase } from './cancel-refund-case.ts';
+import { clearBlockerOfCase } from './clear-blocker.ts';
+import { closeDispute } from './close-dispute.ts';
+import { decideRefundCase } from './decide-refund-case.ts';
+import { expireReview } from './expire-merchant-review.ts';
+import { getRefundCase } from './get-refund-case.ts';
+import { listRefundCases } from './list-refund-cases.ts';
+import { openDispute } from './open-dispute.ts';
+import { openRefundCase } from './open-refund-case.ts';
+import { recordProviderOutcome } from './record-provider-outcome.ts';
+import { recordRefundDebit } from './record-refund-debit.ts';
+import { reviewRefundCase } from './review-refund-case.ts';
+import { startRefund } from './start-refund.ts';
+
+/** The RPCs of refund cases. */
+export function refundCaseService({
+  config,
+  database,
+  pagination,
+  transport,
+  writes,
+}: AreaDependencies): ServiceImpl<typeof RefundCaseService> {
+  const limits = {
+    maxCount24h: config.REFUND_FREQUENCY_LIMIT_24H,
+    maxAmountMinor24h: BigInt(config.REFUND_VOLUME_LIMIT_24H),
+  };
+  const products = createClient(ProductService, transport);
+  const opening = { writes, products, limits, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
+  return {
+    listRefundCases: (request) => listRefundCases(database, pagination, request),
+    getRefundCase: (request) => getRefundCase(database, request),
+    openRefundCase: (request, context) => openRefundCase(opening, request, context),
+    decideRefundCase: (request, context) => decideRefundCase(writes, limits, request, context),
+    expireMerchantReview: (request, context) => expireReview(writes, request, context),
+    reviewRefundCase: (request, context) => reviewRefundCase(writes, request, context),
+    openDispute: (request, context) => openDispute(writes, request, context),
+    closeDispute: (request, context) => closeDispute(writes, request, context),
+    addBlocker: (request, context) => addBlockerToCase(writes, request, context),
+    clearBlocker: (request, context) => clearBlockerOfCase(writes, request, context),
+    startRefund: (request, context) => startRefund(writes, request, context),
+    recordRefundDebit: (request, context) => recordRefundDebit(writes, request, context),
+    recordProviderOutcome: (request, context) => recordProviderOutcome(writes, request, context),
+    cancelRefundCase: (request, context) => cancelRefundCase(writes, request, context),
+  };
+}

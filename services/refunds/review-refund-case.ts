@@ -1,0 +1,24 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import {
+  ApprovalMode,
+  ReviewDecision,
+  type ReviewRefundCaseRequest,
+  type ReviewRefundCaseResponseSchema,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import { approveInReview, rejectInReview } from './refund-review.ts';
+
+/** What operations or risk policy decided in SERVICE_REVIEW. */
+export function reviewRefundCase(writes: Writes, request: ReviewRefundCaseRequest, context: HandlerContext) {
+  const at = occurrenceOf(request, context);
+  const reviewer = request.approvalMode === ApprovalMode.OPERATIONS ? 'OPERATIONS' : 'RISK_POLICY';
+  const decide = request.decision === ReviewDecision.APPROVE ? approveInReview : rejectInReview;
+  return writes.run<typeof ReviewRefundCaseResponseSchema>(request, context, async (tx) => {
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    await storeChange(tx, row, decide(row, reviewer, at));
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}

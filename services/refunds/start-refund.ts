@@ -1,0 +1,31 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  StartRefundRequest,
+  StartRefundResponseSchema,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as refundExecution from '../../workflows/refunds/refund-execution.contract.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import { startExecution } from './refund-execution.ts';
+/** Commits that a case's execution has started; its workflow carries it on. */
+export function startRefund(writes: Writes, request: StartRefundRequest, context: HandlerContext) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof StartRefundResponseSchema>(request, context, async (tx) => {
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    await storeChange(tx, row, startExecution(row, at));
+    const input: refundExecution.ExecuteRefundInput = {
+      ...tx.tenant,
+      refundCaseId: row.id,
+      execution: row.executions,
+    };
+    await tx.command({
+      kind: 'START',
+      workflowType: refundExecution.workflowType,
+      workflowId: refundExecution.workflowId(row.id, row.executions),
+      arguments: [input],
+    });
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type Client, createClient } from '@connectrpc/connect';
+import { Client as Postgres } from 'pg';
+import {
+  RefundCaseService,
+  RefundDebitOutcome,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { newKey, newTenant, type TestHouse } from '../../support/house.ts';
+
+export type Tenant = ReturnType<typeof newTenant>;
+export type Refunds = Client<typeof RefundCaseService>;
+export type Way = keyof TestHouse['transports'];
+
+const DAY_MS = 86_400_000;
+
+/** A client of refund cases and the steps that tests take with it, all of one merchant. */
+export function refundsOf(house: TestHouse, way: Way = 'inProcess', tenant: Tenant = newTenant()) {
+  const refunds: Refunds = createClient(RefundCaseService, house.transports[way]);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  type Opening = Omit<Parameters<Refunds['openRefundCase']>[0], '$typeName'>;
+  const open = async (overrides: Opening = {}) => {
+    const { refundCase } = await refunds.openRefundCase({
+      ...write(),
+      paymentIntentId: randomUUID(),
+      amountMinor: 1_000n,
+      initiator: RefundInitiator.CUSTOMER,
+      reason: 'does not fit',
+      paidAmountMinor: 5_000n,
+      paidAt: timestampFromDate(new Date(Date.now() - DAY_MS)),
+      window: { case: 'refundWindowDays', value: 30 },
+      ...overrides,
+    });
+    return refundCase!;
+  };
+  const start = async (refundCaseId: string) =>
+    (await refunds.startRefund({ ...write(), refundCaseId })).refundCase!;
+  const debit = async (refundCaseId: string, outcome = RefundDebitOutcome.DEBITED) =>
+    (await refunds.recordRefundDebit({ ...write(), refundCaseId, outcome })).refundCase!;
+  return {
+    ...{ refunds, tenant, write, open, start, debit },
+    /** A case whose debit is recorded. */
+    processing: async (overrides: Opening = {}) => {
+      const { id } = await open({ initiator: RefundInitiator.MERCHANT, ...overrides });
+      await start(id);
+      return debit(id);
+    },
+  };
+}
+
+/** The rows that a query of the house's database answers, past the services. */
+export async function queryHouse<Row extends object>(
+  house: TestHouse,
+  sql: string,
+  values: unknown[],
+): Promise<Row[]> {
+  const client = new Postgres({ connectionString: house.databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,324 @@
+import { randomUUID } from 'node:crypto';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundBlocker,
+  RefundDebitOutcome,
+  RefundInitiator,
+  ReviewDecision,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const MAX_AMOUNT = 9_007_199_254_740_991n;
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({
+    SERVICES: 'refunds',
+    MERCHANT_REVIEW_PERIOD: '2d',
+    REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}`,
+  });
+});
+afterAll(() => house.close());
+
+const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - milliseconds));
+const { FailedPrecondition, InvalidArgument, NotFound } = Code;
+
+describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over %s', (way) => {
+  it('answers an opened case with all it was given, amounts exact to the upper bound', async () => {
+    const { refunds, tenant, open } = refundsOf(house, way);
+    const ids = { saleId: randomUUID(), orderId: randomUUID(), invoiceId: randomUUID() };
+    const paidAt = ago(HOUR_MS);
+    const opened = await open({
+      ...ids,
+      amountMinor: MAX_AMOUNT,
+      paidAmountMinor: MAX_AMOUNT,
+      evidenceCount: 3,
+      paidAt,
+      window: { case: 'refundWindowDays', value: 7 },
+    });
+    expect(opened).toMatchObject({
+      ...tenant,
+      ...ids,
+      amountMinor: MAX_AMOUNT,
+      currency: 'BRL',
+      status: Status.MERCHANT_REVIEW,
+      initiator: RefundInitiator.CUSTOMER,
+      evidenceCount: 3,
+      paymentPaidAt: paidAt,
+      reason: 'does not fit',
+      blockedBy: [],
+      refundWindow: { days: 7, expiresAt: { seconds: paidAt.seconds + 7n * 86_400n } },
+    });
+    const deadlineMs = timestampDate(opened.merchantReviewDeadlineAt!).getTime();
+    expect(deadlineMs - timestampDate(opened.requestedAt!).getTime()).toBe(48 * HOUR_MS);
+    const got = await refunds.getRefundCase({ ...tenant, refundCaseId: opened.id });
+    expect(got.refundCase).toEqual(opened);
+    expect((await refunds.listRefundCases(tenant)).refundCases).toEqual([opened]);
+  });
+
+  it('takes a customer case to its end: approved, executed, submitted, succeeded, returned late', async () => {
+    const { refunds, write, open, start, debit } = refundsOf(house, way);
+    const { id: refundCaseId } = await open();
+    const decision = MerchantDecisionKind.APPROVED;
+    const decided = await refunds.decideRefundCase({ ...write(), refundCaseId, decision, reason: 'agreed' });
+    expect(decided.refundCase).toMatchObject({
+      status: Status.APPROVED_FOR_EXECUTION,
+      merchantDecision: { decision, reason: 'agreed' },
+    });
+    const started = await start(refundCaseId);
+    expect(started).toMatchObject({ status: Status.APPROVED_FOR_EXECUTION, executions: 1 });
+    expect(started.executionStartedAt).toBeDefined();
+    expect(started.provider).toBeUndefined();
+    const processing = await debit(refundCaseId);
+    expect(processing).toMatchObject({ status: Status.PROCESSING, provider: {} });
+    const submittedAt = ago(0);
+    const told = { providerRefundId: 'pr_9', submissionStatus: 'accepted', submittedAt };
+    const record = async (outcome: ProviderOutcome, more: Partial<typeof told> = {}) =>
+      (await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome, ...more })).refundCase!;
+    const provider = { refundId: 'pr_9', submissionStatus: 'accepted', submittedAt };
+    expect(await record(ProviderOutcome.SUBMITTED, told)).toMatchObject({
+      status: Status.PROCESSING,
+      provider,
+    });
+    expect(await record(ProviderOutcome.SUCCEEDED)).toMatchObject({ status: Status.SUCCEEDED, provider });
+    const late = await record(ProviderOutcome.FAILED, { submissionStatus: 'returned' });
+    expect(late).toMatchObject({ status: Status.FAILED, provider: { submissionStatus: 'returned' } });
+    await expectRefusal(record(ProviderOutcome.FAILED), FailedPrecondition, 'REFUND_CASE_STATE', {
+      state: 'FAILED',
+    });
+  });
+
+  it('lets the review approve what the merchant contested, and reject for good', async () => {
+    const { refunds, write, open } = refundsOf(house, way);
+    const review = (refundCaseId: string, decision: ReviewDecision, approvalMode: ApprovalMode) =>
+      refunds.reviewRefundCase({ ...write(), refundCaseId, decision, approvalMode });
+    const contested = async () => {
+      const { id } = await open();
+      await refunds.decideRefundCase({
+        ...write(),
+        refundCaseId: id,
+        decision: MerchantDecisionKind.CONTESTED,
+      });
+      return id;
+    };
+    const approved = await review(await contested(), ReviewDecision.APPROVE, ApprovalMode.OPERATIONS);
+    expect(approved.refundCase).toMatchObject({
+      status: Status.APPROVED_FOR_EXECUTION,
+      approvalMode: ApprovalMode.OPERATIONS,
+    });
+    const id = await contested();
+    const rejected = await review(id, ReviewDecision.REJECT, ApprovalMode.RISK_POLICY);
+    expect(rejected.refundCase?.status).toBe(Status.REJECTED);
+    const again = review(id, ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY);
+    await expectRefusal(again, FailedPrecondition, 'REFUND_CASE_STATE', { state: 'REJECTED' });
+  });
+
+  it('expires a merchant review from its deadline on, and not before', async () => {
+    const { refunds, write, open } = refundsOf(house, way);
+    const { id: early } = await open();
+    const soon = refunds.expireMerchantReview({ ...write(), refundCaseId: early });
+    await expectRefusal(soon, FailedPrecondition, 'MERCHANT_REVIEW_NOT_DUE');
+    const { id: due } = await open({ occurredAt: ago(48 * HOUR_MS), paidAt: ago(72 * HOUR_MS) });
+    const { refundCase } = await refunds.expireMerchantReview({ ...write(), refundCaseId: due });
+    expect(refundCase).toMatchObject({
+      status: Status.SERVICE_REVIEW,
+      merchantDecision: { decision: MerchantDecisionKind.EXPIRED },
+    });
+    expect(refundCase?.merchantDecision?.decidedAt).toBeUndefined();
+  });
+
+  it('holds an approved case until the blockers of other teams are cleared', async () => {
+    const { refunds, write, open, start } = refundsOf(house, way);
+    const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
+    const blocker = RefundBlocker.KYC_NOT_APPROVED;
+    for (let times = 0; times < 2; times += 1) {
+      const { refundCase } = await refunds.addBlocker({ ...write(), refundCaseId, blocker });
+      expect(refundCase).toMatchObject({ status: Status.APPROVED_FOR_EXECUTION, blockedBy: [blocker] });
+    }
+    await expectRefusal(start(refundCaseId), FailedPrecondition, 'REFUND_CASE_BLOCKED', {
+      blockedBy: 'KYC_NOT_APPROVED',
+    });
+    const cleared = await refunds.clearBlocker({ ...write(), refundCaseId, blocker });
+    expect(cleared.refundCase?.blockedBy).toEqual([]);
+    expect((await refunds.clearBlocker({ ...write(), refundCaseId, blocker })).refundCase).toEqual(
+      cleared.refundCase,
+    );
+    expect((await start(refundCaseId)).executionStartedAt).toBeDefined();
+    const byHand = RefundBlocker.INSUFFICIENT_AVAILABLE_BALANCE;
+    const refused = refunds.addBlocker({ ...write(), refundCaseId, blocker: byHand });
+    await expectRefusal(refused, InvalidArgument, 'INVALID_ARGUMENT', { field: 'blocker' });
+  });
+
+  it('asks for funding when the balance does not suffice, and executes again', async () => {
+    const { open, start, debit } = refundsOf(house, way);
+    const { id } = await open({ approvalMode: ApprovalMode.INSTANT });
+    await start(id);
+    const unfunded = await debit(id, RefundDebitOutcome.INSUFFICIENT);
+    const balance = [RefundBlocker.INSUFFICIENT_AVAILABLE_BALANCE];
+    expect(unfunded).toMatchObject({ status: Status.FUNDING_REQUIRED, blockedBy: balance });
+    expect(await debit(id, RefundDebitOutcome.INSUFFICIENT)).toEqual(unfunded);
+    const again = await start(id);
+    expect(again).toMatchObject({ status: Status.APPROVED_FOR_EXECUTION, blockedBy: [], executions: 2 });
+    expect((await debit(id)).status).toBe(Status.PROCESSING);
+  });
+
+  it('cancels until the execution has started', async () => {
+    const { refunds, write, open, start, debit } = refundsOf(house, way);
+    const cancel = (refundCaseId: string) => refunds.cancelRefundCase({ ...write(), refundCaseId });
+    const { id: withdrawn } = await open();
+    expect((await cancel(withdrawn)).refundCase?.status).toBe(Status.CANCELED);
+    await expectRefusal(cancel(withdrawn), FailedPrecondition, 'REFUND_CASE_STATE', { state: 'CANCELED' });
+    const { id: started } = await open({ initiator: RefundInitiator.MERCHANT });
+    await start(started);
+    await expectRefusal(cancel(started), FailedPrecondition, 'REFUND_EXECUTION_STARTED');
+    await expectRefusal(start(started), FailedPrecondition, 'REFUND_EXECUTION_STARTED');
+    const { id: waiting } = await open();
+    await expectRefusal(debit(waiting), FailedPrecondition, 'REFUND_EXECUTION_NOT_STARTED');
+  });
+
+  it("keeps to the facts of a payment's first case", async () => {
+    const { open } = refundsOf(house, way);
+    const paymentIntentId = randomUUID();
+    const orderId = randomUUID();
+    const paidAt = ago(HOUR_MS);
+    await open({ paymentIntentId, orderId, paidAt });
+    const silent = await open({ paymentIntentId, paidAt: undefined, window: { case: undefined } });
+    expect(silent).toMatchObject({ orderId, paymentPaidAt: paidAt, refundWindow: { days: 30 } });
+    const differing = [
+      ['orderId', { paidAt, orderId: randomUUID() }],
+      ['invoiceId', { paidAt, invoiceId: randomUUID() }],
+      ['paidAt', { paidAt: ago(2 * HOUR_MS) }],
+      ['paidAmountMinor', { paidAt, paidAmountMinor: 5_001n }],
+      ['refundWindowDays', { paidAt, window: { case: 'refundWindowDays', value: 31 } }],
+    ] as const;
+    for (const [fact, overrides] of differing) {
+      const opening = open({ paymentIntentId, ...overrides });
+      await expectRefusal(opening, FailedPrecondition, 'PAYMENT_FACTS_DIFFER', { fact });
+    }
+  });
+
+  it('refunds no more than was paid, and frees what failed or was withdrawn', async () => {
+    const { refunds, write, open, processing } = refundsOf(house, way);
+    const paymentIntentId = randomUUID();
+    const paidAt = ago(HOUR_MS);
+    const { id: processed } = await processing({ paymentIntentId, paidAt, amountMinor: 3_000n });
+    const { id: withdrawn } = await open({ paymentIntentId, paidAt, amountMinor: 2_000n });
+    const another = (amountMinor: bigint) => open({ paymentIntentId, paidAt, amountMinor });
+    await expectRefusal(another(1n), FailedPrecondition, 'REFUND_EXCEEDS_PAYMENT', {
+      refundableAmountMinor: '0',
+    });
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: withdrawn });
+    await refunds.recordProviderOutcome({
+      ...write(),
+      refundCaseId: processed,
+      outcome: ProviderOutcome.FAILED,
+    });
+    await expectRefusal(another(5_001n), FailedPrecondition, 'REFUND_EXCEEDS_PAYMENT', {
+      refundableAmountMinor: '5000',
+    });
+    expect((await another(5_000n)).status).toBe(Status.MERCHANT_REVIEW);
+  });
+
+  it('refuses a refund after its window, or before its payment', async () => {
+    const { open } = refundsOf(house, way);
+    const window = { case: 'refundWindowDays', value: 7 } as const;
+    const late = open({ window, paidAt: ago(7 * 24 * HOUR_MS + 1_000) });
+    await expectRefusal(late, FailedPrecondition, 'REFUND_WINDOW_EXPIRED');
+    await expectRefusal(open({ paidAt: ago(-HOUR_MS) }), InvalidArgument, 'PAID_AT_IN_FUTURE');
+    const unknown = await open({ paidAt: undefined, window });
+    expect(unknown.refundWindow).toBeUndefined();
+    expect(unknown.paymentPaidAt).toBeUndefined();
+  });
+
+  it('answers a repeated write as the first time, and does it once', async () => {
+    const { refunds, tenant, write, open } = refundsOf(house, way);
+    const { id: refundCaseId } = await open();
+    const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED };
+    const first = await refunds.decideRefundCase(decision);
+    expect(await refunds.decideRefundCase(decision)).toEqual(first);
+    const other = refunds.decideRefundCase({ ...decision, reason: 'no' });
+    await expectRefusal(other, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
+    const idempotencyKey = newKey();
+    const paymentIntentId = randomUUID();
+    const paidAt = ago(HOUR_MS);
+    const opened = await open({ idempotencyKey, paymentIntentId, paidAt });
+    expect(await open({ idempotencyKey, paymentIntentId, paidAt })).toEqual(opened);
+    const { refundCases } = await refunds.listRefundCases({ ...tenant, paymentIntentId });
+    expect(refundCases).toHaveLength(1);
+  });
+
+  it('answers another merchant and the other environment alike: not found', async () => {
+    const { refunds, tenant, open } = refundsOf(house, way);
+    const { id: refundCaseId } = await open();
+    const elsewhere = [
+      { ...tenant, environment: Environment.TEST },
+      { ...tenant, merchantId: randomUUID() },
+    ];
+    for (const other of elsewhere) {
+      const write = { ...other, idempotencyKey: newKey(), refundCaseId };
+      const asked = [
+        () => refunds.getRefundCase({ ...other, refundCaseId }),
+        () => refunds.cancelRefundCase(write),
+        () => refunds.startRefund(write),
+        () => refunds.expireMerchantReview(write),
+        () => refunds.decideRefundCase({ ...write, decision: MerchantDecisionKind.APPROVED }),
+        () => refunds.addBlocker({ ...write, blocker: RefundBlocker.PAYMENT_NOT_LIVE }),
+        () => refunds.recordRefundDebit({ ...write, outcome: RefundDebitOutcome.DEBITED }),
+        () => refunds.recordProviderOutcome({ ...write, outcome: ProviderOutcome.FAILED }),
+      ];
+      for (const ask of asked) await expectRefusal(ask(), NotFound, 'REFUND_CASE_NOT_FOUND');
+      expect((await refunds.listRefundCases(other)).refundCases).toEqual([]);
+    }
+  });
+
+  it('takes a past time of a write, never one that moves the case back', async () => {
+    const { refunds, write, open } = refundsOf(house, way);
+    const occurredAt = ago(24 * HOUR_MS);
+    const opened = await open({ occurredAt, paidAt: ago(48 * HOUR_MS) });
+    expect(opened).toMatchObject({ requestedAt: occurredAt, updatedAt: occurredAt });
+    const before = ago(36 * HOUR_MS);
+    const canceled = await refunds.cancelRefundCase({
+      ...write(),
+      refundCaseId: opened.id,
+      occurredAt: before,
+    });
+    expect(canceled.refundCase?.updatedAt).toEqual(occurredAt);
+    await expectRefusal(open({ occurredAt: ago(-HOUR_MS) }), InvalidArgument, 'OCCURRED_AT_IN_FUTURE');
+  });
+});
+
+describe('the race of the merchant and the deadline', () => {
+  it('is won by one, and the other meets the state it left', async () => {
+    const { refunds, write, open } = refundsOf(house, 'grpc');
+    for (let round = 0; round < 10; round += 1) {
+      const { id: refundCaseId } = await open({ occurredAt: ago(48 * HOUR_MS), paidAt: ago(72 * HOUR_MS) });
+      const decision = MerchantDecisionKind.APPROVED;
+      const results = await Promise.allSettled([
+        refunds.decideRefundCase({ ...write(), refundCaseId, decision }),
+        refunds.expireMerchantReview({ ...write(), refundCaseId }),
+      ]);
+      const lost = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
+      expect(lost).toHaveLength(1);
+      await expectRefusal(Promise.reject(lost[0]), FailedPrecondition, 'REFUND_CASE_STATE');
+    }
+  });
+
+  it('refunds of one payment opened at the same time never exceed it', async () => {
+    const { open } = refundsOf(house, 'grpc');
+    const paymentIntentId = randomUUID();
+    const paidAt = ago(HOUR_MS);
+    const openings = Array.from({ length: 8 }, () => open({ paymentIntentId, paidAt, amountMinor: 2_000n }));
+    const results = await Promise.allSettled(openings);
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  });
+});

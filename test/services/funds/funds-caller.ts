@@ -8,6 +8,7 @@ import {
   FundsService,
   SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey, newTenant } from '../../support/house.ts';
 
 /** A sale as tests write it: amounts in centavos, `on` a date of the past at noon in São Paulo. */
@@ -20,7 +21,10 @@ export interface TestSale {
 }
 
 /** Short calls to the funds of one new merchant, over a transport. Dates are of the past: the calls are backdated. */
-export function fundsCaller(transport: Transport, tenant = newTenant()) {
+export function fundsCaller(
+  transport: Transport,
+  tenant: Readonly<{ merchantId: string; environment: Environment }> = newTenant(),
+) {
   const client = createClient(FundsService, transport);
   const write = (on?: string) => ({
     ...tenant,

@@ -1,0 +1,149 @@
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { civilDateAt } from '../../../services/platform/civil-date.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { type FundsCaller, fundsCaller } from './funds-caller.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds' });
+});
+afterAll(() => house.close());
+
+/** Rows of all three states, two of them on 2020-07-20. */
+async function seed(funds: FundsCaller) {
+  await funds.sell({ on: '2020-06-20', gross: 1000n, fees: 10n, installments: 4 });
+  await funds.sell({ on: '2020-06-21', gross: 77n, instant: true });
+  const held = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
+  await funds.block(held.saleId, undefined, BlockReason.KYC_PENDING, '2020-06-22');
+}
+
+const ALL = [
+  '2020-06-21 RELEASED',
+  '2020-07-20 BLOCKED',
+  '2020-07-20 SCHEDULED',
+  '2020-08-19 BLOCKED',
+  '2020-08-19 SCHEDULED',
+  '2020-09-18 SCHEDULED',
+  '2020-10-19 SCHEDULED',
+];
+
+describe.each(['inProcess', 'grpc'] as const)('reads of funds over %s', (way) => {
+  const newFunds = () => fundsCaller(house.transports[way]);
+
+  async function pages(funds: FundsCaller, filter: object, pageSize: number) {
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const request = { ...funds.tenant, ...filter, pageSize, pageToken };
+      const page = await funds.client.listFundsReleases(request);
+      expect(page.releases.length).toBeLessThanOrEqual(pageSize);
+      expect(page.nextPageToken.length).toBeLessThanOrEqual(100);
+      expect(page.timezone).toBe('America/Sao_Paulo');
+      seen.push(...page.releases.map((row) => `${row.date} ${FundsReleaseStatus[row.status]}`));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    return seen;
+  }
+
+  it.each([1, 2, 3, 7, 100])('lists rows by (date, status) in pages of %i', async (pageSize) => {
+    const funds = newFunds();
+    await seed(funds);
+    expect(await pages(funds, {}, pageSize)).toEqual(ALL);
+  });
+
+  it('filters by status and by dates, both inclusive', async () => {
+    const funds = newFunds();
+    await seed(funds);
+    expect(await pages(funds, { status: FundsReleaseStatus.BLOCKED }, 1)).toEqual([ALL[1], ALL[3]]);
+    expect(await pages(funds, { fromDate: '2020-07-20', toDate: '2020-08-19' }, 2)).toEqual(ALL.slice(1, 5));
+    expect(await pages(funds, { fromDate: '2020-08-20', status: FundsReleaseStatus.SCHEDULED }, 1)).toEqual(
+      ALL.slice(5),
+    );
+  });
+
+  it('refuses tokens of other filters and merchants, dates no calendar has, and a period turned round', async () => {
+    const funds = newFunds();
+    await seed(funds);
+    const list = (request: object) =>
+      funds.client.listFundsReleases({ ...funds.tenant, pageSize: 1, ...request });
+    const { nextPageToken: pageToken } = await list({});
+    expect((await list({ pageToken, pageSize: 50 })).releases).toHaveLength(6);
+    const wrongFilter = list({ pageToken, status: FundsReleaseStatus.RELEASED });
+    await expectRefusal(wrongFilter, Code.InvalidArgument, 'INVALID_PAGE_TOKEN');
+    const elsewhere = newFunds().client.listFundsReleases({ ...newFunds().tenant, pageToken });
+    await expectRefusal(elsewhere, Code.InvalidArgument, 'INVALID_PAGE_TOKEN');
+    for (const field of ['from_date', 'to_date']) {
+      const date = list({ [field === 'from_date' ? 'fromDate' : 'toDate']: '2023-02-30' });
+      await expectRefusal(date, Code.InvalidArgument, 'INVALID_ARGUMENT', { field });
+    }
+    const turned = list({ fromDate: '2020-07-02', toDate: '2020-07-01' });
+    await expectRefusal(turned, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'from_date' });
+  });
+
+  it('keeps its position when the row it was cut at goes', async () => {
+    const funds = newFunds();
+    await seed(funds);
+    const first = await funds.client.listFundsReleases({ ...funds.tenant, pageSize: 3 });
+    await funds.releaseDue('2020-07-20');
+    const next = await funds.client.listFundsReleases({ ...funds.tenant, pageToken: first.nextPageToken });
+    expect(next.releases.map((row) => row.date)).toEqual([
+      '2020-08-19',
+      '2020-08-19',
+      '2020-09-18',
+      '2020-10-19',
+    ]);
+  });
+
+  it('answers the days of a month with the sums of their rows and the distinct sales', async () => {
+    const funds = newFunds();
+    await seed(funds);
+    const calendar = await funds.client.getReleaseCalendar({ ...funds.tenant, month: '2020-07' });
+    expect(calendar).toMatchObject({ month: '2020-07', timezone: 'America/Sao_Paulo' });
+    expect(calendar.days).toMatchObject([
+      {
+        date: '2020-07-20',
+        releasedAmountMinor: 0n,
+        scheduledAmountMinor: 247n,
+        advancedAmountMinor: 0n,
+        deductionsAmountMinor: 0n,
+        salesCount: 2,
+        hasBlockedFunds: true,
+      },
+    ]);
+  });
+
+  it.each(['2023-02', '2024-02', '2020-12', '9999-12'])(
+    'answers a month of any length: %s',
+    async (month) => {
+      const funds = newFunds();
+      expect((await funds.client.getReleaseCalendar({ ...funds.tenant, month })).days).toEqual([]);
+    },
+  );
+
+  it('answers the current month when none is asked for, and refuses the year 0', async () => {
+    const funds = newFunds();
+    const today = civilDateAt(new Date());
+    expect((await funds.client.getReleaseCalendar(funds.tenant)).month).toBe(today.slice(0, 7));
+    const never = funds.client.getReleaseCalendar({ ...funds.tenant, month: '0000-01' });
+    await expectRefusal(never, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'month' });
+  });
+
+  it('lists what an advance can cover up to a date: free and dated after today', async () => {
+    const funds = newFunds();
+    await seed(funds);
+    const of = async (request: object) => {
+      const { parts } = await funds.client.listAdvanceableParts({ ...funds.tenant, ...request });
+      return parts.map((part) => part.date);
+    };
+    const { occurredAt } = funds.write('2020-07-20');
+    expect(await of({ occurredAt })).toEqual(['2020-08-19', '2020-09-18', '2020-10-19']);
+    expect(await of({ occurredAt, toDate: '2020-09-18' })).toEqual(['2020-08-19', '2020-09-18']);
+    expect(await of({ toDate: '2020-09-18' })).toEqual([]);
+    const stranger = newFunds();
+    const none = await stranger.client.listAdvanceableParts(stranger.tenant);
+    expect(none).toMatchObject({ parts: [], scheduleId: '' });
+  });
+});

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { Code, createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { ALL_GRANTS, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { fundsCaller } from './funds-caller.ts';
+import { verifyFunds } from './verify-funds.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds' });
+});
+afterAll(() => house.close());
+
+it('releases what is due of all merchants and environments, in as many calls as it takes, exactly once', async () => {
+  const merchants = Array.from({ length: 25 }, (_, index) =>
+    fundsCaller(house.transports.inProcess, newTenant(index % 2 ? Environment.TEST : Environment.LIVE)),
+  );
+  for (const funds of merchants) await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
+  await merchants[0]!.sell({ gross: 50n });
+  // Reserved parts that are due neither are released nor keep the others from it.
+  const first = `00000000-${randomUUID().slice(9)}`;
+  const stuck = fundsCaller(house.transports.inProcess, { merchantId: first, environment: Environment.LIVE });
+  await stuck.sell({ on: '2020-06-20', gross: 100n });
+  const reserved = randomUUID();
+  await stuck.reserve((await stuck.advanceable('2020-06-20')).parts, reserved, '2020-06-20');
+  const all = createClient(FundsService, house.transports.grpc);
+  let [parts, amountMinor, calls] = [0, 0n, 0];
+  for (let more = true; more; calls += 1) {
+    const released = await all.releaseDueFunds({});
+    [parts, amountMinor] = [parts + released.releasedParts, amountMinor + released.releasedAmountMinor];
+    expect(released.dueReservations).toMatchObject([{ ...stuck.tenant, advanceRequestId: reserved }]);
+    more = released.hasMore;
+  }
+  expect({ parts, amountMinor }).toEqual({ parts: 75, amountMinor: 7500n });
+  expect(calls).toBeGreaterThan(1);
+  expect(await all.releaseDueFunds({})).toMatchObject({ releasedParts: 0, hasMore: false });
+  const rows = await merchants[0]!.rows();
+  expect(rows.map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'RELEASED', 'SCHEDULED']);
+  await verifyFunds(house.databaseUrl);
+});
+
+it('releases nothing twice when it runs many times at once', async () => {
+  const funds = fundsCaller(house.transports.inProcess);
+  await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
+  const runs = await Promise.all(Array.from({ length: 6 }, () => funds.releaseDue()));
+  expect(runs.reduce((sum, run) => sum + run.releasedParts, 0)).toBe(3);
+  expect(await funds.balance()).toMatchObject({ availableAmountMinor: 300n });
+});
+
+it('takes the grant operations for all merchants, and an environment with one', async () => {
+  const grants = new Set(ALL_GRANTS.filter((grant) => grant !== 'operations'));
+  const client = createClient(FundsService, house.services.transportFor({ name: 'other', grants }));
+  await expectRefusal(client.releaseDueFunds({}), Code.PermissionDenied, 'GRANT_MISSING', {
+    grant: 'operations',
+  });
+  const { merchantId } = newTenant();
+  const field = { field: 'environment' };
+  await expectRefusal(
+    client.releaseDueFunds({ merchantId }),
+    Code.InvalidArgument,
+    'INVALID_ARGUMENT',
+    field,
+  );
+});

@@ -3,7 +3,8 @@ import { type LimitBlocker, limitBlockers, type RefundLimits } from './refund-po
 
 /**
  * The limits of 24 hours that a refund exceeds, counted with the merchant's other cases requested in the 24 hours
- * before `at`, but for those canceled or rejected. Two refunds of a merchant are counted one after the other.
+ * before `at`, but for those canceled or rejected. Cases dated after `at` count too, so that neither a backdated
+ * write nor one that waited for another exceeds the limits. Two refunds of a merchant are counted one by one.
  */
 export async function exceededLimits(
   tx: TenantTransaction,
@@ -19,7 +20,8 @@ export async function exceededLimits(
     `select count(*)::integer as count, coalesce(sum(amount_minor), 0)::text as amount_minor
        from refunds.refund_case
       where merchant_id = :merchantId and environment = :environment
-        and requested_at > :at::timestamptz - interval '24 hours' and requested_at <= :at::timestamptz
+        and requested_at > :at::timestamptz - interval '24 hours'
+        and requested_at < :at::timestamptz + interval '24 hours'
         and status not in ('CANCELED', 'REJECTED') and id <> :id`,
     { at, id: refund.id },
   );

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  RefundBlocker,
+  RefundDebitOutcome,
+  RefundInitiator,
+  ReviewDecision,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'refunds' });
+});
+afterAll(() => house.close());
+
+const DISPUTED = [RefundBlocker.PAYMENT_DISPUTED];
+const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
+const payment = () => ({ paymentIntentId: randomUUID(), paidAt, paidAmountMinor: 100_000n });
+
+describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
+  it('block the open cases of a payment, take approved ones to review, and have later ones start there', async () => {
+    const { refunds, tenant, write, open, start, debit } = refundsOf(house, way);
+    const facts = payment();
+    const { id: waiting } = await open(facts);
+    const { id: approved } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
+    const { id: unfunded } = await open({ ...facts, initiator: RefundInitiator.MERCHANT });
+    await start(unfunded);
+    await debit(unfunded, RefundDebitOutcome.INSUFFICIENT);
+    const { id: canceled } = await open(facts);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: canceled });
+    const { id: elsewhere } = await open();
+    const disputeId = randomUUID();
+    const opened = await refunds.openDispute({ ...write(), disputeId, ...facts });
+    expect(opened.refundCases.map(({ id, status, blockedBy }) => [id, status, blockedBy])).toEqual([
+      [waiting, Status.MERCHANT_REVIEW, DISPUTED],
+      [approved, Status.SERVICE_REVIEW, DISPUTED],
+      [unfunded, Status.SERVICE_REVIEW, DISPUTED],
+    ]);
+    const other = await refunds.getRefundCase({ ...tenant, refundCaseId: elsewhere });
+    expect(other.refundCase).toMatchObject({ status: Status.MERCHANT_REVIEW, blockedBy: [] });
+    const during = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
+    expect(during).toMatchObject({ status: Status.SERVICE_REVIEW, blockedBy: DISPUTED });
+    const decision = MerchantDecisionKind.APPROVED;
+    const decided = await refunds.decideRefundCase({ ...write(), refundCaseId: waiting, decision });
+    expect(decided.refundCase).toMatchObject({ status: Status.SERVICE_REVIEW, blockedBy: DISPUTED });
+  });
+
+  it('are not overridden by the review, which is free again after the last has closed', async () => {
+    const { refunds, write, open } = refundsOf(house, way);
+    const facts = payment();
+    const disputes = [randomUUID(), randomUUID()] as const;
+    const { id: refundCaseId } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
+    for (const disputeId of disputes) await refunds.openDispute({ ...write(), disputeId, ...facts });
+    const review = { refundCaseId, decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
+    const approve = () => refunds.reviewRefundCase({ ...write(), ...review });
+    await expectRefusal(approve(), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
+    const close = (disputeId: string) => refunds.closeDispute({ ...write(), disputeId });
+    expect((await close(disputes[0])).refundCases).toEqual([]);
+    await expectRefusal(approve(), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
+    const [freed] = (await close(disputes[1])).refundCases;
+    expect(freed).toMatchObject({ id: refundCaseId, status: Status.SERVICE_REVIEW, blockedBy: [] });
+    expect((await approve()).refundCase?.status).toBe(Status.APPROVED_FOR_EXECUTION);
+  });
+
+  it('do not open while a refund of the payment is executing, and not twice', async () => {
+    const { refunds, write, open, start, debit } = refundsOf(house, way);
+    const facts = payment();
+    const { id } = await open({ ...facts, initiator: RefundInitiator.MERCHANT });
+    await start(id);
+    const dispute = (disputeId = randomUUID()) => refunds.openDispute({ ...write(), disputeId, ...facts });
+    await expectRefusal(dispute(), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED', {
+      state: 'APPROVED_FOR_EXECUTION',
+    });
+    await debit(id);
+    await expectRefusal(dispute(), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED', {
+      state: 'PROCESSING',
+    });
+    const { id: other } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
+    await start(other);
+    await debit(other, RefundDebitOutcome.INSUFFICIENT);
+    await expectRefusal(dispute(), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED');
+    const unrefunded = payment();
+    const disputeId = randomUUID();
+    const open1 = () => refunds.openDispute({ ...write(), disputeId, ...unrefunded });
+    expect((await open1()).refundCases).toEqual([]);
+    await expectRefusal(open1(), Code.AlreadyExists, 'DISPUTE_ALREADY_EXISTS');
+    const close = (id = disputeId) => refunds.closeDispute({ ...write(), disputeId: id });
+    await close();
+    await expectRefusal(close(), Code.FailedPrecondition, 'DISPUTE_CLOSED');
+    await expectRefusal(close(randomUUID()), Code.NotFound, 'DISPUTE_NOT_FOUND');
+  });
+
+  it('and the start of an execution exclude each other', async () => {
+    const { refunds, write, open, start } = refundsOf(house, way);
+    for (let round = 0; round < 8; round += 1) {
+      const facts = payment();
+      const { id } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
+      const disputeId = randomUUID();
+      const results = await Promise.allSettled([
+        start(id),
+        refunds.openDispute({ ...write(), disputeId, ...facts }),
+      ]);
+      expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    }
+  });
+});

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { queryHouse, refundsOf } from './refund-case-fixture.ts';
+
+const MAX_AMOUNT = 9_007_199_254_740_991n;
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'refunds', REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}` });
+});
+afterAll(() => house.close());
+
+type Event = { type: string; sequence: string; data: Record<string, unknown>; occurred_at: Date };
+const eventsOf = (objectId: string) =>
+  queryHouse<Event>(
+    house,
+    'select type, sequence, data, occurred_at from platform.outbox_event where object_id = $1 order by sequence',
+    [objectId],
+  );
+
+type Command = { kind: string; workflow_id: string; workflow_type: string | null; arguments: unknown[] };
+const commandsOf = (merchantId: string) =>
+  queryHouse<Command>(
+    house,
+    `select kind, workflow_id, workflow_type, arguments from platform.outbox_command
+      where merchant_id = $1 order by id`,
+    [merchantId],
+  );
+
+describe('a refund case', () => {
+  it('tells every move by an event, numbered in its order, with the case as it then stood', async () => {
+    const { refunds, write, open, start, debit } = refundsOf(house);
+    const { id: refundCaseId } = await open();
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
+    await start(refundCaseId);
+    await debit(refundCaseId);
+    await debit(refundCaseId);
+    for (const outcome of [ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED, ProviderOutcome.FAILED]) {
+      await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome });
+    }
+    const events = await eventsOf(refundCaseId);
+    expect(events.map(({ type, sequence, data }) => [type, Number(sequence), data.status])).toEqual([
+      ['refund.requested.v1', 1, 'MERCHANT_REVIEW'],
+      ['refund.merchant_decided.v1', 2, 'APPROVED_FOR_EXECUTION'],
+      ['refund.approved.v1', 3, 'APPROVED_FOR_EXECUTION'],
+      ['refund.processing.v1', 4, 'PROCESSING'],
+      ['refund.succeeded.v1', 5, 'SUCCEEDED'],
+      ['refund.failed.v1', 6, 'FAILED'],
+    ]);
+  });
+
+  it('is told by the fields of the public API and no others, amounts exact to the upper bound', async () => {
+    const { open } = refundsOf(house);
+    const orderId = randomUUID();
+    const paidAt = timestampFromDate(new Date('2026-11-01T12:00:00.123Z'));
+    const occurredAt = timestampFromDate(new Date('2026-11-02T12:00:00.456Z'));
+    const amounts = { amountMinor: MAX_AMOUNT, paidAmountMinor: MAX_AMOUNT };
+    const { id, paymentIntentId } = await open({ ...amounts, orderId, paidAt, occurredAt });
+    const [requested] = await eventsOf(id);
+    expect(requested?.data).toEqual({
+      id,
+      amount: 9_007_199_254_740_991,
+      currency: 'BRL',
+      status: 'MERCHANT_REVIEW',
+      initiator: 'CUSTOMER',
+      approvalMode: null,
+      blockedBy: [],
+      evidenceCount: 0,
+      invoiceId: null,
+      orderId,
+      paymentIntentId,
+      paymentPaidAt: '2026-11-01T12:00:00.123Z',
+      merchantReviewDeadlineAt: '2026-11-09T12:00:00.456Z',
+      merchantDecision: null,
+      provider: null,
+      reason: 'does not fit',
+      refundWindow: { days: 30, expiresAt: '2026-12-01T12:00:00.123Z' },
+      requestedAt: '2026-11-02T12:00:00.456Z',
+      updatedAt: '2026-11-02T12:00:00.456Z',
+    });
+    expect(requested?.occurred_at).toEqual(new Date('2026-11-02T12:00:00.456Z'));
+  });
+
+  it('has its deadline waited for by a workflow, which the decision cancels', async () => {
+    const { refunds, tenant, write, open } = refundsOf(house);
+    const { id: refundCaseId } = await open();
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
+    const { id: withdrawn } = await open();
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: withdrawn });
+    const { merchantId } = tenant;
+    const start = (id: string) => ({
+      kind: 'START',
+      workflow_id: `merchant-review-${id}`,
+      workflow_type: 'awaitMerchantReview',
+      arguments: [{ merchantId, environment: 'live', refundCaseId: id }],
+    });
+    const cancel = { kind: 'CANCEL', workflow_type: null, arguments: [] };
+    expect(await commandsOf(merchantId)).toEqual([
+      start(refundCaseId),
+      { ...cancel, workflow_id: `merchant-review-${refundCaseId}` },
+      start(withdrawn),
+      { ...cancel, workflow_id: `merchant-review-${withdrawn}` },
+    ]);
+  });
+
+  it('is executed by a workflow per execution, and a failed one reversed by another', async () => {
+    const { refunds, tenant, write, processing } = refundsOf(house);
+    const { id: refundCaseId } = await processing();
+    await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.FAILED });
+    const { merchantId } = tenant;
+    expect(await commandsOf(merchantId)).toEqual([
+      {
+        kind: 'START',
+        workflow_id: `refund-${refundCaseId}`,
+        workflow_type: 'executeRefund',
+        arguments: [{ merchantId, environment: 'live', refundCaseId, execution: 1 }],
+      },
+      {
+        kind: 'START',
+        workflow_id: `refund-reversal-${refundCaseId}`,
+        workflow_type: 'reverseRefund',
+        arguments: [{ merchantId, environment: 'live', refundCaseId }],
+      },
+    ]);
+  });
+
+  it('tells nothing of a write that was refused', async () => {
+    const { refunds, tenant, write, open } = refundsOf(house);
+    const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
+    const before = await eventsOf(refundCaseId);
+    const decision = MerchantDecisionKind.APPROVED;
+    const refused = refunds.decideRefundCase({ ...write(), refundCaseId, decision });
+    await expectRefusal(refused, Code.FailedPrecondition, 'REFUND_CASE_STATE');
+    expect(await eventsOf(refundCaseId)).toEqual(before);
+    expect(await commandsOf(tenant.merchantId)).toEqual([]);
+  });
+
+  it('tells of a dispute, its opening and its end', async () => {
+    const { refunds, write } = refundsOf(house);
+    const disputeId = randomUUID();
+    const paymentIntentId = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId });
+    await refunds.closeDispute({ ...write(), disputeId });
+    const events = await eventsOf(disputeId);
+    expect(events.map(({ type }) => type)).toEqual(['dispute.opened.v1', 'dispute.closed.v1']);
+    const openedAt = expect.stringMatching(/Z$/);
+    expect(events[0]?.data).toEqual({ id: disputeId, paymentIntentId, openedAt });
+    expect(events[1]?.data).toEqual({ id: disputeId, paymentIntentId, openedAt, closedAt: openedAt });
+  });
+});

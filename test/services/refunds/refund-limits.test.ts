@@ -1,0 +1,92 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  RefundBlocker,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - milliseconds));
+
+let house: TestHouse;
+beforeAll(async () => {
+  const limits = { REFUND_FREQUENCY_LIMIT_24H: '3', REFUND_VOLUME_LIMIT_24H: '4000' };
+  house = await startHouse({ SERVICES: 'refunds', ...limits });
+});
+afterAll(() => house.close());
+
+describe('the limits of 24 hours', () => {
+  it("send a merchant's case too many to review, and leave other merchants alone", async () => {
+    const { refunds, write, open, tenant } = refundsOf(house);
+    const instant = { approvalMode: ApprovalMode.INSTANT, amountMinor: 1n };
+    for (let n = 0; n < 3; n += 1) expect((await open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
+    const fourth = await open(instant);
+    expect(fourth).toMatchObject({
+      status: Status.SERVICE_REVIEW,
+      blockedBy: [RefundBlocker.REFUND_FREQUENCY_24H],
+    });
+    const sandbox = refundsOf(house, 'inProcess', { ...tenant, environment: Environment.TEST });
+    expect((await sandbox.open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
+    expect((await refundsOf(house).open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: fourth.id });
+    const { refundCases } = await refunds.listRefundCases(tenant);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: refundCases[1]!.id });
+    expect((await open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
+  });
+
+  it('send what goes beyond the volume to review, cent by cent', async () => {
+    const { open } = refundsOf(house);
+    expect((await open({ amountMinor: 3_999n })).blockedBy).toEqual([]);
+    const { status, blockedBy } = await open({ amountMinor: 2n });
+    expect({ status, blockedBy }).toEqual({
+      status: Status.SERVICE_REVIEW,
+      blockedBy: [RefundBlocker.REFUND_VOLUME_24H],
+    });
+    expect((await refundsOf(house).open({ amountMinor: 4_000n })).blockedBy).toEqual([]);
+  });
+
+  it('count 24 hours around the time a case happened, and are no looser for a past one', async () => {
+    const { open } = refundsOf(house);
+    const paidAt = ago(72 * HOUR_MS);
+    await open({ paidAt, amountMinor: 4_000n, occurredAt: ago(25 * HOUR_MS) });
+    expect((await open({ amountMinor: 4_000n })).blockedBy).toEqual([]);
+    for (const hours of [23, 26]) {
+      const between = await open({ paidAt, amountMinor: 1n, occurredAt: ago(hours * HOUR_MS) });
+      expect(between.blockedBy).toEqual([RefundBlocker.REFUND_VOLUME_24H]);
+    }
+    const earlier = await open({ paidAt, amountMinor: 4_000n, occurredAt: ago(51 * HOUR_MS) });
+    expect(earlier.blockedBy).toEqual([]);
+  });
+
+  it('are met again by the approval of the merchant, and by contesting not at all', async () => {
+    const { refunds, write, open } = refundsOf(house);
+    const paidAt = ago(72 * HOUR_MS);
+    const occurredAt = ago(25 * HOUR_MS);
+    const { id: first } = await open({ paidAt, amountMinor: 3_000n, occurredAt });
+    const { id: second } = await open({ paidAt, amountMinor: 1_000n, occurredAt });
+    await open({ amountMinor: 2_000n });
+    const decide = async (refundCaseId: string, decision: MerchantDecisionKind) =>
+      (await refunds.decideRefundCase({ ...write(), refundCaseId, decision })).refundCase!;
+    const approved = await decide(first, MerchantDecisionKind.APPROVED);
+    expect(approved).toMatchObject({
+      status: Status.SERVICE_REVIEW,
+      blockedBy: [RefundBlocker.REFUND_VOLUME_24H],
+      merchantDecision: { decision: MerchantDecisionKind.APPROVED },
+    });
+    expect((await decide(second, MerchantDecisionKind.CONTESTED)).blockedBy).toEqual([]);
+  });
+
+  it('hold for cases opened at the same time', async () => {
+    const { open } = refundsOf(house, 'grpc');
+    const openings = Array.from({ length: 9 }, () =>
+      open({ approvalMode: ApprovalMode.INSTANT, amountMinor: 1n }),
+    );
+    const statuses = (await Promise.all(openings)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === Status.APPROVED_FOR_EXECUTION)).toHaveLength(3);
+  });
+});

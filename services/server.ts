@@ -1,6 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { advances } from './advances/advances.area.ts';
 import { apiKeys } from './api-keys/api-keys.area.ts';
 import { catalog } from './catalog/catalog.area.ts';
 import { funds } from './funds/funds.area.ts';
@@ -20,7 +21,7 @@ import type { ServiceBinding } from './platform/service-binding.ts';
 import { Writes } from './platform/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
 
-const AREAS: readonly Area[] = [refunds, catalog, funds, apiKeys];
+const AREAS: readonly Area[] = [refunds, catalog, funds, advances, apiKeys];
 
 /** The services of one process. */
 export interface Services {

@@ -35,8 +35,9 @@ const TRANSITIONS: Readonly<Record<AdvanceRequestStatus, readonly AdvanceRequest
   SETTLED: [],
 };
 
-/** A new request on reserved parts. */
-export function openRequest(firstDate: CivilDate, lastDate: CivilDate, requestedAt: Date): AdvanceRequest {
+/** A new request on reserved parts of these dates. */
+export function openRequest(dates: readonly CivilDate[], requestedAt: Date): AdvanceRequest {
+  const [firstDate, lastDate] = [dates.toSorted()[0]!, dates.toSorted().at(-1)!];
   const unreviewed = { reviewedAt: null, reviewReason: null, releaseStartedAt: null, releasedAt: null };
   return { status: 'PENDING_REVIEW', requestedAt, ...unreviewed, firstDate, lastDate };
 }
@@ -70,11 +71,6 @@ export function startRelease(request: AdvanceRequest, moment: Moment): AdvanceRe
 export function finishRelease(request: AdvanceRequest): AdvanceRequest | Refusal {
   if (!mayBecome(request, 'RELEASED') || request.releaseStartedAt === null) return wrongState(request);
   return { ...request, status: 'RELEASED', releasedAt: request.releaseStartedAt, releaseStartedAt: null };
-}
-
-/** The payout came too late, a covered date being due: still APPROVED, to be refused. */
-export function abandonRelease(request: AdvanceRequest): AdvanceRequest {
-  return { ...request, releaseStartedAt: null };
 }
 
 /** RELEASED to SETTLED, once the last covered date has passed. */

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   type AdvanceRequest,
-  abandonRelease,
   approve,
   finishRelease,
   isRefusal,
@@ -46,14 +45,14 @@ test('once a covered date has come a request is neither approved nor released, b
   });
 });
 
-test('a payout that has started can be finished or abandoned, not refused', () => {
+test('a payout that has started is finished, not refused', () => {
   const started = accepted(
     startRelease(accepted(approve(pending(), on(REQUESTED_ON), null)), on('2026-12-01')),
   );
   expect(refuse(started, on('2026-12-02'), 'late')).toMatchObject({ refused: 'ADVANCE_REQUEST_STATE' });
   // Starting again goes on with it, even on the covered date: the payout may have been made.
   expect(startRelease(started, on(FIRST))).toBe(started);
-  expect(accepted(refuse(abandonRelease(started), on(FIRST), 'due')).status).toBe('REFUSED');
+  expect(accepted(finishRelease(started)).status).toBe('RELEASED');
 });
 
 test('a release is settled on the day after the last covered date, not before', () => {
@@ -74,7 +73,7 @@ const ALLOWED: Record<AdvanceRequest['status'], AdvanceRequest['status'][]> = {
 test('whatever is asked in whatever order, states move as written and times stay in order', () => {
   const commands = fc.array(
     fc.tuple(
-      fc.constantFrom('approve', 'refuse', 'start', 'finish', 'abandon', 'settle'),
+      fc.constantFrom('approve', 'refuse', 'start', 'finish', 'settle'),
       fc.integer({ min: -5, max: 100 }),
     ),
     { maxLength: 12 },
@@ -112,15 +111,13 @@ function run(command: string, request: AdvanceRequest, moment: Moment): AdvanceR
       return startRelease(request, moment);
     case 'finish':
       return finishRelease(request);
-    case 'abandon':
-      return abandonRelease(request);
     default:
       return settle(request, moment);
   }
 }
 
 function pending(): AdvanceRequest {
-  return openRequest(FIRST, LAST, on(REQUESTED_ON).at);
+  return openRequest([LAST, FIRST], on(REQUESTED_ON).at);
 }
 
 function on(today: string): Moment {

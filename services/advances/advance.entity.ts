@@ -1,0 +1,63 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
+import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
+import type { AdvanceRequestStatus } from './advance-request.ts';
+
+export const QuoteEntity = defineEntity({
+  name: 'AdvanceQuote',
+  tableName: 'quote',
+  schema: 'advances',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    scheduleId: p.uuid(),
+    amountMinor: amountColumn(),
+    feeMinor: amountColumn(),
+    netMinor: amountColumn(),
+    monthlyRateBps: p.integer(),
+    quotedAt: timestampColumn(),
+    expiresAt: timestampColumn(),
+  },
+});
+
+export const QuotePartEntity = defineEntity({
+  name: 'AdvanceQuotePart',
+  tableName: 'quote_part',
+  schema: 'advances',
+  properties: {
+    ...tenantColumns,
+    quoteId: p.uuid().primary(),
+    partId: p.uuid().primary(),
+    version: amountColumn(),
+    date: p.date(),
+    amountMinor: amountColumn(),
+    feeMinor: amountColumn(),
+    days: p.integer(),
+  },
+});
+
+export const AdvanceRequestEntity = defineEntity({
+  name: 'AdvanceRequest',
+  tableName: 'request',
+  schema: 'advances',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    quoteId: p.uuid(),
+    scheduleId: p.uuid(),
+    amountMinor: amountColumn(),
+    feeMinor: amountColumn(),
+    netMinor: amountColumn(),
+    status: p.string().$type<AdvanceRequestStatus>(),
+    requestedAt: timestampColumn(),
+    reviewedAt: timestampColumn().nullable(),
+    reviewReason: p.text().nullable(),
+    releaseStartedAt: timestampColumn().nullable(),
+    releasedAt: timestampColumn().nullable(),
+    firstDate: p.date(),
+    lastDate: p.date(),
+  },
+});
+
+export type QuoteRow = InferEntity<typeof QuoteEntity>;
+export type QuotePartRow = InferEntity<typeof QuotePartEntity>;
+export type AdvanceRequestRow = InferEntity<typeof AdvanceRequestEntity>;

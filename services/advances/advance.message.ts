@@ -1,0 +1,70 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type AdvanceQuoteSchema,
+  type AdvanceRequest,
+  AdvanceRequestStatus,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
+import { timestampOf } from '../platform/timestamps.ts';
+import type { AdvanceRequestRow, QuotePartRow, QuoteRow } from './advance.entity.ts';
+import type { AdvanceRequestReadRow } from './advance.queries.ts';
+
+/** A row of a hot read as the wire's request. */
+export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceRequest {
+  return {
+    $typeName: 'payments.advances.v1.AdvanceRequest',
+    id: row.id,
+    merchantId: row.merchant_id,
+    environment: environmentEnum(row.environment),
+    quoteId: row.quote_id,
+    scheduleId: row.schedule_id,
+    amountMinor: row.amount_minor,
+    feeAmountMinor: row.fee_minor,
+    netAmountMinor: row.net_minor,
+    status: AdvanceRequestStatus[row.status],
+    requestedAt: row.requested_at,
+    reviewedAt: row.reviewed_at ?? undefined,
+    reviewReason: row.review_reason ?? undefined,
+    releasedAt: row.released_at ?? undefined,
+  };
+}
+
+/** A request as it stands inside a transaction, as the wire's. */
+export function advanceRequestMessageOf(row: AdvanceRequestRow): AdvanceRequest {
+  return {
+    $typeName: 'payments.advances.v1.AdvanceRequest',
+    id: row.id,
+    merchantId: row.merchantId,
+    environment: environmentEnum(row.environment as EnvironmentName),
+    quoteId: row.quoteId,
+    scheduleId: row.scheduleId,
+    amountMinor: row.amountMinor,
+    feeAmountMinor: row.feeMinor,
+    netAmountMinor: row.netMinor,
+    status: AdvanceRequestStatus[row.status],
+    requestedAt: timestampOf(row.requestedAt),
+    reviewedAt: timestampOf(row.reviewedAt),
+    reviewReason: row.reviewReason ?? undefined,
+    releasedAt: timestampOf(row.releasedAt),
+  };
+}
+
+/** A quote with its parts, nearest first, as the wire's. */
+export function quoteMessage(
+  quote: QuoteRow,
+  parts: readonly QuotePartRow[],
+): MessageInitShape<typeof AdvanceQuoteSchema> {
+  return {
+    id: quote.id,
+    scheduleId: quote.scheduleId,
+    amountMinor: quote.amountMinor,
+    feeAmountMinor: quote.feeMinor,
+    netAmountMinor: quote.netMinor,
+    monthlyRateBps: quote.monthlyRateBps,
+    quotedAt: timestampOf(quote.quotedAt),
+    expiresAt: timestampOf(quote.expiresAt),
+    parts: parts.map(({ partId, date, amountMinor, feeMinor: feeAmountMinor, days }) => {
+      return { partId, date, amountMinor, feeAmountMinor, days };
+    }),
+  };
+}

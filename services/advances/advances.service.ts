@@ -1,0 +1,38 @@
+import { createClient, type ServiceImpl } from '@connectrpc/connect';
+import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { AreaDependencies } from '../platform/area.ts';
+import { approveAdvance } from './approve-advance.ts';
+import { getAdvanceRequest } from './get-advance-request.ts';
+import { listAdvanceRequests } from './list-advance-requests.ts';
+import { quoteAdvance } from './quote-advance.ts';
+import { refuseAdvance } from './refuse-advance.ts';
+import { releaseAdvance } from './release-advance.ts';
+import { requestAdvance } from './request-advance.ts';
+import { settleAdvance } from './settle-advance.ts';
+
+/** The RPCs of advances. */
+export function advanceService({
+  config,
+  database,
+  logger,
+  pagination,
+  transport,
+  writes,
+}: AreaDependencies): ServiceImpl<typeof AdvanceService> {
+  const across = { writes, funds: createClient(FundsService, transport), logger };
+  const terms = {
+    monthlyRateBps: config.ADVANCE_MONTHLY_RATE_BPS,
+    validityMs: config.ADVANCE_QUOTE_VALIDITY,
+  };
+  return {
+    listAdvanceRequests: (request) => listAdvanceRequests(database, pagination, request),
+    getAdvanceRequest: (request) => getAdvanceRequest(database, request),
+    quoteAdvance: (request, context) => quoteAdvance(across, terms, request, context),
+    requestAdvance: (request, context) => requestAdvance(across, request, context),
+    approveAdvance: (request, context) => approveAdvance(writes, request, context),
+    refuseAdvance: (request, context) => refuseAdvance(across, request, context),
+    releaseAdvance: (request, context) => releaseAdvance(across, request, context),
+    settleAdvance: (request, context) => settleAdvance(writes, request, context),
+  };
+}

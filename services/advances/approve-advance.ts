@@ -1,0 +1,23 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ApproveAdvanceRequest,
+  ApproveAdvanceResponseSchema,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { civilDateAt } from '../platform/civil-date.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { advanceRequestMessageOf } from './advance.message.ts';
+import { approve } from './advance-request.ts';
+import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+
+/** PENDING_REVIEW to APPROVED. */
+export function approveAdvance(writes: Writes, request: ApproveAdvanceRequest, context: HandlerContext) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof ApproveAdvanceResponseSchema>(request, context, async (tx) => {
+    const row = await lockRequest(tx, request.advanceRequestId);
+    const moment = { at, today: civilDateAt(at) };
+    storeDecision(row, approve(requestOf(row), moment, request.reason ?? null));
+    await publishEvent(tx, 'advance.approved.v1', row, row.reviewedAt ?? at);
+    return { advanceRequest: advanceRequestMessageOf(row) };
+  });
+}

@@ -1,0 +1,74 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import type {
+  QuoteAdvanceRequest,
+  QuoteAdvanceResponseSchema,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { failedPrecondition } from '../platform/errors.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import { QuoteEntity, QuotePartEntity } from './advance.entity.ts';
+import { quoteMessage } from './advance.message.ts';
+import { type QuoteFigures, quoteAdvance as quoteParts } from './advance-quote.ts';
+import { type AdvanceDependencies, onBehalfOf } from './funds-client.ts';
+
+/** What a quote is made under. */
+export interface QuoteTerms {
+  readonly monthlyRateBps: number;
+  readonly validityMs: number;
+}
+
+/** Quotes what can be advanced now; the quote never changes afterwards. */
+export async function quoteAdvance(
+  { writes, funds }: AdvanceDependencies,
+  { monthlyRateBps, validityMs }: QuoteTerms,
+  request: QuoteAdvanceRequest,
+  context: HandlerContext,
+) {
+  const quotedAt = occurrenceOf(request, context);
+  const replayed = await writes.replayed<typeof QuoteAdvanceResponseSchema>(request, context);
+  if (replayed) return replayed;
+  const { merchantId, environment, toDate, occurredAt, maxAmountMinor } = request;
+  const schedule = await funds.listAdvanceableParts(
+    { merchantId, environment, toDate, occurredAt },
+    onBehalfOf(context),
+  );
+  const figures = quoteParts(schedule.parts, {
+    quotedOn: schedule.today,
+    monthlyRateBps,
+    ...(maxAmountMinor !== undefined && { maxAmountMinor }),
+  });
+  if (figures === null)
+    throw failedPrecondition('NOTHING_TO_ADVANCE', 'there is nothing that an advance could cover');
+  return writes.run<typeof QuoteAdvanceResponseSchema>(request, context, async (tx) => {
+    const quote = createQuote(tx, figures, {
+      id: uuidv7(),
+      scheduleId: schedule.scheduleId,
+      monthlyRateBps,
+      quotedAt,
+      expiresAt: new Date(quotedAt.getTime() + validityMs),
+    });
+    await tx.flush();
+    const parts = createParts(tx, quote.id, figures);
+    return { quote: quoteMessage(quote, parts) };
+  });
+}
+
+interface QuoteFrame {
+  readonly id: string;
+  readonly scheduleId: string;
+  readonly monthlyRateBps: number;
+  readonly quotedAt: Date;
+  readonly expiresAt: Date;
+}
+
+function createQuote(tx: TenantTransaction, figures: QuoteFigures, frame: QuoteFrame) {
+  const { amountMinor, feeMinor, netMinor } = figures;
+  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor });
+}
+
+function createParts(tx: TenantTransaction, quoteId: string, { parts }: QuoteFigures) {
+  return parts.map(({ id: partId, version, date, amountMinor, feeMinor, days }) =>
+    tx.create(QuotePartEntity, { quoteId, partId, version, date, amountMinor, feeMinor, days }),
+  );
+}

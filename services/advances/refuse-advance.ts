@@ -1,0 +1,45 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type { Logger } from 'pino';
+import type {
+  RefuseAdvanceRequest,
+  RefuseAdvanceResponseSchema,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import * as advanceRefusal from '../../workflows/advances/advance-refusal.contract.ts';
+import { civilDateAt } from '../platform/civil-date.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import { advanceRequestMessageOf } from './advance.message.ts';
+import { refuse } from './advance-request.ts';
+import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
+
+/**
+ * PENDING_REVIEW or APPROVED to REFUSED, then frees the parts in funds. The refusal stands even when funds cannot be
+ * reached: the workflow it has started frees them too.
+ */
+export async function refuseAdvance(
+  { writes, funds, logger }: AdvanceDependencies & { readonly logger: Logger },
+  request: RefuseAdvanceRequest,
+  context: HandlerContext,
+) {
+  const at = occurrenceOf(request, context);
+  const refused = await writes.run<typeof RefuseAdvanceResponseSchema>(request, context, async (tx) => {
+    const row = await lockRequest(tx, request.advanceRequestId);
+    const moment = { at, today: civilDateAt(at) };
+    storeDecision(row, refuse(requestOf(row), moment, request.reason));
+    await publishEvent(tx, 'advance.refused.v1', row, row.reviewedAt ?? at);
+    const input: advanceRefusal.FreeRefusedAdvanceInput = { ...tx.tenant, advanceRequestId: row.id };
+    await tx.command({
+      kind: 'START',
+      workflowType: advanceRefusal.workflowType,
+      workflowId: advanceRefusal.workflowId(row.id),
+      arguments: [input],
+    });
+    return { advanceRequest: advanceRequestMessageOf(row) };
+  });
+  const { merchantId, environment, advanceRequestId, occurredAt } = request;
+  const freeing = { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: newFundsKey() };
+  await funds.freeReservation(freeing, onBehalfOf(context)).catch((error: unknown) => {
+    logger.warn({ err: error, advanceRequestId }, 'the parts of a refused advance are left to its workflow');
+  });
+  return refused;
+}

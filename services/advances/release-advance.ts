@@ -1,0 +1,63 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ReleaseAdvanceRequest,
+  ReleaseAdvanceResponseSchema,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import * as advanceRelease from '../../workflows/advances/advance-release.contract.ts';
+import { requestIdOf } from '../platform/call-context.ts';
+import { addDays, civilDateAt, startOfDay } from '../platform/civil-date.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import { advanceRequestMessageOf } from './advance.message.ts';
+import { finishRelease, startRelease } from './advance-request.ts';
+import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
+
+/**
+ * APPROVED to RELEASED in three steps: commit that the payout has started, after which it cannot be refused; settle
+ * the reservation in funds; commit RELEASED. The workflow that the first step starts completes a payout left half
+ * done, and settles the advance when its last covered date has passed.
+ */
+export async function releaseAdvance(
+  { writes, funds }: AdvanceDependencies,
+  request: ReleaseAdvanceRequest,
+  context: HandlerContext,
+) {
+  const at = occurrenceOf(request, context);
+  const replayed = await writes.replayed<typeof ReleaseAdvanceResponseSchema>(request, context);
+  if (replayed) return replayed;
+  const { merchantId, environment, advanceRequestId } = request;
+  const startedAt = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
+    start(tx, advanceRequestId, at),
+  );
+  // Of the day it was decided: a payout that midnight overtakes is still that day's, and its parts are still reserved.
+  const occurredAt = timestampFromDate(startedAt);
+  const settling = { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: newFundsKey() };
+  await funds.settleReservation(settling, onBehalfOf(context));
+  return writes.run<typeof ReleaseAdvanceResponseSchema>(request, context, async (tx) => {
+    const row = await lockRequest(tx, advanceRequestId);
+    storeDecision(row, finishRelease(requestOf(row)));
+    await publishEvent(tx, 'advance.released.v1', row, startedAt);
+    return { advanceRequest: advanceRequestMessageOf(row) };
+  });
+}
+
+async function start(tx: TenantTransaction, advanceRequestId: string, at: Date): Promise<Date> {
+  const row = await lockRequest(tx, advanceRequestId);
+  const moment = { at, today: civilDateAt(at) };
+  storeDecision(row, startRelease(requestOf(row), moment));
+  const input: advanceRelease.ReleaseAdvanceInput = {
+    ...tx.tenant,
+    advanceRequestId: row.id,
+    settlesAt: startOfDay(addDays(row.lastDate, 1)).toISOString(),
+  };
+  await tx.command({
+    kind: 'START',
+    workflowType: advanceRelease.workflowType,
+    workflowId: advanceRelease.workflowId(row.id),
+    arguments: [input],
+  });
+  return row.releaseStartedAt ?? at;
+}

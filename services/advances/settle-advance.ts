@@ -1,0 +1,22 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  SettleAdvanceRequest,
+  SettleAdvanceResponseSchema,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { civilDateAt } from '../platform/civil-date.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { advanceRequestMessageOf } from './advance.message.ts';
+import { settle } from './advance-request.ts';
+import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+
+/** RELEASED to SETTLED. */
+export function settleAdvance(writes: Writes, request: SettleAdvanceRequest, context: HandlerContext) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof SettleAdvanceResponseSchema>(request, context, async (tx) => {
+    const row = await lockRequest(tx, request.advanceRequestId);
+    storeDecision(row, settle(requestOf(row), { at, today: civilDateAt(at) }));
+    await publishEvent(tx, 'advance.settled.v1', row, at);
+    return { advanceRequest: advanceRequestMessageOf(row) };
+  });
+}

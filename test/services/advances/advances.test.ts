@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, createClient } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type AdvanceQuote,
+  AdvanceRequestStatus,
+  AdvanceService,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
+import { fundsCaller } from '../funds/funds-caller.ts';
+import { verifyFunds } from '../funds/verify-funds.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds,advances' });
+});
+afterAll(() => house.close());
+afterEach(() => verifyFunds(house.databaseUrl));
+
+/** Sold on this day in three instalments, due in 30, 60 and 90 days, all on business days. */
+const SOLD = '2020-06-20';
+
+describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) => {
+  async function merchant() {
+    const funds = fundsCaller(house.transports[way]);
+    const client = createClient(AdvanceService, house.transports[way]);
+    const sale = await funds.sell({ on: SOLD, gross: 14_400n, installments: 3 });
+    const key = (advanceRequestId: string, on?: string) => ({ ...funds.write(on), advanceRequestId });
+    return {
+      ...{ funds, client, sale },
+      async quote(
+        bounds: { maxAmountMinor?: bigint; toDate?: string } = {},
+        on = SOLD,
+      ): Promise<AdvanceQuote> {
+        return (await client.quoteAdvance({ ...funds.write(on), ...bounds })).quote!;
+      },
+      request: async (quoteId: string, on = SOLD) =>
+        (await client.requestAdvance({ ...funds.write(on), quoteId })).advanceRequest!,
+      approve: async (id: string, on = SOLD, reason?: string) =>
+        (await client.approveAdvance({ ...key(id, on), reason })).advanceRequest!,
+      refuse: async (id: string, on = SOLD) =>
+        (await client.refuseAdvance({ ...key(id, on), reason: 'not this time' })).advanceRequest!,
+      release: async (id: string, on = SOLD) => (await client.releaseAdvance(key(id, on))).advanceRequest!,
+      settle: async (id: string, on?: string) => (await client.settleAdvance(key(id, on))).advanceRequest!,
+      get: async (id: string) =>
+        (await client.getAdvanceRequest({ ...funds.tenant, advanceRequestId: id })).advanceRequest!,
+    };
+  }
+
+  it('quotes 48.00 in 30, 60 and 90 days at 2.5 % a month: 46.80, 45.60 and 44.40', async () => {
+    const { quote } = await merchant();
+    const quoted = await quote();
+    expect(
+      quoted.parts.map((part) => [part.date, part.days, part.amountMinor - part.feeAmountMinor]),
+    ).toEqual([
+      ['2020-07-20', 30, 4680n],
+      ['2020-08-19', 60, 4560n],
+      ['2020-09-18', 90, 4440n],
+    ]);
+    const sums = { amountMinor: 14_400n, feeAmountMinor: 720n, netAmountMinor: 13_680n, monthlyRateBps: 250 };
+    expect(quoted).toMatchObject(sums);
+    expect(timestampDate(quoted.expiresAt!).getTime() - timestampDate(quoted.quotedAt!).getTime()).toBe(
+      900_000,
+    );
+  });
+
+  it('quotes the nearest whole parts within an amount or up to a date, and nothing when none fits', async () => {
+    const { quote } = await merchant();
+    expect((await quote({ maxAmountMinor: 9_600n })).parts).toHaveLength(2);
+    expect((await quote({ maxAmountMinor: 9_599n })).parts).toHaveLength(1);
+    expect((await quote({ toDate: '2020-08-19' })).amountMinor).toBe(9_600n);
+    const none = quote({ maxAmountMinor: 4_799n });
+    await expectRefusal(none, Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
+    await expectRefusal(quote({}, '2020-09-18'), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
+  });
+
+  it('takes an advance from its quote to its settlement', async () => {
+    const { funds, quote, request, approve, release, settle, get } = await merchant();
+    const quoted = await quote({ maxAmountMinor: 9_600n });
+    const requested = await request(quoted.id);
+    expect(requested).toMatchObject({
+      quoteId: quoted.id,
+      scheduleId: quoted.scheduleId,
+      amountMinor: 9_600n,
+      feeAmountMinor: 360n,
+      netAmountMinor: 9_240n,
+      status: AdvanceRequestStatus.PENDING_REVIEW,
+    });
+    expect(requested.reviewedAt).toBeUndefined();
+    const approved = await approve(requested.id, '2020-06-21', 'fits');
+    expect(approved).toMatchObject({ status: AdvanceRequestStatus.APPROVED, reviewReason: 'fits' });
+    expect((await funds.rows()).map((row) => row[3])).toEqual([0n, 0n, 0n]);
+    const released = await release(requested.id, '2020-06-22');
+    expect(released.status).toBe(AdvanceRequestStatus.RELEASED);
+    expect(timestampDate(released.releasedAt!)).toEqual(new Date('2020-06-22T15:00:00Z'));
+    expect((await funds.rows()).map((row) => row.slice(3, 5))).toEqual([
+      [4_800n, 0n],
+      [4_800n, 0n],
+      [0n, 4_800n],
+    ]);
+    const early = settle(requested.id, '2020-08-19');
+    await expectRefusal(early, Code.FailedPrecondition, 'ADVANCE_NOT_DUE', { lastDate: '2020-08-19' });
+    await funds.releaseDue('2020-08-19');
+    expect((await funds.rows()).map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'SCHEDULED']);
+    expect((await settle(requested.id, '2020-08-20')).status).toBe(AdvanceRequestStatus.SETTLED);
+    expect((await get(requested.id)).status).toBe(AdvanceRequestStatus.SETTLED);
+  });
+
+  it('takes a quote up once, in time, and while its parts are as quoted', async () => {
+    const { funds, sale, client, quote, request } = await merchant();
+    const first = await quote();
+    const other = await quote();
+    const requested = await request(first.id);
+    const twice = request(first.id);
+    const taken = { advanceRequestId: requested.id };
+    await expectRefusal(twice, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', taken);
+    await expectRefusal(request(other.id), Code.FailedPrecondition, 'QUOTE_STALE');
+    await expectRefusal(request(randomUUID()), Code.NotFound, 'QUOTE_NOT_FOUND');
+    const late = { ...funds.write(), quoteId: other.id, occurredAt: other.expiresAt };
+    await expectRefusal(client.requestAdvance(late), Code.FailedPrecondition, 'QUOTE_EXPIRED');
+    expect(sale.parts).toHaveLength(3);
+  });
+
+  it('one of two requests for the same quote at the same time stands', async () => {
+    const { quote, request } = await merchant();
+    const quoted = await quote();
+    const both = await Promise.allSettled([request(quoted.id), request(quoted.id)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('answers a repeated key as the first time, at every step', async () => {
+    const { funds, client, quote } = await merchant();
+    const ask = { ...funds.write(SOLD), maxAmountMinor: 4_800n };
+    const quoted = await client.quoteAdvance(ask);
+    expect(await client.quoteAdvance(ask)).toEqual(quoted);
+    const take = { ...funds.write(SOLD), quoteId: quoted.quote!.id };
+    const requested = await client.requestAdvance(take);
+    expect(await client.requestAdvance(take)).toEqual(requested);
+    const advanceRequestId = requested.advanceRequest!.id;
+    await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
+    const pay = { ...funds.write(SOLD), advanceRequestId };
+    const released = await client.releaseAdvance(pay);
+    expect(await client.releaseAdvance(pay)).toEqual(released);
+    expect((await quote()).parts).toHaveLength(2);
+  });
+
+  it('frees the parts of a refused request, for another quote', async () => {
+    const { funds, quote, request, approve, refuse } = await merchant();
+    const requested = await request((await quote()).id);
+    await expectRefusal(quote(), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
+    await approve(requested.id);
+    const refused = await refuse(requested.id);
+    expect(refused).toMatchObject({ status: AdvanceRequestStatus.REFUSED, reviewReason: 'not this time' });
+    expect((await funds.advanceable(SOLD)).parts).toHaveLength(3);
+    expect((await quote()).parts).toHaveLength(3);
+    const again = refuse(requested.id);
+    await expectRefusal(again, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', { status: 'REFUSED' });
+  });
+
+  it('neither approves nor releases once a covered date has come', async () => {
+    const { quote, request, approve, release, refuse } = await merchant();
+    const pending = await request((await quote({ maxAmountMinor: 4_800n })).id);
+    const due = { date: '2020-07-20' };
+    await expectRefusal(approve(pending.id, '2020-07-20'), Code.FailedPrecondition, 'COVERED_PART_DUE', due);
+    await approve(pending.id, '2020-07-19');
+    await expectRefusal(release(pending.id, '2020-07-20'), Code.FailedPrecondition, 'COVERED_PART_DUE', due);
+    expect((await refuse(pending.id, '2020-07-20')).status).toBe(AdvanceRequestStatus.REFUSED);
+  });
+
+  it('refuses moves that the state does not allow, and requests that are not there', async () => {
+    const { quote, request, release, settle, get } = await merchant();
+    const { id } = await request((await quote()).id);
+    const state = { status: 'PENDING_REVIEW' };
+    await expectRefusal(release(id), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', state);
+    await expectRefusal(settle(id), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', state);
+    await expectRefusal(get(randomUUID()), Code.NotFound, 'ADVANCE_REQUEST_NOT_FOUND');
+    await expectRefusal(settle(randomUUID()), Code.NotFound, 'ADVANCE_REQUEST_NOT_FOUND');
+  });
+
+  it('lists requests newest first, page by page, and none of another merchant or environment', async () => {
+    const { funds, client, quote, request, refuse } = await merchant();
+    const ids: string[] = [];
+    for (const on of ['2020-06-20', '2020-06-21', '2020-06-21', '2020-06-23']) {
+      const { id } = await request((await quote({}, on)).id, on);
+      await refuse(id, on);
+      ids.push(id);
+    }
+    const newest = [ids[3], ...[ids[1]!, ids[2]!].toSorted().reverse(), ids[0]];
+    for (const pageSize of [1, 2, 3, 50]) {
+      const seen: string[] = [];
+      let pageToken = '';
+      do {
+        const page = await client.listAdvanceRequests({ ...funds.tenant, pageSize, pageToken });
+        expect(page.nextPageToken.length).toBeLessThanOrEqual(256);
+        seen.push(...page.advanceRequests.map(({ id }) => id));
+        pageToken = page.nextPageToken;
+      } while (pageToken !== '');
+      expect(seen).toEqual(newest);
+    }
+    const elsewhere = { ...funds.tenant, environment: Environment.TEST };
+    expect((await client.listAdvanceRequests(elsewhere)).advanceRequests).toEqual([]);
+    const { nextPageToken: pageToken } = await client.listAdvanceRequests({ ...funds.tenant, pageSize: 1 });
+    const stolen = client.listAdvanceRequests({ ...elsewhere, pageToken });
+    await expectRefusal(stolen, Code.InvalidArgument, 'INVALID_PAGE_TOKEN');
+  });
+
+  it('starts, with each step across the two areas, the workflow that completes it', async () => {
+    const { quote, request, approve, release } = await merchant();
+    const { id } = await request((await quote()).id);
+    await approve(id);
+    await release(id);
+    const database = new Client({ connectionString: house.databaseUrl });
+    await database.connect();
+    const { rows } = await database.query(
+      'select workflow_id, workflow_type, arguments from platform.outbox_command where workflow_id like $1 order by id',
+      [`%${id}`],
+    );
+    await database.end();
+    expect(rows).toMatchObject([
+      { workflow_id: `advance-request-${id}`, workflow_type: 'completeAdvanceRequest' },
+      {
+        workflow_id: `advance-release-${id}`,
+        workflow_type: 'releaseAdvance',
+        arguments: [{ advanceRequestId: id, settlesAt: '2020-09-19T03:00:00.000Z' }],
+      },
+    ]);
+  });
+});
+
+describe('an advance whose steps are torn apart', () => {
+  const seeded = async () => {
+    const funds = fundsCaller(house.transports.inProcess);
+    await funds.sell({ on: SOLD, gross: 4_800n });
+    const client = createClient(AdvanceService, house.transports.inProcess);
+    const { quote } = await client.quoteAdvance(funds.write(SOLD));
+    return { funds, client, quote: quote! };
+  };
+
+  it('a request that had only reserved its parts is completed by asking again', async () => {
+    const { funds, client, quote } = await seeded();
+    const once = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
+    const database = new Client({ connectionString: house.databaseUrl });
+    await database.connect();
+    // As after a crash between the reservation and the request's own commit.
+    await database.query('delete from advances.request where id = $1', [once.advanceRequest!.id]);
+    await database.end();
+    const again = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
+    expect(again.advanceRequest).toMatchObject({ id: once.advanceRequest!.id, amountMinor: 4_800n });
+  });
+
+  it('a payout that had only started is completed by asking again, even when the date has come since', async () => {
+    const { funds, client, quote } = await seeded();
+    const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
+    const advanceRequestId = advanceRequest!.id;
+    await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
+    const database = new Client({ connectionString: house.databaseUrl });
+    await database.connect();
+    await database.query('update advances.request set release_started_at = $2 where id = $1', [
+      advanceRequestId,
+      '2020-06-22T15:00:00Z',
+    ]);
+    await database.end();
+    const refused = client.refuseAdvance({ ...funds.write(), advanceRequestId, reason: 'late' });
+    const started = { status: 'APPROVED', releaseStarted: 'true' };
+    await expectRefusal(refused, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', started);
+    const released = await client.releaseAdvance({
+      ...funds.tenant,
+      idempotencyKey: newKey(),
+      advanceRequestId,
+    });
+    expect(released.advanceRequest).toMatchObject({
+      status: AdvanceRequestStatus.RELEASED,
+      releasedAt: timestampFromDate(new Date('2020-06-22T15:00:00Z')),
+    });
+    expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 4_800n, 0n, 1]]);
+  });
+});
+
+it('a refusal stands when funds, in a process of their own, have gone', async () => {
+  const fundsHouse = await startHouse({ SERVICES: 'funds' });
+  const advancesHouse = await startHouse({
+    SERVICES: 'advances',
+    SERVICES_URL: fundsHouse.baseUrl,
+    SERVICE_TOKEN: fundsHouse.token,
+  });
+  try {
+    const funds = fundsCaller(fundsHouse.transports.inProcess);
+    await funds.sell({ on: SOLD, gross: 4_800n });
+    const client = createClient(AdvanceService, advancesHouse.transports.grpc);
+    const { quote } = await client.quoteAdvance(funds.write(SOLD));
+    const requested = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
+    const advanceRequestId = requested.advanceRequest!.id;
+    await fundsHouse.close();
+    const refusal = { ...funds.write(SOLD), advanceRequestId, reason: 'no' };
+    const { advanceRequest } = await client.refuseAdvance(refusal);
+    expect(advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
+  } finally {
+    await advancesHouse.close();
+  }
+});

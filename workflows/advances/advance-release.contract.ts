@@ -1,0 +1,13 @@
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
+
+export const workflowType = 'releaseAdvance';
+
+export const workflowId = (advanceRequestId: string) => `advance-release-${advanceRequestId}`;
+
+export interface ReleaseAdvanceInput {
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+  readonly advanceRequestId: string;
+  /** When the last covered date has passed, in ISO 8601. */
+  readonly settlesAt: string;
+}

@@ -1,0 +1,16 @@
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
+
+export const workflowType = 'completeAdvanceRequest';
+
+export const workflowId = (advanceRequestId: string) => `advance-request-${advanceRequestId}`;
+
+export interface CompleteAdvanceRequestInput {
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+  readonly quoteId: string;
+  /** When the advance was asked for, in ISO 8601. */
+  readonly requestedAt: string;
+}
+
+/** REQUESTED: the request stands. REFUSED: it came to nothing, and nothing is reserved. */
+export type CompleteAdvanceRequestResult = 'REQUESTED' | 'REFUSED';

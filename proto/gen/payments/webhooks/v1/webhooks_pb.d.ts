@@ -719,7 +719,7 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * The Temporal workflow that carries it: its batch, then delivery-<id>.
+   * The Temporal workflow that carries it: batch-<id>, then delivery-<id>; empty while it waits in the table.
    *
    * @generated from field: string workflow_id = 12;
    */
@@ -970,7 +970,7 @@ export declare type ClaimBatchResponse = Message<"payments.webhooks.v1.ClaimBatc
 export declare const ClaimBatchResponseSchema: GenMessage<ClaimBatchResponse>;
 
 /**
- * Deliveries that were claimed together.
+ * Deliveries of one environment that were claimed together.
  *
  * @generated from message payments.webhooks.v1.Batch
  */
@@ -991,7 +991,7 @@ export declare type Batch = Message<"payments.webhooks.v1.Batch"> & {
   deliveryIds: string[];
 
   /**
-   * For the workflow's search attributes; empty where the batch is large.
+   * For the workflow's search attributes; empty where the batch has more than 40 deliveries.
    *
    * @generated from field: repeated string merchant_ids = 4;
    */
@@ -1332,11 +1332,18 @@ export declare const AttemptSendSchema: GenMessage<AttemptSend>;
  */
 export declare type AttemptSkip = Message<"payments.webhooks.v1.AttemptSkip"> & {
   /**
-   * Why, for the workflow's result.
+   * Why, for the workflow's result. A retry workflow is told HELD of a delivery that waits in the table.
    *
    * @generated from field: payments.webhooks.v1.DeliveryStatus status = 1;
    */
   status: DeliveryStatus;
+
+  /**
+   * Set where it goes on in a retry workflow: a repeated batch makes sure that it is started.
+   *
+   * @generated from field: payments.webhooks.v1.RetryStart retry = 2;
+   */
+  retry?: RetryStart | undefined;
 };
 
 /**
@@ -1382,7 +1389,8 @@ export declare type ReportAttemptsRequest = Message<"payments.webhooks.v1.Report
 export declare const ReportAttemptsRequestSchema: GenMessage<ReportAttemptsRequest>;
 
 /**
- * How one attempt went.
+ * How one attempt went: it is still_running and has its deadline_at, or it has either http_status or failure; anything
+ * else is INVALID_ARGUMENT (ATTEMPT_REPORT).
  *
  * @generated from message payments.webhooks.v1.AttemptReport
  */
@@ -1398,6 +1406,8 @@ export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"
   attemptNumber: number;
 
   /**
+   * As GetAttempt answered it.
+   *
    * @generated from field: int64 generation = 3;
    */
   generation: bigint;
@@ -1408,7 +1418,8 @@ export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"
   startedAt?: Timestamp | undefined;
 
   /**
-   * True: handed over; a final report of the same attempt follows by the deadline.
+   * True: handed over; a final report of the same attempt follows by the deadline. Five seconds after that it is
+   * closed as WORKER_LOST.
    *
    * @generated from field: bool still_running = 5;
    */
@@ -1440,6 +1451,8 @@ export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"
   responseExcerpt?: string | undefined;
 
   /**
+   * What a 429 or 503 asked for; more than 24 hours counts as 24 hours.
+   *
    * @generated from field: optional int64 retry_after_ms = 11;
    */
   retryAfterMs?: bigint | undefined;
@@ -1486,13 +1499,15 @@ export declare type AttemptOutcome = Message<"payments.webhooks.v1.AttemptOutcom
   status: DeliveryStatus;
 
   /**
-   * Of a delivery that goes on in a retry workflow.
+   * Of a delivery that is RETRYING or HELD; of an attempt that is still running: when it counts as lost.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_at = 3;
    */
   nextAttemptAt?: Timestamp | undefined;
 
   /**
+   * Set exactly where it is RETRYING.
+   *
    * @generated from field: payments.webhooks.v1.RetryStart retry = 4;
    */
   retry?: RetryStart | undefined;
@@ -1557,21 +1572,21 @@ export enum DeliveryStatus {
   UNSPECIFIED = 0,
 
   /**
-   * Waits for its first attempt.
+   * Waits for its turn in a batch: its first attempt, or a later one after it was held.
    *
    * @generated from enum value: DELIVERY_STATUS_PENDING = 1;
    */
   PENDING = 1,
 
   /**
-   * An attempt failed; the next is due at next_attempt_at.
+   * An attempt failed or is still under way; the workflow delivery-<id> goes on with it at next_attempt_at.
    *
    * @generated from enum value: DELIVERY_STATUS_RETRYING = 2;
    */
   RETRYING = 2,
 
   /**
-   * Its subscription has too many open retries; its schedule runs on in the table.
+   * Its subscription has too many open retries: no workflow carries it, its schedule runs on in the table.
    *
    * @generated from enum value: DELIVERY_STATUS_HELD = 3;
    */
@@ -1709,8 +1724,8 @@ export declare const WorkflowCommandKindSchema: GenEnum<WorkflowCommandKind>;
 export declare const WebhookSubscriptionService: GenService<{
   /**
    * Creates a subscription in PENDING and sends it a signed webhook.ping.v1.
-   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE); FAILED_PRECONDITION
-   * (WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS).
+   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; a url that is too long is INVALID_ARGUMENT);
+   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS).
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.CreateWebhookSubscription
    */
@@ -1783,7 +1798,8 @@ export declare const WebhookSubscriptionService: GenService<{
 export declare const EventService: GenService<{
   /**
    * Publishes an event of the catalogue for a merchant; it is delivered to every subscription of its type.
-   * INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_DATA) names what is wrong by JSON pointer.
+   * INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_DATA); the metadata's pointer is the JSON pointer of what is
+   * wrong in data.
    *
    * @generated from rpc payments.webhooks.v1.EventService.PublishEvent
    */
@@ -1850,8 +1866,9 @@ export declare const DeliveryService: GenService<{
  */
 export declare const DispatchService: GenService<{
   /**
-   * Waits up to wait_ms for work and claims it: at most one batch of first attempts, overdue batches and retries
-   * handed out again, and workflow commands. What is claimed is leased to the caller.
+   * Waits up to wait_ms for work and claims it: at most one new batch of each environment, overdue batches and retries
+   * handed out again, and workflow commands. What is claimed is leased to the caller: a batch for 60 seconds, a
+   * command for 30. Answers at once when there is work, and empty when the time is up.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ClaimBatch
    */
@@ -1871,8 +1888,10 @@ export declare const DispatchService: GenService<{
     output: typeof ConfirmCommandsResponseSchema;
   },
   /**
-   * Answers, for each delivery, what to send, or that there is nothing to send (any more or now). The fence: only
-   * an open delivery at exactly this attempt number is answered with something to send.
+   * Answers, for each delivery, what to send, or that there is nothing to send (any more or now). The fence: asked
+   * with a batch, only a delivery that waits in this very batch is sent, again and again until it is reported; asked
+   * without one (by a retry workflow), only a RETRYING delivery whose time has come, and then not again for 20
+   * seconds. SKIP also for what is not leased to the caller.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.GetAttempt
    */
@@ -1883,7 +1902,7 @@ export declare const DispatchService: GenService<{
   },
   /**
    * Records attempts, by one statement, and answers what comes next for each delivery. Reporting the same attempt
-   * again changes nothing.
+   * again changes nothing and is answered with what came next.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ReportAttempts
    */

@@ -9,8 +9,9 @@ import {
   ProductEntity,
   type ProductRow,
 } from './product.entity.ts';
-import { type PaymentMethodName, productMessage } from './product.message.ts';
+import { productMessage } from './product.message.ts';
 import type { ProductReadRow } from './product.queries.ts';
+import type { PaymentMethodName } from './product.ts';
 
 /** The product, locked until the transaction ends: prices, offers and status change one at a time. */
 export async function lockProduct(tx: TenantTransaction, id: string): Promise<ProductRow> {

@@ -13,8 +13,6 @@ import {
 import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
 import type { ProductReadRow } from './product.queries.ts';
 
-export type PaymentMethodName = Exclude<keyof typeof PaymentMethod, 'UNSPECIFIED'>;
-
 const CURRENCY = 'BRL';
 
 /** A row of a hot read as the wire's product. */

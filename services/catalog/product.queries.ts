@@ -6,8 +6,7 @@ import { queryBuilder } from '../platform/database.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { OfferEntity, PriceEntity, ProductEntity } from './product.entity.ts';
-import type { PaymentMethodName } from './product.message.ts';
-import type { PriceInterval, PriceType, ProductStatus, ProductType } from './product.ts';
+import type { PaymentMethodName, PriceInterval, PriceType, ProductStatus, ProductType } from './product.ts';
 
 interface CatalogTables {
   'catalog.product': InferKyselyTable<typeof ProductEntity>;

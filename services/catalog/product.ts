@@ -4,6 +4,7 @@ export type ProductType = 'ONE_TIME' | 'SUBSCRIPTION';
 export type ProductStatus = 'DRAFT' | 'ACTIVE' | 'ARCHIVED';
 export type PriceType = 'ONE_TIME' | 'RECURRING';
 export type PriceInterval = 'DAY' | 'WEEK' | 'MONTH' | 'YEAR';
+export type PaymentMethodName = 'INSTANT_TRANSFER' | 'CARD';
 
 /** DRAFT to ACTIVE, with a current price. PRODUCT_STATE, PRODUCT_WITHOUT_PRICE. */
 export function activated(status: ProductStatus, currentPrices: number): ProductStatus {

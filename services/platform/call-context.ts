@@ -13,6 +13,9 @@ export interface Caller {
   readonly grants: ReadonlySet<string>;
 }
 
+/** Response header of an answer that was given before. */
+export const REPLAYED_HEADER = 'idempotency-replayed';
+
 const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' });
 const requestIdKey = createContextKey('', { description: 'request id' });
 

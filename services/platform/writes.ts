@@ -13,15 +13,12 @@ import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import stringify from 'safe-stable-stringify';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { callerOf, requestIdOf } from './call-context.ts';
+import { callerOf, REPLAYED_HEADER, requestIdOf } from './call-context.ts';
 import type { Database } from './database.ts';
 import { aborted, alreadyExists } from './errors.ts';
 import type { OutboxSignal } from './outbox.ts';
 import { type Tenant, tenantOf } from './tenant.ts';
 import { TenantTransaction } from './tenant-transaction.ts';
-
-/** Response header of an answer that was given before. */
-export const REPLAYED_HEADER = 'idempotency-replayed';
 
 /** A request of a write RPC. */
 export type WriteRequest = Message & {

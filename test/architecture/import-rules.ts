@@ -1,0 +1,118 @@
+import { COMPUTED, type SourceImport } from './source-imports.ts';
+
+/** What the files of a room may import of this repository; `$area` stands for the area in the room's path. */
+interface Room {
+  readonly files: RegExp;
+  readonly may: readonly string[];
+}
+
+const PLATFORM = 'services/platform/';
+const GENERATED = 'proto/gen/';
+
+/** Who may import whom. The first room that a file is in counts. */
+const ROOMS: readonly Room[] = [
+  { files: /^gateway\//, may: ['gateway/', PLATFORM, GENERATED] },
+  { files: /^services\/platform\//, may: [PLATFORM, GENERATED] },
+  {
+    files: /^services\/(?<area>[^/]+)\//,
+    may: ['services/$area/', PLATFORM, GENERATED, 'workflows/$area/[^/]+\\.contract\\.ts$'],
+  },
+  { files: /^services\/[^/]+$/, may: ['services/', GENERATED] },
+  {
+    files: /^workflows\/(?<area>[^/]+)\//,
+    may: ['workflows/$area/', 'workflows/[^/]+$', PLATFORM, GENERATED],
+  },
+  { files: /^workflows\/[^/]+$/, may: ['workflows/', PLATFORM, GENERATED] },
+  { files: /^local\//, may: ['local/', 'services/', 'gateway/', 'workflows/', GENERATED, '\\(computed\\)'] },
+  { files: /^test\//, may: [''] },
+];
+
+/** What must not be reached when the code of some files runs, by any path of imports. */
+const REACHES = [
+  {
+    files: /^(gateway|workflows)\//,
+    refused: (to: string) => /^(pg|kysely|@mikro-orm\/.*)$/.test(to),
+    because: 'only services hold a database',
+  },
+  {
+    files: /\.workflow\.ts$/,
+    refused: (to: string) => !/^(workflows\/.*\.ts|@temporalio\/(workflow|common))$/.test(to),
+    because: 'a workflow is replayed: it runs on nothing but its contract and the Temporal SDK',
+  },
+] as const;
+
+const PATH = /^(services|gateway|workflows|local|test|proto)\//;
+
+/** Imports that cross from a room into one it may not know. */
+export function forbiddenImports(imports: readonly SourceImport[]): string[] {
+  return imports
+    .filter(({ from, to }) => (PATH.test(to) || to === COMPUTED) && !mayImport(from, to))
+    .map(({ from, to }) => `${from} imports ${to}`);
+}
+
+function mayImport(from: string, to: string): boolean {
+  const room = ROOMS.find(({ files }) => files.test(from));
+  const area = room?.files.exec(from)?.groups?.area ?? '';
+  return room?.may.some((path) => new RegExp(`^${path.replace('$area', area)}`).test(to)) ?? false;
+}
+
+/** Paths of run-time imports by which a file reaches what it must not. */
+export function forbiddenReaches(imports: readonly SourceImport[]): string[] {
+  const running = graphOf(imports.filter(({ typeOnly }) => !typeOnly));
+  return REACHES.flatMap(({ files, refused, because }) =>
+    [...running.keys()]
+      .filter((file) => files.test(file))
+      .map((file) => pathTo(running, file, refused))
+      .filter((path) => path !== undefined)
+      .map((path) => `${path.join(' → ')}: ${because}`),
+  );
+}
+
+/** The shortest path from a file to an import that is refused. */
+function pathTo(
+  graph: ReadonlyMap<string, readonly string[]>,
+  start: string,
+  refused: (to: string) => boolean,
+): string[] | undefined {
+  const paths = [[start]];
+  const seen = new Set([start]);
+  for (const path of paths) {
+    for (const to of graph.get(path.at(-1)!) ?? []) {
+      if (refused(to)) return [...path, to];
+      if (!seen.has(to)) paths.push([...path, to]);
+      seen.add(to);
+    }
+  }
+  return undefined;
+}
+
+/** Rounds of files that import each other, types too: each once, as its path. */
+export function importCycles(imports: readonly SourceImport[]): string[] {
+  const graph = graphOf(imports);
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, path: readonly string[]) => {
+    const at = path.indexOf(file);
+    if (at >= 0) cycles.push([...path.slice(at), file].join(' → '));
+    if (at >= 0 || done.has(file)) return;
+    for (const to of graph.get(file) ?? []) visit(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  return cycles;
+}
+
+function graphOf(imports: readonly SourceImport[]): Map<string, string[]> {
+  const graph = new Map<string, string[]>();
+  for (const { from, to } of imports) graph.set(from, [...(graph.get(from) ?? []), to]);
+  return graph;
+}
+
+const WORD = '[a-z0-9]+(-[a-z0-9]+)*';
+const NAME = new RegExp(`^(${WORD}/)+${WORD}(\\.${WORD})*\\.ts$`);
+const SAYS_NOTHING = /(^|[/.-])(utils?|helpers?|common|managers?|misc)([/.-]|$)/;
+
+/** Files whose path is not in kebab-case, or has a word that says nothing of what is inside. */
+export function badNames(files: readonly string[]): string[] {
+  return files.filter((file) => !NAME.test(file) || SAYS_NOTHING.test(file));
+}

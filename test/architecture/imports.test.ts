@@ -1,0 +1,158 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { badNames, forbiddenImports, forbiddenReaches, importCycles } from './import-rules.ts';
+import { importsOf, readImports, type SourceImport, sourceFiles } from './source-imports.ts';
+
+describe('the house', () => {
+  let files: string[];
+  let imports: SourceImport[];
+  beforeAll(async () => {
+    files = await sourceFiles();
+    imports = await readImports(files);
+  });
+
+  test('imports only what a room may know', () => {
+    expect(forbiddenImports(imports)).toEqual([]);
+  });
+
+  test('reaches a database from services alone, and from workflows nothing that is not replayed', () => {
+    expect(forbiddenReaches(imports)).toEqual([]);
+  });
+
+  test('has no import cycles, types counted', () => {
+    expect(importCycles(imports)).toEqual([]);
+  });
+
+  test('names its files in kebab-case, for what they hold', () => {
+    expect(badNames(files)).toEqual([]);
+  });
+
+  test('is read as a whole', () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(imports).toContainEqual({
+      from: 'services/main.ts',
+      to: 'services/server.ts',
+      typeOnly: false,
+    });
+  });
+});
+
+describe('the rules', () => {
+  const imported = (from: string, ...to: string[]): SourceImport[] =>
+    to.map((one) => ({ from, to: one, typeOnly: false }));
+
+  test.each([
+    ['gateway/app.ts', 'services/catalog/product.ts'],
+    ['gateway/app.ts', 'services/server.ts'],
+    ['gateway/app.ts', 'workflows/worker.ts'],
+    ['gateway/app.ts', 'local/ports.ts'],
+    ['services/platform/writes.ts', 'services/catalog/product.ts'],
+    ['services/platform/writes.ts', 'services/server.ts'],
+    ['services/funds/funds.area.ts', 'services/refunds/refund-case.ts'],
+    ['services/funds/funds.area.ts', 'services/server.ts'],
+    ['services/refunds/start-refund.ts', 'workflows/refunds/refund-execution.workflow.ts'],
+    ['services/refunds/start-refund.ts', 'workflows/funds/release.contract.ts'],
+    ['services/server.ts', 'gateway/app.ts'],
+    ['services/server.ts', 'local/ports.ts'],
+    ['workflows/refunds/refund.activities.ts', 'services/refunds/refund-case.ts'],
+    ['workflows/refunds/refund.activities.ts', 'workflows/funds/release.contract.ts'],
+    ['workflows/worker.ts', 'services/server.ts'],
+    ['local/start.ts', 'test/support/house.ts'],
+    ['gateway/app.ts', '(computed)'],
+    ['elsewhere/main.ts', 'services/platform/config.ts'],
+  ])('refuse that %s imports %s', (from, to) => {
+    expect(forbiddenImports(imported(from, to))).toEqual([`${from} imports ${to}`]);
+  });
+
+  test('allow what architecture is made of', () => {
+    const allowed = [
+      imported('gateway/app.ts', 'services/platform/errors.ts', 'proto/gen/a_pb.js', 'fastify'),
+      imported('services/refunds/start-refund.ts', 'workflows/refunds/refund-execution.contract.ts'),
+      imported('services/refunds/start-refund.ts', 'services/refunds/refund-case.ts'),
+      imported('services/server.ts', 'services/refunds/refunds.area.ts'),
+      imported('workflows/refunds/refund.activities.ts', 'workflows/retrying.ts'),
+      imported('workflows/worker.ts', 'workflows/refunds/refund.activities.ts'),
+      imported('local/start.ts', 'services/server.ts', 'gateway/app.ts', 'workflows/worker.ts'),
+      imported('test/journeys/refund.test.ts', 'local/start.ts', 'test/support/house.ts'),
+    ];
+    expect(forbiddenImports(allowed.flat())).toEqual([]);
+  });
+
+  test('refuse a database at the end of a path, unless only types lead there', () => {
+    const path = [
+      ...imported('gateway/app.ts', 'services/platform/pages.ts'),
+      ...imported('services/platform/pages.ts', 'services/platform/database.ts'),
+      ...imported('services/platform/database.ts', 'pg'),
+    ];
+    expect(forbiddenReaches(path)).toEqual([
+      'gateway/app.ts → services/platform/pages.ts → services/platform/database.ts → pg: only services hold a database',
+    ]);
+    expect(forbiddenReaches(path.map((one) => ({ ...one, typeOnly: true })))).toEqual([]);
+  });
+
+  test('refuse that a workflow runs its activities or anything of Node', () => {
+    const workflow = 'workflows/refunds/refund.workflow.ts';
+    for (const to of ['node:crypto', 'proto/gen/a_pb.js', 'services/platform/errors.ts']) {
+      expect(forbiddenReaches(imported(workflow, to))).toHaveLength(1);
+    }
+    const activities = imported('workflows/refunds/refund.activities.ts', '@connectrpc/connect');
+    const called = [...imported(workflow, 'workflows/refunds/refund.activities.ts'), ...activities];
+    expect(forbiddenReaches(called)).toHaveLength(1);
+    const typed = [{ from: workflow, to: 'workflows/refunds/refund.activities.ts', typeOnly: true }];
+    expect(forbiddenReaches([...typed, ...activities])).toEqual([]);
+  });
+
+  test('find a cycle once, and none where paths only meet again', () => {
+    const round = [
+      ...imported('services/a.ts', 'services/b.ts'),
+      ...imported('services/b.ts', 'services/c.ts'),
+      ...imported('services/c.ts', 'services/b.ts'),
+    ];
+    expect(importCycles(round)).toEqual(['services/b.ts → services/c.ts → services/b.ts']);
+    const meeting = [
+      ...imported('services/a.ts', 'services/b.ts', 'services/c.ts'),
+      ...imported('services/b.ts', 'services/d.ts'),
+      ...imported('services/c.ts', 'services/d.ts'),
+    ];
+    expect(importCycles(meeting)).toEqual([]);
+  });
+
+  test('refuse names that are not kebab-case or say nothing', () => {
+    const bad = ['services/funds/PartStore.ts', 'services/funds/part_store.ts', 'gateway/date-utils.ts'];
+    bad.push('services/common/dates.ts', 'local/helpers.ts', 'services/funds/part-manager.ts');
+    expect(badNames([...bad, 'services/funds/part-store.ts', 'services/funds/funds.area.ts'])).toEqual(bad);
+  });
+});
+
+test('imports are found in every form they are written in', () => {
+  const source = `
+    import fastify from 'fastify';
+    import './side-effect.ts';
+    import type { A } from './a.ts';
+    import { type B } from './b.ts';
+    import { type C, d } from '../d.ts';
+    export * from './e.ts';
+    export type { F } from './f.ts';
+    export { g } from './g.ts';
+    type H = import('./h.ts').H;
+    const i = await import('./i.ts');
+    const j = await import(text);
+    // import './comment.ts'
+    const text = "import './text.ts'";
+    export const own = [fastify, d, i, text];
+    export {};
+  `;
+  const found = importsOf('services/funds/x.ts', source).map(({ to, typeOnly }) => [to, typeOnly]);
+  expect(Object.fromEntries(found)).toEqual({
+    fastify: false,
+    'services/funds/side-effect.ts': false,
+    'services/funds/a.ts': true,
+    'services/funds/b.ts': true,
+    'services/d.ts': false,
+    'services/funds/e.ts': false,
+    'services/funds/f.ts': true,
+    'services/funds/g.ts': false,
+    'services/funds/h.ts': true,
+    'services/funds/i.ts': false,
+    '(computed)': false,
+  });
+});

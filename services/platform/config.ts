@@ -76,6 +76,12 @@ export const SETTINGS = {
   TRUSTED_PROXIES: setting(addressBlocks, '', 'CIDRs of proxies whose X-Forwarded-For is believed'),
   RATE_LIMIT_LIVE: setting(integer(1, 1_000_000), '100', 'requests per second and live key'),
   RATE_LIMIT_SANDBOX: setting(integer(1, 1_000_000), '25', 'requests per second and sandbox key'),
+  RATE_LIMIT_ADDRESS: setting(
+    integer(1, 1_000_000),
+    '50',
+    'requests per second and address without a valid key',
+  ),
+  HTTP_REQUEST_TIMEOUT: setting(duration, '30s', 'time in which a request to the public API must arrive'),
   WEBHOOK_ALLOW_CIDRS: setting(
     addressBlocks,
     '',

@@ -1,0 +1,80 @@
+import type { Client } from '@connectrpc/connect';
+import type { ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import type { Environment } from '../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { environmentOfApiKey } from '../services/platform/api-key-format.ts';
+import { type EnvironmentName, environmentEnum } from '../services/platform/tenant.ts';
+import { callFor } from './clients.ts';
+import { invalidApiKey, problemOfRpc } from './rpc-problems.ts';
+
+/** Whose key a request showed. */
+export interface ApiCaller {
+  readonly apiKeyId: string;
+  readonly scopes: readonly ApiKeyScope[];
+  /** What every request to a service names. */
+  readonly tenant: { readonly merchantId: string; readonly environment: Environment };
+}
+
+interface Known {
+  readonly caller: ApiCaller;
+  readonly freshUntil: number;
+}
+
+/** A revocation takes effect within five seconds: an answer counts for four, from when it was asked for. */
+const FRESH_MS = 4_000;
+const MAX_KNOWN = 20_000;
+
+/**
+ * Authenticates the keys of one environment and remembers the good ones for a moment. Only keys that were found good
+ * are remembered, so nobody can fill the memory with guesses.
+ */
+export class ApiKeyAuthenticator {
+  readonly #apiKeys: Client<typeof ApiKeyService>;
+  readonly #environment: Environment;
+  readonly #known = new Map<string, Known>();
+  readonly #asking = new Map<string, Promise<ApiCaller>>();
+
+  constructor(apiKeys: Client<typeof ApiKeyService>, environment: EnvironmentName) {
+    this.#apiKeys = apiKeys;
+    this.#environment = environmentEnum(environment);
+  }
+
+  /** The caller of a key that was found good a moment ago; undefined when it must be asked for. */
+  fresh(key: string): ApiCaller | undefined {
+    const known = this.#known.get(key);
+    return known !== undefined && known.freshUntil > performance.now() ? known.caller : undefined;
+  }
+
+  /** Whether the key was good when last asked for, however long ago. */
+  wasGood(key: string): boolean {
+    return this.#known.has(key);
+  }
+
+  /**
+   * The caller of a key. Problems: API_KEY_INVALID (a mistyped key without asking anybody), API_KEY_EXPIRED,
+   * API_KEY_ENVIRONMENT_MISMATCH. Requests that show the same key at the same time ask once.
+   */
+  async authenticate(key: string, requestId: string): Promise<ApiCaller> {
+    if (environmentOfApiKey(key) === undefined) throw invalidApiKey();
+    let answer = this.#asking.get(key);
+    if (answer === undefined) {
+      answer = this.#ask(key, requestId).finally(() => this.#asking.delete(key));
+      this.#asking.set(key, answer);
+    }
+    return answer;
+  }
+
+  async #ask(key: string, requestId: string): Promise<ApiCaller> {
+    const freshUntil = performance.now() + FRESH_MS;
+    const environment = this.#environment;
+    this.#known.delete(key);
+    const { apiKeyId, merchantId, scopes } = await this.#apiKeys
+      .authenticateApiKey({ key, environment }, callFor({ id: requestId }))
+      .catch((error: unknown) => {
+        throw problemOfRpc(error);
+      });
+    const caller: ApiCaller = { apiKeyId, scopes, tenant: { merchantId, environment } };
+    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    this.#known.set(key, { caller, freshUntil });
+    return caller;
+  }
+}

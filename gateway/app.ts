@@ -1,0 +1,122 @@
+import type { AddressInfo } from 'node:net';
+import type { Transport } from '@connectrpc/connect';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { fastify } from 'fastify';
+import type { Logger } from 'pino';
+import type { Config } from '../services/platform/config.ts';
+import type { EnvironmentName } from '../services/platform/tenant.ts';
+import { ApiKeyAuthenticator } from './api-key-authenticator.ts';
+import { createClients } from './clients.ts';
+import { decorateRequests, type GatewayApp, type RouteDependencies } from './gateway-app.ts';
+import { createAccess } from './plugins/access.ts';
+import { AccessLog } from './plugins/access-log.ts';
+import { ERROR_DOCS_PATH, serveErrorDocs } from './plugins/error-docs.ts';
+import { answerFailures, ProblemWriter } from './plugins/problem-details.ts';
+import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
+import { addAnswerHeaders, newRequestId, setAnswerHeaders } from './plugins/response-headers.ts';
+import { refuseUnroutable } from './plugins/routing.ts';
+import { serializerCompiler } from './plugins/serialization.ts';
+import { SocketErrors } from './plugins/socket-errors.ts';
+import { validatorCompiler } from './plugins/validation.ts';
+import { parseQuery } from './query-string.ts';
+import { RateLimit } from './rate-limit.ts';
+import { advancesRoutes } from './routes/advances.routes.ts';
+import { catalogRoutes } from './routes/catalog.routes.ts';
+import { fundsRoutes } from './routes/funds.routes.ts';
+import { refundsRoutes } from './routes/refunds.routes.ts';
+import { webhooksRoutes } from './routes/webhooks.routes.ts';
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const TIMEOUT_CHECKS_PER_TIMEOUT = 10;
+
+/** The settings that the public API needs; it holds no secrets. */
+export type GatewayConfig = Pick<
+  Config,
+  | 'HOST'
+  | 'PUBLIC_URL_LIVE'
+  | 'PUBLIC_URL_SANDBOX'
+  | 'TRUSTED_PROXIES'
+  | 'RATE_LIMIT_LIVE'
+  | 'RATE_LIMIT_SANDBOX'
+  | 'RATE_LIMIT_ADDRESS'
+  | 'HTTP_REQUEST_TIMEOUT'
+>;
+
+export interface GatewayOptions {
+  /** The environment that the listener is for: its keys, its data, its limits. */
+  readonly environment: EnvironmentName;
+  readonly config: GatewayConfig;
+  /** To the services, as GATEWAY_CALLER. */
+  readonly transport: Transport;
+  readonly logger: Logger;
+}
+
+/** The public JSON API of one environment, not yet listening. */
+export function createGateway({ environment, config, transport, logger }: GatewayOptions): GatewayApp {
+  const publicUrl = environment === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
+  const localUrl = () => `http://${config.HOST}:${(app.server.address() as AddressInfo | null)?.port ?? ''}`;
+  const writer = new ProblemWriter(() => `${publicUrl ?? localUrl()}${ERROR_DOCS_PATH}`, logger);
+  const log = new AccessLog(logger, environment);
+  const socketErrors = new SocketErrors(writer, log);
+  const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
+  socketErrors.watch(app.server);
+  decorateRequests(app);
+  addAnswerHeaders(app);
+  answerFailures(app, writer);
+  refuseUnroutable(app);
+  readBodies(app);
+
+  const clients = createClients(transport);
+  const access = createAccess({
+    authenticator: new ApiKeyAuthenticator(clients.apiKeys, environment),
+    keyLimit: new RateLimit(
+      'key',
+      environment === 'live' ? config.RATE_LIMIT_LIVE : config.RATE_LIMIT_SANDBOX,
+    ),
+    addressLimit: new RateLimit('address', config.RATE_LIMIT_ADDRESS),
+  });
+  const dependencies: RouteDependencies = { clients, access };
+  refundsRoutes(app, dependencies);
+  catalogRoutes(app, dependencies);
+  fundsRoutes(app, dependencies);
+  advancesRoutes(app, dependencies);
+  webhooksRoutes(app, dependencies);
+  serveErrorDocs(app, dependencies);
+  return app;
+}
+
+function openApp(
+  config: GatewayConfig,
+  logger: Logger,
+  log: AccessLog,
+  writer: ProblemWriter,
+  socketErrors: SocketErrors,
+): GatewayApp {
+  const app = fastify({
+    loggerInstance: logger,
+    logController: log,
+    // Every line names its request itself, so requests need no loggers of their own.
+    childLoggerFactory: (parent) => parent,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: config.HTTP_REQUEST_TIMEOUT,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: parseQuery },
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      requireHostHeader: false,
+      connectionsCheckingInterval: Math.ceil(config.HTTP_REQUEST_TIMEOUT / TIMEOUT_CHECKS_PER_TIMEOUT),
+    },
+    frameworkErrors: (error, request, reply) => {
+      setAnswerHeaders(reply, request.id);
+      writer.answer(error, request, reply);
+      log.requestCompleted(undefined, request, reply);
+    },
+    clientErrorHandler: (error, socket) => socketErrors.answer(error, socket),
+  });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  return app.withTypeProvider<TypeBoxTypeProvider>() as unknown as GatewayApp;
+}

@@ -1,0 +1,49 @@
+import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect';
+import type { FastifyRequest } from 'fastify';
+import { AdvanceService } from '../proto/gen/payments/advances/v1/advances_pb.js';
+import { ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { ProductService } from '../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
+import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { WebhookSubscriptionService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Caller } from '../services/platform/call-context.ts';
+import { REQUEST_ID_HEADER } from '../services/platform/in-process-transport.ts';
+
+/** Who the gateway is to the services, and all that it may do there. */
+export const GATEWAY_CALLER: Caller = {
+  name: 'gateway',
+  grants: new Set([
+    'authenticate',
+    ...['refunds:read', 'catalog:read', 'funds:read', 'advances:read'],
+    ...['webhooks:read', 'webhooks:write'],
+  ]),
+};
+
+const DEADLINE_MS = 10_000;
+
+/** The services behind the public API. */
+export interface Clients {
+  readonly refundCases: Client<typeof RefundCaseService>;
+  readonly products: Client<typeof ProductService>;
+  readonly funds: Client<typeof FundsService>;
+  readonly advances: Client<typeof AdvanceService>;
+  readonly webhookSubscriptions: Client<typeof WebhookSubscriptionService>;
+  readonly apiKeys: Client<typeof ApiKeyService>;
+}
+
+/** Clients over one transport, in this process or to another. */
+export function createClients(transport: Transport): Clients {
+  return {
+    refundCases: createClient(RefundCaseService, transport),
+    products: createClient(ProductService, transport),
+    funds: createClient(FundsService, transport),
+    advances: createClient(AdvanceService, transport),
+    webhookSubscriptions: createClient(WebhookSubscriptionService, transport),
+    apiKeys: createClient(ApiKeyService, transport),
+  };
+}
+
+/** Options of a call made for a request: its id goes along, and it does not wait for ever. */
+export function callFor({ id }: Pick<FastifyRequest, 'id'>): CallOptions {
+  return { headers: { [REQUEST_ID_HEADER]: id }, timeoutMs: DEADLINE_MS };
+}

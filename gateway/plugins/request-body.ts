@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { GatewayApp } from '../gateway-app.ts';
+import { idempotencyKeyOf } from '../idempotency-key.ts';
+import { Problem } from '../problem.ts';
+
+export const BODY_LIMIT_BYTES = 64 * 1024;
+
+const JSON_TYPE = /^application\/json *(; *charset *= *"?utf-8"? *)?$/i;
+
+type Hook = (request: FastifyRequest, reply: unknown, done: HookHandlerDoneFunction) => void;
+
+/** Reads bodies as bytes up to the limit; what they are is decided by the route, in the API's order of checks. */
+export function readBodies(app: GatewayApp): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+}
+
+/** onRequest of routes that take JSON. UNSUPPORTED_MEDIA_TYPE, before any of the body is read. */
+export const requireJson: Hook = ({ headers }, _reply, done) => {
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Header Content-Type must be application/json, in UTF-8.');
+  }
+  if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) {
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be sent without Content-Encoding.');
+  }
+  done();
+};
+
+/** preValidation of routes that create: the Idempotency-Key, which is checked before the body is parsed. */
+export const requireIdempotencyKey: Hook = (request, _reply, done) => {
+  request.idempotencyKey = idempotencyKeyOf(request.raw);
+  done();
+};
+
+/** preValidation of routes that take JSON: parses the bytes. INVALID_REQUEST. */
+export const parseJson: Hook = (request, _reply, done) => {
+  const bytes = request.body;
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+    throw new Problem('INVALID_REQUEST', 'The body must be a JSON object.');
+  }
+  if (!isUtf8(bytes)) throw new Problem('INVALID_REQUEST', 'The body must be UTF-8.');
+  try {
+    request.body = JSON.parse(bytes.toString());
+  } catch {
+    throw new Problem('INVALID_REQUEST', 'The body must be well-formed JSON.');
+  }
+  done();
+};
+
+/** preValidation of routes that take no body. Fastify leaves the body of a GET unread, so its headers tell. */
+export const refuseBody: Hook = (request, _reply, done) => {
+  const { headers, body, method } = request;
+  const announced = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  const received = Buffer.isBuffer(body) && body.length > 0;
+  if (received || (method !== 'POST' && announced)) {
+    throw new Problem('INVALID_REQUEST', 'This operation takes no body.');
+  }
+  request.body = undefined;
+  done();
+};

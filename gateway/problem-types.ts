@@ -1,0 +1,156 @@
+/** What is known of one kind of error before it happens. */
+export interface ProblemType {
+  readonly status: number;
+  readonly title: string;
+  /** For the documentation: what it means and what the caller can do. */
+  readonly meaning: string;
+}
+
+/** Every error that the public API answers. The documentation and the OpenAPI document are written from this table. */
+export const PROBLEM_TYPES = {
+  INVALID_REQUEST: {
+    status: 400,
+    title: 'Invalid request',
+    meaning:
+      'A parameter, a header or the body is not as documented. The detail names it and says what is allowed.',
+  },
+  INVALID_CURSOR: {
+    status: 400,
+    title: 'Invalid cursor',
+    meaning:
+      'The cursor was not issued for this list with these filters. Take nextCursor as it was answered, with the same filters, or start without a cursor.',
+  },
+  INVALID_WEBHOOK_URL: {
+    status: 400,
+    title: 'Invalid webhook URL',
+    meaning:
+      'The URL is not public HTTPS: private addresses, credentials, fragments and other schemes are refused.',
+  },
+  INVALID_EVENT_TYPE: {
+    status: 400,
+    title: 'Invalid event type',
+    meaning: 'An entry of eventTypes is not an event type that can be subscribed to.',
+  },
+  IDEMPOTENCY_KEY_MISSING: {
+    status: 400,
+    title: 'Idempotency key missing',
+    meaning:
+      'This operation takes an Idempotency-Key header. Send a value that is unique per attempt to create, and the same one when trying again.',
+  },
+  API_KEY_MISSING: {
+    status: 401,
+    title: 'API key missing',
+    meaning: 'The request carries no bearer API key. Send it as Authorization: Bearer <API key>.',
+  },
+  API_KEY_INVALID: {
+    status: 401,
+    title: 'API key invalid',
+    meaning: 'The API key is mistyped, unknown or revoked.',
+  },
+  API_KEY_EXPIRED: {
+    status: 401,
+    title: 'API key expired',
+    meaning: 'The API key was valid until its expiry. Use a newer one.',
+  },
+  API_KEY_ENVIRONMENT_MISMATCH: {
+    status: 401,
+    title: 'API key of the other environment',
+    meaning:
+      'Live keys (mpk_live_) are used on the production host, test keys (mpk_test_) on the sandbox host.',
+  },
+  INSUFFICIENT_SCOPE: {
+    status: 403,
+    title: 'Insufficient scope',
+    meaning: 'The API key is valid but lacks the scope that the detail names.',
+  },
+  PRODUCT_NOT_FOUND: {
+    status: 404,
+    title: 'Product not found',
+    meaning: 'No product of this merchant and environment has this id.',
+  },
+  WEBHOOK_SUBSCRIPTION_NOT_FOUND: {
+    status: 404,
+    title: 'Webhook subscription not found',
+    meaning: 'No webhook subscription of this merchant and environment has this id.',
+  },
+  ROUTE_NOT_FOUND: {
+    status: 404,
+    title: 'Route not found',
+    meaning: 'No operation is at this path. Paths have no trailing slash.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: 'The path exists, but not with this method. The Allow header lists those it has.',
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    title: 'Request timeout',
+    meaning: 'The request did not arrive completely in time.',
+  },
+  WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: {
+    status: 409,
+    title: 'Webhook subscription already exists',
+    meaning:
+      'A subscription for this URL exists, perhaps a disabled one, which can be reactivated in the dashboard.',
+  },
+  WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: {
+    status: 409,
+    title: 'Webhook subscription limit reached',
+    meaning: 'There are as many subscriptions as a merchant may have. Disable one first.',
+  },
+  IDEMPOTENCY_KEY_IN_USE: {
+    status: 409,
+    title: 'Idempotency key in use',
+    meaning: 'A request with this idempotency key is still running. Try again in a moment.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    title: 'Payload too large',
+    meaning: 'The body is larger than 64 KiB.',
+  },
+  URI_TOO_LONG: {
+    status: 414,
+    title: 'URI too long',
+    meaning: 'The request target is longer than 8000 characters.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    title: 'Unsupported media type',
+    meaning: 'The body is not sent as application/json in UTF-8, without content encoding.',
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    title: 'Idempotency key reused',
+    meaning: 'This idempotency key was used with another body within the last 24 hours. Use a new one.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    title: 'Rate limited',
+    meaning: 'Too many requests. Wait as many seconds as Retry-After says.',
+  },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    title: 'Headers too large',
+    meaning: 'The request line and the headers together are larger than 16 KiB.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    title: 'Internal error',
+    meaning: 'Something failed on our side. It has been logged under the requestId.',
+  },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    title: 'Service unavailable',
+    meaning:
+      'A part of the service cannot be reached now. Try again, with the same idempotency key when creating.',
+  },
+  DEADLINE_EXCEEDED: {
+    status: 504,
+    title: 'Deadline exceeded',
+    meaning: 'The answer took too long. Try again, with the same idempotency key when creating.',
+  },
+} as const satisfies Record<string, ProblemType>;
+
+/** The machine-readable name of an error. */
+export type ProblemCode = keyof typeof PROBLEM_TYPES;

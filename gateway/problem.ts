@@ -1,0 +1,63 @@
+import { PROBLEM_TYPES, type ProblemCode } from './problem-types.ts';
+
+/** The body of every error answer: these seven fields and nothing more. */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance: string;
+  readonly requestId: string;
+  readonly code: ProblemCode;
+}
+
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+const MAX_INSTANCE_LENGTH = 500;
+
+/**
+ * An error that a merchant may see: its code, what exactly is at fault, and headers that go with it. The cause, if
+ * any, is for our log alone.
+ */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    headers: Readonly<Record<string, string>> = {},
+    cause?: unknown,
+  ) {
+    super(detail, { cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+/**
+ * The body of a problem. `target` is the request's target as it was sent; the instance is its path, without the
+ * query. `docsUrl` is where the documentation of errors is served.
+ */
+export function problemBody(
+  problem: Problem,
+  { docsUrl, requestId, target }: { docsUrl: string; requestId: string; target: string },
+): ProblemBody {
+  const { status, title } = PROBLEM_TYPES[problem.code];
+  return {
+    type: `${docsUrl}#${problem.code}`,
+    title,
+    status,
+    detail: problem.message,
+    instance: pathOf(target).slice(0, MAX_INSTANCE_LENGTH),
+    requestId,
+    code: problem.code,
+  };
+}
+
+/** The path of a request target, without the query. */
+export function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  return end < 0 ? target : target.slice(0, end);
+}

@@ -1,0 +1,123 @@
+import {
+  type WebhookSubscription,
+  WebhookSubscriptionState,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { REPLAYED_HEADER } from '../../services/platform/call-context.ts';
+import { enumName } from '../../services/platform/enum-name.ts';
+import { environmentName } from '../../services/platform/tenant.ts';
+import { callFor } from '../clients.ts';
+import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
+import { parseJson, refuseBody, requireIdempotencyKey, requireJson } from '../plugins/request-body.ts';
+import { Problem } from '../problem.ts';
+import {
+  webhookSubscriptionCreateSchema,
+  webhookSubscriptionDisableSchema,
+  webhookSubscriptionListSchema,
+} from './webhook-subscription.schema.ts';
+
+const PATH = '/v1/webhook-subscriptions';
+const MAX_EVENT_TYPE_LENGTH = 100;
+
+/** POST and GET /v1/webhook-subscriptions, POST /v1/webhook-subscriptions/{id}/disable */
+export function webhooksRoutes(app: GatewayApp, dependencies: RouteDependencies): void {
+  createRoute(app, dependencies);
+  listRoute(app, dependencies);
+  disableRoute(app, dependencies);
+}
+
+function createRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
+  app.post(
+    PATH,
+    {
+      schema: webhookSubscriptionCreateSchema,
+      onRequest: [access.withScope('createWebhookSubscription', 'webhooks:manage'), requireJson],
+      preValidation: [requireIdempotencyKey, parseJson],
+    },
+    async (request, reply) => {
+      const { url, eventTypes } = request.body;
+      refuseUnreadable(url, eventTypes);
+      let replayed: string | null = null;
+      const { subscription } = await clients.webhookSubscriptions.createWebhookSubscription(
+        { ...request.caller.tenant, idempotencyKey: request.idempotencyKey, url, eventTypes },
+        {
+          ...callFor(request),
+          onHeader: (headers) => {
+            replayed = headers.get(REPLAYED_HEADER);
+          },
+        },
+      );
+      if (replayed === 'true') reply.header('idempotency-replayed', 'true');
+      const record = subscriptionJson(subscription!);
+      return reply.code(201).header('location', `${PATH}/${record.id}`).send(record);
+    },
+  );
+}
+
+function listRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
+  app.get(
+    PATH,
+    {
+      schema: webhookSubscriptionListSchema,
+      onRequest: access.withScope('listWebhookSubscriptions', 'webhooks:manage'),
+      preValidation: refuseBody,
+    },
+    async (request) => {
+      const { after, limit } = request.query;
+      const { subscriptions, nextPageToken } = await clients.webhookSubscriptions.listWebhookSubscriptions(
+        { ...request.caller.tenant, pageSize: limit ?? 0, pageToken: after ?? '' },
+        callFor(request),
+      );
+      return {
+        data: subscriptions.map(subscriptionJson),
+        hasMore: nextPageToken !== '',
+        nextCursor: nextPageToken || null,
+      };
+    },
+  );
+}
+
+function disableRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
+  app.post(
+    `${PATH}/:id/disable`,
+    {
+      schema: webhookSubscriptionDisableSchema,
+      onRequest: access.withScope('disableWebhookSubscription', 'webhooks:manage'),
+      preValidation: refuseBody,
+    },
+    async (request) => {
+      const { subscription } = await clients.webhookSubscriptions.disableWebhookSubscription(
+        {
+          ...request.caller.tenant,
+          // Disabling twice is no error, so every request may stand for itself.
+          idempotencyKey: request.id,
+          subscriptionId: request.params.id.toLowerCase(),
+        },
+        callFor(request),
+      );
+      return subscriptionJson(subscription!);
+    },
+  );
+}
+
+/** What no service could read: half characters, and entries that cannot be names of event types. */
+function refuseUnreadable(url: string, eventTypes: readonly string[]): void {
+  if (url === '' || !url.isWellFormed()) {
+    throw new Problem('INVALID_WEBHOOK_URL', '/url must be a public https URL.');
+  }
+  const index = eventTypes.findIndex(
+    (type) => type === '' || type.length > MAX_EVENT_TYPE_LENGTH || !type.isWellFormed(),
+  );
+  if (index >= 0) {
+    throw new Problem('INVALID_EVENT_TYPE', `/eventTypes/${index} must be an event type of the catalogue.`);
+  }
+}
+
+function subscriptionJson(subscription: WebhookSubscription) {
+  return {
+    id: subscription.id,
+    url: subscription.url,
+    eventTypes: subscription.eventTypes,
+    environment: environmentName(subscription.environment),
+    state: enumName(WebhookSubscriptionState, subscription.state),
+  };
+}

@@ -1,0 +1,89 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { errorInfoOf } from '../services/platform/errors.ts';
+import { Problem } from './problem.ts';
+
+type Metadata = Readonly<Record<string, string>>;
+type Reading = (message: string, metadata: Metadata) => Problem;
+
+const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
+const HOST_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
+  live: 'This is a live key; it is used on the production host.',
+  test: 'This is a test key; it is used on the sandbox host.',
+};
+
+/** Refusals that a merchant can act on, by the reason of the RPC. Every other one is an error of our own. */
+const BY_REASON: Readonly<Record<string, Reading>> = {
+  INVALID_ARGUMENT: (message) => new Problem('INVALID_REQUEST', `The request was refused: ${message}.`),
+  INVALID_PAGE_TOKEN: () =>
+    new Problem(
+      'INVALID_CURSOR',
+      "Query parameter 'after' must be a nextCursor of this list with these filters.",
+    ),
+  INVALID_WEBHOOK_URL: (message) => new Problem('INVALID_WEBHOOK_URL', `/url: ${message}.`),
+  INVALID_EVENT_TYPE: (message) => new Problem('INVALID_EVENT_TYPE', `/eventTypes: ${message}.`),
+  PRODUCT_NOT_FOUND: () => new Problem('PRODUCT_NOT_FOUND', 'There is no product with this id.'),
+  WEBHOOK_SUBSCRIPTION_NOT_FOUND: () =>
+    new Problem('WEBHOOK_SUBSCRIPTION_NOT_FOUND', 'There is no webhook subscription with this id.'),
+  WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: () =>
+    new Problem(
+      'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS',
+      'There is a webhook subscription for this /url already.',
+    ),
+  WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: () =>
+    new Problem(
+      'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
+      'There are as many webhook subscriptions as a merchant may have; disable one first.',
+    ),
+  IDEMPOTENCY_KEY_IN_USE: () =>
+    new Problem('IDEMPOTENCY_KEY_IN_USE', 'A request with this Idempotency-Key is still running.'),
+  IDEMPOTENCY_KEY_REUSED: () =>
+    new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body.'),
+  API_KEY_INVALID: () => invalidApiKey(),
+  API_KEY_EXPIRED: () => new Problem('API_KEY_EXPIRED', 'The API key has expired.', CHALLENGE),
+  API_KEY_ENVIRONMENT_MISMATCH: (_, { environment = '' }) =>
+    new Problem(
+      'API_KEY_ENVIRONMENT_MISMATCH',
+      HOST_OF_ENVIRONMENT[environment] ?? 'This key is of the other environment.',
+      CHALLENGE,
+    ),
+};
+
+/** The refusal of a request without a bearer API key. */
+export function missingApiKey(): Problem {
+  return new Problem('API_KEY_MISSING', 'Send the API key as Authorization: Bearer <API key>.', CHALLENGE);
+}
+
+/** The refusal of a key that is mistyped, unknown or revoked; they are not told apart. */
+export function invalidApiKey(): Problem {
+  return new Problem('API_KEY_INVALID', 'The API key is not valid.', CHALLENGE);
+}
+
+/**
+ * The one mapping of a failed RPC to the public API. What is neither a refusal that merchants know nor the absence
+ * of a service is INTERNAL_ERROR and says nothing of its cause.
+ */
+export function problemOfRpc(error: unknown): Problem {
+  const info = errorInfoOf(error);
+  const reading = info && BY_REASON[info.reason];
+  if (reading) return reading((error as ConnectError).rawMessage, info.metadata);
+  switch (error instanceof ConnectError ? error.code : undefined) {
+    case Code.Unavailable:
+    case Code.ResourceExhausted:
+      return new Problem('SERVICE_UNAVAILABLE', 'The service cannot answer now; try again.', {}, error);
+    case Code.DeadlineExceeded:
+      return new Problem('DEADLINE_EXCEEDED', 'The answer took too long; try again.', {}, error);
+    default:
+      return internalError(error);
+  }
+}
+
+/** A failure of our own. */
+export function internalError(cause: unknown): Problem {
+  return new Problem(
+    'INTERNAL_ERROR',
+    'Something failed on our side; quote the requestId to support.',
+    {},
+    cause,
+  );
+}

@@ -1,0 +1,94 @@
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+
+/**
+ * Building blocks of the public schemas. `x-allowed` says in words what a parameter may be, where the keywords alone
+ * would not read well in an error's detail.
+ */
+
+/** The largest amount, the last integer that every JSON parser reads exactly. */
+const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
+
+/** A UUID: read in either case, written in lower. */
+export const uuid = (description: string) =>
+  Type.String({ format: 'uuid', description, examples: ['019a3f4e-8b1c-7d2e-9f3a-5b6c7d8e9f0a'] });
+
+/** A timestamp in UTC with milliseconds. */
+export const dateTime = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-11-21T12:30:45.123Z'] });
+
+/** A calendar date of the years 1 to 9999. */
+export const calendarDate = (description: string) =>
+  Type.String({
+    format: 'date',
+    pattern: '^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$',
+    'x-allowed': 'a date that the calendar has, as YYYY-MM-DD',
+    description,
+    examples: ['2026-11-21'],
+  });
+
+/** A month of the years 1 to 9999. */
+export const calendarMonth = (description: string) =>
+  Type.String({
+    pattern: '^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])$',
+    'x-allowed': 'a month as YYYY-MM',
+    description,
+    examples: ['2026-11'],
+  });
+
+/** An amount in minor units. It is a bigint from PostgreSQL to the JSON number, so it is exact to the last centavo. */
+export const amount = (description: string, minimum = 0) =>
+  Type.Unsafe<bigint>({
+    type: 'integer',
+    minimum,
+    maximum: MAX_AMOUNT,
+    description: `${description}, in centavos.`,
+    examples: [12_990],
+  });
+
+/** A whole number that is no amount. */
+export const count = (description: string, minimum = 0, maximum?: number) =>
+  Type.Integer({ minimum, ...(maximum !== undefined && { maximum }), description });
+
+/** One of some names. */
+export const oneOf = <const Names extends readonly string[]>(names: Names, description: string) =>
+  Type.Unsafe<Names[number]>({ type: 'string', enum: names, description });
+
+/** A value that is always there and may be null. */
+export const nullable = <S extends TSchema>(schema: S) => {
+  const { type, enum: names, ...rest } = schema as unknown as { type: string; enum?: readonly string[] };
+  return Type.Unsafe<Static<S> | null>({
+    type: [type, 'null'],
+    ...(names && { enum: [...names, null] }),
+    ...rest,
+  });
+};
+
+/** An object with these members and no others. */
+export const closedObject = <P extends TProperties>(members: P, description?: string): TObject<P> =>
+  Type.Object(members, { additionalProperties: false, ...(description !== undefined && { description }) });
+
+/** The query of an operation that takes no parameters. */
+export const noQuery = closedObject({});
+
+/** The parameter that takes up a list where a page ended. */
+export const cursor = (maxLength: number) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength,
+      description: 'nextCursor of the page before, with the same filters.',
+    }),
+  );
+
+/** The parameter that bounds a page. */
+export const pageLimit = (maximum: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum, default: 50, description: 'Most items on the page.' }));
+
+/** A page of a list whose next cursor is null at the end. */
+export const page = <S extends TSchema, P extends TProperties = Record<never, never>>(item: S, others?: P) =>
+  closedObject({
+    data: Type.Array(item),
+    hasMore: Type.Boolean({ description: 'Whether there is another page.' }),
+    nextCursor: nullable(Type.String({ description: 'Where the next page starts; null on the last one.' })),
+    ...((others ?? {}) as P),
+  });

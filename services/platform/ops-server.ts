@@ -1,0 +1,35 @@
+import { type FastifyInstance, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
+
+/** Whether the process can do its work, and what it has to say about it. */
+export interface Readiness {
+  readonly ok: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface OpsServerOptions {
+  /** Asked at every /readyz; a rejection is "not ready". */
+  readonly ready: () => Promise<Readiness>;
+  readonly metrics: Registry;
+}
+
+/**
+ * The listener for operations, never for merchants: /healthz (the process runs), /readyz (200 when it can do its work,
+ * else 503, with the details as JSON) and /metrics. Not yet listening.
+ */
+export function createOpsServer({ ready, metrics }: OpsServerOptions): FastifyInstance {
+  const server = fastify({ logger: false });
+  server.get('/healthz', async () => ({ status: 'ok' }));
+  server.get('/readyz', async (_request, reply) => {
+    const { ok, details } = await ready().catch(notReady);
+    return reply.code(ok ? 200 : 503).send({ status: ok ? 'ready' : 'not ready', ...details });
+  });
+  server.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.metrics()),
+  );
+  return server;
+}
+
+function notReady(error: unknown): Readiness {
+  return { ok: false, details: { error: error instanceof Error ? error.message : String(error) } };
+}

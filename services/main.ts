@@ -1,16 +1,26 @@
 import { readConfig } from './platform/config.ts';
 import { migrate } from './platform/migrate.ts';
+import { createOpsServer } from './platform/ops-server.ts';
 import { runProcess } from './platform/run-process.ts';
-import { createLogger } from './platform/telemetry.ts';
+import { createLogger, metrics } from './platform/telemetry.ts';
 import { createServices } from './server.ts';
 
 /** The internal services as a process of their own: the areas of SERVICES on GRPC_PORT, migrations first. */
 await runProcess('services', async () => {
   const config = readConfig(process.env, { required: ['DATABASE_URL'] });
+  const { DATABASE_URL, GRPC_PORT, HOST, OPS_PORT, SERVICES } = config;
   const logger = createLogger(config.LOG_LEVEL);
-  const applied = await migrate(config.DATABASE_URL);
-  const services = await createServices({ config, databaseUrl: config.DATABASE_URL, logger });
-  await services.server.listen({ host: config.HOST, port: config.GRPC_PORT });
-  logger.info({ areas: config.SERVICES, port: config.GRPC_PORT, applied }, 'services are listening');
-  return services;
+  const applied = await migrate(DATABASE_URL);
+  const services = await createServices({ config, databaseUrl: DATABASE_URL, logger });
+  const ready = () => services.ping().then(() => ({ ok: true, details: { areas: SERVICES } }));
+  const ops = createOpsServer({ ready, metrics });
+  await services.server.listen({ host: HOST, port: GRPC_PORT });
+  await ops.listen({ host: HOST, port: OPS_PORT });
+  logger.info({ areas: SERVICES, rpc: GRPC_PORT, ops: OPS_PORT, applied }, 'services are listening');
+  return {
+    close: async () => {
+      await services.close();
+      await ops.close();
+    },
+  };
 });

@@ -100,7 +100,7 @@ test('a taken port and a database that is away are one line each', async () => {
   const lost = start({ ...settings, DATABASE_URL: 'postgres://127.0.0.1:9/payments' });
   const line = (what: string) => ({
     exitCode: 1,
-    stderr: expect.stringMatching(new RegExp(`^services did not start: .*${what}.*\n$`)),
+    stderr: expect.stringMatching(new RegExp(`^services failed: .*${what}.*\n$`)),
   });
   expect(await refused.exited).toEqual(line('EADDRINUSE'));
   expect(await lost.exited).toEqual(line('ECONNREFUSED'));

@@ -1,0 +1,31 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { GATEWAY_CALLER } from '../gateway/clients.ts';
+import type { Caller } from '../services/platform/call-context.ts';
+import { WORKER_CALLER } from '../workflows/worker-caller.ts';
+
+/** The secrets that docker-compose.yml takes from .env: new ones with every call. */
+export function composeEnv(): string {
+  const callers = [GATEWAY_CALLER, WORKER_CALLER].map((caller) => ({ caller, token: newToken() }));
+  const variables = {
+    POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),
+    API_KEY_PEPPERS: newKeyRing(),
+    WEBHOOK_SECRET_KEYS: newKeyRing(),
+    CURSOR_KEYS: newKeyRing(),
+    SERVICE_TOKENS: `'${callers.map(({ caller, token }) => grant(caller, token)).join(';')}'`,
+    ...Object.fromEntries(callers.map(({ caller, token }) => [`${caller.name.toUpperCase()}_TOKEN`, token])),
+  };
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}
+
+const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
+const newToken = () => `mps_${randomBytes(32).toString('base64url')}`;
+
+/** A row of SERVICE_TOKENS. */
+function grant({ name, grants }: Caller, token: string): string {
+  const sha256 = createHash('sha256').update(token).digest('hex');
+  return `${name}|${sha256}|${[...grants].join(' ')}`;
+}
+
+if (import.meta.main) process.stdout.write(composeEnv());

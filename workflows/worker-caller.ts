@@ -1,0 +1,10 @@
+import type { Caller } from '../services/platform/call-context.ts';
+
+/** Who the worker is to the services, and all that its activities and its dispatcher may do there. */
+export const WORKER_CALLER: Caller = {
+  name: 'worker',
+  grants: new Set([
+    ...['dispatch', 'operations'],
+    ...['refunds:read', 'refunds:write', 'funds:read', 'funds:write', 'advances:read', 'advances:write'],
+  ]),
+};

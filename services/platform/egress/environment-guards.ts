@@ -5,7 +5,8 @@ import { createEgressGuard, type EgressGuard } from './egress-guard.ts';
 
 export type EnvironmentGuards = Readonly<Record<EnvironmentName, EgressGuard>>;
 
-type EgressConfig = Pick<
+/** The settings that the guards are made of. */
+export type EgressConfig = Pick<
   Config,
   'WEBHOOK_ALLOW_CIDRS' | 'WEBHOOK_ALLOWED_PORTS' | 'WEBHOOK_EXTRA_CA' | 'WEBHOOK_EGRESS_PROXY'
 >;

@@ -1,0 +1,120 @@
+import { fileURLToPath } from 'node:url';
+import type { Transport } from '@connectrpc/connect';
+import { Client } from '@temporalio/client';
+import {
+  bundleWorkflowCode,
+  NativeConnection,
+  Worker,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { Config } from '../services/platform/config.ts';
+import type { EgressConfig } from '../services/platform/egress/environment-guards.ts';
+import { createActivities } from './activities.ts';
+import { TASK_QUEUE } from './task-queue.ts';
+import { prepareNamespace } from './temporal-namespace.ts';
+import { installRuntime } from './temporal-runtime.ts';
+import type { Delivery } from './webhooks/delivery.ts';
+import { startDispatcher } from './webhooks/dispatcher.ts';
+import { WorkflowStarter } from './webhooks/workflow-starter.ts';
+
+export type WorkerConfig = EgressConfig & Pick<Config, 'TEMPORAL_NAMESPACE' | 'WEBHOOK_BATCH_INTERVAL'>;
+
+export interface SessionDeps {
+  readonly config: WorkerConfig;
+  readonly transport: Transport;
+  readonly temporalAddress: string;
+  readonly logger: Logger;
+  readonly delivery: Delivery;
+  readonly workflowBundle: WorkflowBundleWithSourceMap;
+}
+
+/** One connection to Temporal with the worker and the dispatcher on it. */
+export interface TemporalSession {
+  /** Resolves after `stop`; rejects when the SDK gives the server up for lost. */
+  readonly ended: Promise<void>;
+  ping(): Promise<void>;
+  /** Takes no more work; resolves when what was taken is done. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A workflow task is held while its local activity runs, up to the hand-over time: the batches that start in that time
+ * all find a slot, with as many again for everything else.
+ */
+const SLOTS = {
+  maxConcurrentWorkflowTaskExecutions: 200,
+  maxConcurrentLocalActivityExecutions: 200,
+  maxConcurrentActivityTaskExecutions: 200,
+  maxCachedWorkflows: 500,
+} as const;
+
+/** Bundles the workflow code, seconds of work: once per process. */
+export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
+  installRuntime(logger);
+  return bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('workflows.ts', import.meta.url)) });
+}
+
+/** Throws an error of the SDK when Temporal does not answer. */
+export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
+  const { config, logger, temporalAddress } = deps;
+  installRuntime(logger);
+  const connection = await NativeConnection.connect({ address: temporalAddress });
+  try {
+    await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
+      logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
+    );
+    const worker = await createWorker(deps, connection);
+    return runSession(deps, connection, worker);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function createWorker(
+  { config, delivery, transport, workflowBundle }: SessionDeps,
+  connection: NativeConnection,
+) {
+  return Worker.create({
+    ...SLOTS,
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    taskQueue: TASK_QUEUE,
+    workflowBundle,
+    activities: createActivities({ transport, delivery }),
+    shutdownGraceTime: '10 seconds',
+    shutdownForceTime: '15 seconds',
+  });
+}
+
+function runSession(deps: SessionDeps, connection: NativeConnection, worker: Worker): TemporalSession {
+  const stopping = new AbortController();
+  const temporal = new WorkflowStarter(
+    new Client({ connection, namespace: deps.config.TEMPORAL_NAMESPACE }),
+    stopping.signal,
+  );
+  const running = worker.run();
+  const dispatcher = startDispatcher({
+    temporal,
+    dispatch: deps.delivery.dispatch,
+    room: () => deps.delivery.attempts.room,
+    batchIntervalMs: deps.config.WEBHOOK_BATCH_INTERVAL,
+    logger: deps.logger,
+  });
+  const ended = running.finally(async () => {
+    stopping.abort();
+    await dispatcher.stop();
+    await connection.close();
+  });
+  return {
+    ended,
+    ping: () => temporal.ping(),
+    async stop() {
+      stopping.abort();
+      await dispatcher.stop();
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { proxyLocalActivities, setCurrentDetails, startChild } from '@temporalio/workflow';
+import type { DeliverBatchInput, DeliverBatchResult } from './deliver-batch.contract.ts';
+import type { DeliveryActivities } from './delivery.activities.ts';
+import { type RetryDeliveryInput, workflowType as retryDelivery } from './retry-delivery.contract.ts';
+import { retryDeliveryStart } from './retry-delivery.start.ts';
+
+/** A batch that fails stays open in PostgreSQL and is handed out again: a few tries are enough here. */
+const { sendBatch } = proxyLocalActivities<DeliveryActivities>({
+  startToCloseTimeout: '1 minute',
+  retry: { initialInterval: '500 ms', maximumAttempts: 4 },
+});
+
+/** Makes the first attempt of each delivery, side by side; what does not succeed goes on in a workflow of its own. */
+export async function deliverBatch(input: DeliverBatchInput): Promise<DeliverBatchResult> {
+  setCurrentDetails(`Sends ${input.deliveryIds.length} deliveries.`);
+  const { succeeded, left, retries } = await sendBatch(input);
+  setCurrentDetails(`Starts ${retries.length} retry workflows.`);
+  await Promise.all(retries.map(startRetry));
+  setCurrentDetails(
+    `${succeeded} succeeded, ${retries.length} go on in retry workflows, ${left} left alone.`,
+  );
+  return { succeeded, left, goingOn: retries.length };
+}
+
+/** Resolves once Temporal has started it; it outlives the batch. */
+async function startRetry(retry: RetryDeliveryInput): Promise<void> {
+  try {
+    await startChild(retryDelivery, { ...retryDeliveryStart(retry), parentClosePolicy: 'ABANDON' });
+  } catch (error) {
+    // The one that runs already asks PostgreSQL for the same attempts.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}

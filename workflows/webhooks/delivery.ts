@@ -1,0 +1,46 @@
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import type { Logger } from 'pino';
+import { DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  closeGuards,
+  createEnvironmentGuards,
+  type EgressConfig,
+} from '../../services/platform/egress/environment-guards.ts';
+import { AttemptReporter } from './attempt-reporter.ts';
+import type { MakeAttemptsDeps } from './make-attempts.ts';
+import { OpenAttempts } from './open-attempts.ts';
+
+const ATTEMPT_TIMEOUT_MS = 15_000;
+const HAND_OVER_AFTER_MS = 1_500;
+/** Attempts under way in one process: at some 100 KB each, with TLS. */
+const OPEN_ATTEMPTS_LIMIT = 2_000;
+const LAST_REPORTS_MS = 2_000;
+
+/** What delivers in this process; it outlives connections to Temporal. */
+export interface Delivery extends MakeAttemptsDeps {
+  readonly dispatch: Client<typeof DispatchService>;
+  /** Waits until all attempts have ended and are reported; past their timeout it breaks them off. */
+  close(): Promise<void>;
+}
+
+/** @throws an Error that names WEBHOOK_EXTRA_CA when that file cannot be read. */
+export function createDelivery(config: EgressConfig, transport: Transport, logger: Logger): Delivery {
+  const dispatch = createClient(DispatchService, transport);
+  const guards = createEnvironmentGuards(config);
+  const attempts = new OpenAttempts({
+    ...{ guards, logger },
+    limit: OPEN_ATTEMPTS_LIMIT,
+    attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+  });
+  const reporter = new AttemptReporter({ dispatch, attempts, logger });
+  return {
+    ...{ dispatch, attempts, reporter },
+    handOverAfterMs: HAND_OVER_AFTER_MS,
+    async close() {
+      await reporter.drain(ATTEMPT_TIMEOUT_MS);
+      attempts.abort();
+      await reporter.drain(LAST_REPORTS_MS);
+      await closeGuards(guards);
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import {
+  type AttemptAnswer,
+  type AttemptOutcome,
+  DeliveryStatus,
+  type DispatchService,
+  type RetryStart,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { attemptReport } from './attempt-report.ts';
+import type { AttemptReporter } from './attempt-reporter.ts';
+import type { OpenAttempt, OpenAttempts } from './open-attempts.ts';
+import type { AttemptRecord } from './send-attempt.ts';
+
+export interface MakeAttemptsDeps {
+  readonly dispatch: Client<typeof DispatchService>;
+  readonly attempts: OpenAttempts;
+  readonly reporter: AttemptReporter;
+  /** An attempt that takes longer ends outside the activity. */
+  readonly handOverAfterMs: number;
+}
+
+export interface AttemptKey {
+  readonly deliveryId: string;
+  /** The batch it belongs to; absent in a retry workflow. */
+  readonly batchId?: string;
+}
+
+/** What came of one delivery's turn. */
+export interface Turn {
+  /** What the delivery is now; undefined where its time had not come. */
+  readonly status: DeliveryStatus | undefined;
+  /** Where it goes on in a retry workflow. */
+  readonly retry: RetryStart | undefined;
+  /** Until its next turn, if it goes on. */
+  readonly delayMs: number;
+  /** For people, and never the receiver's words: `attempt 2: HTTP 503`. */
+  readonly story: string;
+}
+
+/** An attempt that is not reported so long after its deadline counts as lost. */
+const LOST_AFTER_MS = 5_000;
+/** Who is told to leave an open delivery alone asks again after this time. */
+const LEFT_ALONE_MS = 30_000;
+const RPC_TIMEOUT_MS = 10_000;
+
+/**
+ * One turn of up to 100 deliveries: asks what to send, sends side by side, reports once. Waits for no attempt longer
+ * than the hand-over time. Throws the ConnectError of services that are away; what was sent by then is still reported.
+ */
+export async function makeAttempts(deps: MakeAttemptsDeps, keys: readonly AttemptKey[]): Promise<Turn[]> {
+  const { answers } = await deps.dispatch.getAttempt({ attempts: [...keys] }, { timeoutMs: RPC_TIMEOUT_MS });
+  const begun = answers.flatMap(({ deliveryId, answer }) =>
+    answer.case === 'send' ? [deps.attempts.begin(deliveryId, answer.value)] : [],
+  );
+  const attempted = await finish(deps, begun);
+  return answers.map((answer) => attempted.get(answer.deliveryId) ?? turnWithoutAttempt(answer));
+}
+
+async function finish(deps: MakeAttemptsDeps, begun: readonly OpenAttempt[]): Promise<Map<string, Turn>> {
+  const records = await recordsInTime(begun, deps.handOverAfterMs);
+  const stillRunning = begun.filter((_, index) => records[index] === undefined);
+  try {
+    const reports = begun.map((attempt, index) => attemptReport(attempt, records[index]));
+    const outcomes = await deps.reporter.report(reports);
+    for (const [index, attempt] of begun.entries()) if (records[index]) deps.attempts.close(attempt);
+    deps.reporter.reportLater(stillRunning);
+    return new Map(
+      begun.map((attempt, index) => [
+        attempt.deliveryId,
+        turnWithAttempt(attempt, records[index], outcomes[index]!),
+      ]),
+    );
+  } catch (error) {
+    deps.reporter.reportLater(begun);
+    throw error;
+  }
+}
+
+/** The record of each attempt that ends in time, undefined for the others. */
+async function recordsInTime(begun: readonly OpenAttempt[], waitMs: number) {
+  const allEnded = new AbortController();
+  const handOver = delay(waitMs, undefined, { signal: allEnded.signal }).catch(() => undefined);
+  const records = await Promise.all(begun.map(({ ended }) => Promise.race([ended, handOver])));
+  allEnded.abort();
+  return records;
+}
+
+function turnWithAttempt(
+  attempt: OpenAttempt,
+  record: AttemptRecord | undefined,
+  { status, retry, nextAttemptAt }: AttemptOutcome,
+): Turn {
+  const nextMs = nextAttemptAt ? timestampMs(nextAttemptAt) : attempt.deadlineAt.getTime() + LOST_AFTER_MS;
+  const end = record ? (record.failureKind ?? `HTTP ${record.httpStatus}`) : 'still under way';
+  return { status, retry, delayMs: nextMs - Date.now(), story: `attempt ${attempt.attemptNumber}: ${end}` };
+}
+
+function turnWithoutAttempt({ answer }: AttemptAnswer): Turn {
+  switch (answer.case) {
+    case 'skip': {
+      const { status, retry } = answer.value;
+      return { status, retry, delayMs: LEFT_ALONE_MS, story: `nothing to send: ${DeliveryStatus[status]}` };
+    }
+    case 'notNow':
+      return {
+        status: undefined,
+        retry: undefined,
+        delayMs: answer.value.delayMs,
+        story: 'nothing is due yet',
+      };
+    default:
+      throw new TypeError('GetAttempt answered neither send nor skip nor not now');
+  }
+}

@@ -1,0 +1,113 @@
+import type { Logger } from 'pino';
+import { Counter, Gauge } from 'prom-client';
+import type { AttemptSend } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { EnvironmentGuards } from '../../services/platform/egress/environment-guards.ts';
+import { metrics } from '../../services/platform/telemetry.ts';
+import { environmentName } from '../../services/platform/tenant.ts';
+import { type AttemptRecord, isDelivered, sendAttempt } from './send-attempt.ts';
+
+/** One attempt that this process has begun, and whose end is not yet reported. */
+export interface OpenAttempt {
+  readonly deliveryId: string;
+  readonly attemptNumber: number;
+  readonly generation: bigint;
+  readonly startedAt: Date;
+  /** When it has ended at the latest. */
+  readonly deadlineAt: Date;
+  /** Never rejects. */
+  readonly ended: Promise<AttemptRecord>;
+}
+
+export interface OpenAttemptsOptions {
+  readonly guards: EnvironmentGuards;
+  readonly logger: Logger;
+  /** Bounds memory and sockets: the dispatcher takes on no more. */
+  readonly limit: number;
+  readonly attemptTimeoutMs: number;
+}
+
+const openGauge = new Gauge({
+  name: 'payments_webhook_attempts_open',
+  help: 'Attempts under way, or ended and not yet reported.',
+  registers: [metrics],
+});
+const endedCounter = new Counter({
+  name: 'payments_webhook_attempts_total',
+  help: 'Attempts that ended, by environment and outcome: delivered, a class of HTTP status, or a failure.',
+  labelNames: ['environment', 'outcome'],
+  registers: [metrics],
+});
+
+/**
+ * The attempts of this process, from the begin of the request until its report is taken. One that is asked for again
+ * meanwhile, by a repeated activity, is joined and not sent again.
+ */
+export class OpenAttempts {
+  readonly #options: OpenAttemptsOptions;
+  readonly #open = new Map<string, OpenAttempt>();
+  readonly #stop = new AbortController();
+
+  constructor(options: OpenAttemptsOptions) {
+    this.#options = options;
+  }
+
+  /** How many more may be begun; 0 or less when this process is full. */
+  get room(): number {
+    return this.#options.limit - this.#open.size;
+  }
+
+  /** Sends, or joins the same attempt already begun. */
+  begin(deliveryId: string, order: AttemptSend): OpenAttempt {
+    const { attemptNumber, generation } = order;
+    const key = keyOf({ deliveryId, attemptNumber });
+    const begun = this.#open.get(key);
+    if (begun) return begun;
+    const startedAt = new Date();
+    const deadlineAt = new Date(startedAt.getTime() + this.#options.attemptTimeoutMs);
+    const ended = this.#send(order, startedAt);
+    const attempt = { deliveryId, attemptNumber, generation, startedAt, deadlineAt, ended };
+    this.#open.set(key, attempt);
+    openGauge.inc();
+    return attempt;
+  }
+
+  /** Forgets an attempt whose end is reported, or never will be. */
+  close(attempt: OpenAttempt): void {
+    if (this.#open.delete(keyOf(attempt))) openGauge.dec();
+  }
+
+  /** Breaks off what is under way, which ends as ABORTED, and whatever would still begin. */
+  abort(): void {
+    this.#stop.abort();
+  }
+
+  async #send(order: AttemptSend, startedAt: Date): Promise<AttemptRecord> {
+    const environment = environmentName(order.environment);
+    const { guards, logger, attemptTimeoutMs } = this.#options;
+    const record = await sendAttempt(
+      { guard: guards[environment], totalTimeoutMs: attemptTimeoutMs, now: () => startedAt },
+      {
+        poolKey: order.subscriptionId,
+        url: order.url,
+        webhookId: order.eventId,
+        body: order.body,
+        secrets: order.signingSecrets,
+      },
+      this.#stop.signal,
+    ).catch((error: unknown): AttemptRecord => {
+      // Ours to mend; the delivery follows its schedule all the same.
+      logger.error({ err: error, eventId: order.eventId }, 'an attempt could not be made');
+      return { startedAt, latencyMs: 0, failureKind: 'PROTOCOL' };
+    });
+    endedCounter.inc({ environment, outcome: outcomeOf(record) });
+    return record;
+  }
+}
+
+function outcomeOf(record: AttemptRecord): string {
+  if (isDelivered(record)) return 'delivered';
+  return record.failureKind ?? `${Math.floor(record.httpStatus / 100)}xx`;
+}
+
+const keyOf = ({ deliveryId, attemptNumber }: Pick<OpenAttempt, 'deliveryId' | 'attemptNumber'>) =>
+  `${deliveryId} ${attemptNumber}`;

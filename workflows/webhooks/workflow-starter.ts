@@ -1,0 +1,134 @@
+import { Code } from '@connectrpc/connect';
+import {
+  type Client,
+  isGrpcServiceError,
+  WorkflowNotFoundError,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
+import {
+  type Batch,
+  type RetryStart,
+  type WorkflowCommand,
+  WorkflowCommandKind,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { environmentName } from '../../services/platform/tenant.ts';
+import { retrying } from '../retrying.ts';
+import { searchAttributesOf } from '../search-attributes.ts';
+import { TASK_QUEUE } from '../task-queue.ts';
+import * as deliverBatch from './deliver-batch.contract.ts';
+import { workflowType as retryDelivery } from './retry-delivery.contract.ts';
+import { retryDeliveryInput } from './retry-delivery.input.ts';
+import { retryDeliveryStart } from './retry-delivery.start.ts';
+
+const CALL_TIMEOUT_MS = 5_000;
+/** Less than the lease of a command, the shortest of all. */
+const PATIENCE_MS = 25_000;
+
+/**
+ * Starts and tells workflows. Each call may be repeated with the same effect: an id that runs is left to run, one
+ * that is closed may run again. While Temporal is away it tries for 25 s, and then throws the client's error.
+ */
+export class WorkflowStarter {
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+
+  /** @param client over the worker's own connection, so that a first task comes with the answer (eager start). */
+  constructor(client: Client, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  /** Throws when Temporal does not answer. */
+  async ping(): Promise<void> {
+    await this.#inTime(() => this.#client.workflowService.getSystemInfo({}));
+  }
+
+  async startBatch({ id, deliveryIds, environment, ...found }: Batch): Promise<void> {
+    const input: deliverBatch.DeliverBatchInput = { batchId: id, deliveryIds };
+    await this.#start(deliverBatch.workflowType, {
+      workflowId: deliverBatch.workflowId(id),
+      args: [input],
+      staticSummary: `${deliveryIds.length} deliveries`,
+      typedSearchAttributes: searchAttributesOf({ ...found, environment: environmentName(environment) }),
+    });
+  }
+
+  async startRetry(retry: RetryStart): Promise<void> {
+    await this.#start(retryDelivery, retryDeliveryStart(retryDeliveryInput(retry)));
+  }
+
+  /** A signal or cancellation of a workflow that is not there, or no more, is done. */
+  async carryOut(command: WorkflowCommand): Promise<void> {
+    const { kind, workflowId } = command;
+    const args: unknown[] = JSON.parse(command.argumentsJson || '[]');
+    switch (kind) {
+      case WorkflowCommandKind.START:
+        return this.#start(command.workflowType, {
+          workflowId,
+          args,
+          typedSearchAttributes: searchAttributesOf({
+            environment: environmentName(command.environment),
+            merchantIds: [command.merchantId],
+            requestIds: [command.requestId],
+          }),
+        });
+      case WorkflowCommandKind.SIGNAL:
+        return this.#persist(() =>
+          unlessGone(this.#client.workflow.getHandle(workflowId).signal(command.signalName, ...args)),
+        );
+      case WorkflowCommandKind.CANCEL:
+        return this.#persist(() => unlessGone(this.#cancel(command)));
+      case WorkflowCommandKind.UNSPECIFIED:
+        throw new TypeError(`workflow command ${command.id} has no kind`);
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  #start(workflowType: string, options: Omit<WorkflowStartOptions, 'taskQueue'>): Promise<void> {
+    return this.#persist(() =>
+      this.#client.workflow.start(workflowType, {
+        ...options,
+        taskQueue: TASK_QUEUE,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        requestEagerStart: true,
+      }),
+    );
+  }
+
+  /** The handle's own cancel() takes no reason. */
+  #cancel({ id, workflowId, requestId }: WorkflowCommand): Promise<unknown> {
+    return this.#client.workflowService.requestCancelWorkflowExecution({
+      namespace: this.#client.options.namespace,
+      workflowExecution: { workflowId },
+      requestId: id,
+      reason: `asked for by request ${requestId}`,
+    });
+  }
+
+  async #persist(call: () => Promise<unknown>): Promise<void> {
+    await retrying(() => this.#inTime(call), {
+      forMs: PATIENCE_MS,
+      codeOf: grpcCodeOf,
+      signal: this.#signal,
+    });
+  }
+
+  #inTime(call: () => Promise<unknown>): Promise<unknown> {
+    return this.#client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+  }
+}
+
+async function unlessGone(call: Promise<unknown>): Promise<void> {
+  await call.catch((error: unknown) => {
+    const isGone = error instanceof WorkflowNotFoundError || grpcCodeOf(error) === Code.NotFound;
+    if (!isGone) throw error;
+  });
+}
+
+/** The client wraps some errors once. */
+function grpcCodeOf(error: unknown): Code | undefined {
+  if (isGrpcServiceError(error)) return error.code as number;
+  return error instanceof Error && isGrpcServiceError(error.cause) ? (error.cause.code as number) : undefined;
+}

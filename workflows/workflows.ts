@@ -1,0 +1,10 @@
+// What the worker bundles: every workflow function, by its workflow type.
+export { freeRefusedAdvance } from './advances/advance-refusal.workflow.ts';
+export { releaseAdvance } from './advances/advance-release.workflow.ts';
+export { completeAdvanceRequest } from './advances/advance-request.workflow.ts';
+export { releaseDailyFunds } from './funds/daily-release.workflow.ts';
+export { awaitMerchantReview } from './refunds/merchant-review.workflow.ts';
+export { executeRefund } from './refunds/refund-execution.workflow.ts';
+export { reverseRefund } from './refunds/refund-reversal.workflow.ts';
+export { deliverBatch } from './webhooks/deliver-batch.workflow.ts';
+export { retryDelivery } from './webhooks/retry-delivery.workflow.ts';

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { FundsService, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import {
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundCaseService,
+  RefundInitiator,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
+import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { queryHouse, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startTemporal, type TestTemporal } from '../../support/temporal.ts';
+
+const TASK_QUEUE = 'refund-workflows';
+const REVIEW_PERIOD_MS = 3_600_000;
+
+let house: TestHouse;
+let temporal: TestTemporal;
+let connection: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+
+beforeAll(async () => {
+  [house, temporal] = await Promise.all([
+    startHouse({ SERVICES: 'refunds,funds', MERCHANT_REVIEW_PERIOD: '1h' }),
+    startTemporal(),
+  ]);
+  installRuntime(createLogger('fatal'));
+  connection = await NativeConnection.connect({ address: temporal.address });
+  const { inProcess } = house.transports;
+  worker = await Worker.create({
+    connection,
+    taskQueue: TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url)),
+    activities: createRefundActivities({
+      refunds: createClient(RefundCaseService, inProcess),
+      funds: createClient(FundsService, inProcess),
+    }),
+  });
+  running = worker.run();
+});
+afterAll(async () => {
+  worker.shutdown();
+  await running;
+  await connection.close();
+  await temporal[Symbol.asyncDispose]();
+  await house.close();
+});
+
+/** A merchant with what it can do, and its balance in funds. */
+function merchantOf() {
+  const merchant = refundsOf(house);
+  const funds = createClient(FundsService, house.transports.inProcess);
+  const { tenant, write } = merchant;
+  return {
+    ...merchant,
+    funds,
+    /** An instant transfer, released at once. */
+    sell: (grossAmountMinor: bigint) =>
+      funds.recordSale({
+        ...write(),
+        saleId: randomUUID(),
+        method: SaleMethod.INSTANT_TRANSFER,
+        grossAmountMinor,
+        feesAmountMinor: 0n,
+        installments: 1,
+      }),
+    available: async () => (await funds.getBalance(tenant)).availableAmountMinor,
+    statusOf: async (refundCaseId: string) =>
+      (await merchant.refunds.getRefundCase({ ...tenant, refundCaseId })).refundCase!.status,
+    approved: async () => (await merchant.open({ initiator: RefundInitiator.MERCHANT })).id,
+  };
+}
+
+/** Starts the workflow that the services' last START command about the case asks for, as the dispatcher would. */
+async function startCommanded(refundCaseId: string) {
+  const [command] = await queryHouse<{ workflow_id: string; workflow_type: string; arguments: unknown[] }>(
+    house,
+    `select workflow_id, workflow_type, arguments from platform.outbox_command
+      where kind = 'START' and arguments->0->>'refundCaseId' = $1 order by id desc limit 1`,
+    [refundCaseId],
+  );
+  const { workflow_id: workflowId, workflow_type: workflowType, arguments: args } = command!;
+  return temporal.client.workflow.start(workflowType, { taskQueue: TASK_QUEUE, workflowId, args });
+}
+
+const runCommanded = async (refundCaseId: string) => (await startCommanded(refundCaseId)).result();
+
+describe('the execution of a refund', () => {
+  it('debits the merchant once, however often it runs', async () => {
+    const { sell, approved, start, available, statusOf } = merchantOf();
+    await sell(1_500n);
+    const id = await approved();
+    await start(id);
+    expect(await runCommanded(id)).toBe('PROCESSING');
+    expect(await statusOf(id)).toBe(Status.PROCESSING);
+    expect(await available()).toBe(500n);
+    expect(await runCommanded(id)).toBe('ENDED');
+    expect(await available()).toBe(500n);
+  });
+
+  it('goes on where the run before it died: after the debit, before its record', async () => {
+    const { funds, write, sell, approved, start, available, statusOf } = merchantOf();
+    await sell(1_500n);
+    const id = await approved();
+    await start(id);
+    await funds.debitForRefund({ ...write(), refundCaseId: id, amountMinor: 1_000n });
+    expect(await runCommanded(id)).toBe('PROCESSING');
+    expect(await statusOf(id)).toBe(Status.PROCESSING);
+    expect(await available()).toBe(500n);
+  });
+
+  it('asks for funding when the balance does not suffice, and is executed again once it does', async () => {
+    const { sell, approved, start, available, statusOf } = merchantOf();
+    await sell(999n);
+    const id = await approved();
+    await start(id);
+    expect(await runCommanded(id)).toBe('FUNDING_REQUIRED');
+    expect(await statusOf(id)).toBe(Status.FUNDING_REQUIRED);
+    expect(await available()).toBe(999n);
+    await sell(1n);
+    expect(await runCommanded(id)).toBe('ENDED');
+    expect(await available()).toBe(1_000n);
+    await start(id);
+    const again = await startCommanded(id);
+    expect(again.workflowId).toBe(`refund-${id}-2`);
+    expect(await again.result()).toBe('PROCESSING');
+    expect(await available()).toBe(0n);
+  });
+
+  it('leaves a canceled case alone', async () => {
+    const { refunds, write, sell, approved, start, available, statusOf } = merchantOf();
+    const id = await approved();
+    await start(id);
+    expect(await runCommanded(id)).toBe('FUNDING_REQUIRED');
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    await sell(5_000n);
+    expect(await runCommanded(id)).toBe('ENDED');
+    expect(await statusOf(id)).toBe(Status.CANCELED);
+    expect(await available()).toBe(5_000n);
+  });
+});
+
+describe('the reversal of a refund', () => {
+  it('gives the debit of a failed refund back, late returns too, and once', async () => {
+    const { refunds, write, sell, approved, start, available } = merchantOf();
+    await sell(1_500n);
+    const id = await approved();
+    await start(id);
+    await runCommanded(id);
+    for (const outcome of [ProviderOutcome.SUCCEEDED, ProviderOutcome.FAILED]) {
+      await refunds.recordProviderOutcome({ ...write(), refundCaseId: id, outcome });
+    }
+    expect(await available()).toBe(500n);
+    for (let times = 0; times < 2; times += 1) {
+      await runCommanded(id);
+      expect(await available()).toBe(1_500n);
+    }
+  });
+
+  it('ends as failed, with the reason, where there is nothing to give back', async () => {
+    const { refunds, write, processing } = merchantOf();
+    const { id } = await processing();
+    await refunds.recordProviderOutcome({ ...write(), refundCaseId: id, outcome: ProviderOutcome.FAILED });
+    const failure = await runCommanded(id).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(WorkflowFailedError);
+    const cause = (failure as WorkflowFailedError).cause?.cause;
+    expect(cause).toBeInstanceOf(ApplicationFailure);
+    expect((cause as ApplicationFailure).type).toBe('REFUND_DEBIT_NOT_FOUND');
+  });
+});
+
+describe("the wait for a merchant's review", () => {
+  /** A case whose deadline is so far away. */
+  const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
+    open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_PERIOD_MS + inMs)) });
+
+  it('ends with the deadline, which sends the case to the service review', async () => {
+    const merchant = merchantOf();
+    const { id } = await due(merchant, 1_500);
+    const handle = await startCommanded(id);
+    expect(await merchant.statusOf(id)).toBe(Status.MERCHANT_REVIEW);
+    expect(await handle.result()).toBe('EXPIRED');
+    expect(await merchant.statusOf(id)).toBe(Status.SERVICE_REVIEW);
+  });
+
+  it('leaves a case alone that the merchant has decided meanwhile', async () => {
+    const merchant = merchantOf();
+    const { refunds, write, statusOf } = merchant;
+    const { id: refundCaseId } = await due(merchant, 1_500);
+    const handle = await startCommanded(refundCaseId);
+    await vi.waitFor(async () => {
+      const { events } = await handle.fetchHistory();
+      expect(events?.some((event) => event.timerStartedEventAttributes)).toBe(true);
+    });
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
+    expect(await handle.result()).toBe('ENDED');
+    expect(await runCommanded(refundCaseId)).toBe('ENDED');
+    expect(await statusOf(refundCaseId)).toBe(Status.APPROVED_FOR_EXECUTION);
+  });
+
+  it('is given up when it is canceled', async () => {
+    const merchant = merchantOf();
+    const { id } = await due(merchant, REVIEW_PERIOD_MS / 2);
+    const handle = await startCommanded(id);
+    await handle.cancel();
+    const failure = await handle.result().catch((error: unknown) => error);
+    expect((failure as WorkflowFailedError).cause).toBeInstanceOf(CancelledFailure);
+  });
+});

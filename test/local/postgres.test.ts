@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type EmbeddedPostgres, startPostgres } from '../../local/postgres.ts';
+import { identifyProcess } from '../../local/process-identity.ts';
+import { temporaryDataFolder } from './temporary-data-folder.ts';
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const data = temporaryDataFolder();
+const log = vi.fn();
+const start = (): Promise<EmbeddedPostgres> => startPostgres({ folder: data.folder, log });
+let postgres: EmbeddedPostgres;
+
+beforeAll(async () => {
+  postgres = await start();
+  await query(postgres.url, 'CREATE TABLE kept (id int)');
+});
+
+afterAll(async () => {
+  await postgres.stop();
+  data[Symbol.dispose]();
+});
+
+describe('the server', () => {
+  test('commits to disk, over loopback alone, with room for many connections', async () => {
+    const rows = await query(
+      postgres.url,
+      `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes',
+        'max_connections', 'listen_addresses', 'unix_socket_directories', 'TimeZone', 'server_encoding')`,
+    );
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+      fsync: 'on',
+      synchronous_commit: 'on',
+      full_page_writes: 'on',
+      max_connections: '200',
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      TimeZone: 'UTC',
+      server_encoding: 'UTF8',
+    });
+  });
+
+  test('lets nobody in without the password', async () => {
+    await expect(query(postgres.url.replace(/:\w{48}@/, ':guess@'), 'SELECT 1')).rejects.toThrow(
+      'password authentication failed',
+    );
+  });
+
+  test('orders texts by code point, whatever the locale of the machine', async () => {
+    const rows = await query(postgres.url, `SELECT t FROM unnest('{a,Z,á,B}'::text[]) AS t ORDER BY t`);
+    expect(rows.map(({ t }) => t)).toEqual(['B', 'Z', 'a', 'á']);
+  });
+});
+
+describe('a server that dies', () => {
+  test('is started again at the same address, with all that was committed', async () => {
+    await query(postgres.url, 'INSERT INTO kept VALUES (1)');
+    const died = postgres.pid!;
+    process.kill(died, 'SIGKILL');
+    await vi.waitFor(
+      async () => expect(await query(postgres.url, 'SELECT id FROM kept')).toEqual([{ id: 1 }]),
+      {
+        timeout: 10_000,
+        interval: 100,
+      },
+    );
+    expect(postgres.pid).not.toBe(died);
+    expect(log).toHaveBeenCalledWith('PostgreSQL ended with signal SIGKILL; starting it again');
+  });
+});
+
+describe('a second start', () => {
+  test('goes on with the same data at the same address', async () => {
+    const { url } = postgres;
+    await query(url, 'INSERT INTO kept VALUES (2)');
+    await postgres.stop();
+    await expect(query(url, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
+    postgres = await start();
+    expect(postgres.url).toBe(url);
+    expect(await query(url, 'SELECT id FROM kept WHERE id = 2')).toEqual([{ id: 2 }]);
+  });
+
+  test('takes another port when others have the kept one by now', async () => {
+    const { port } = postgres;
+    await postgres.stop();
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    postgres = await start();
+    expect(postgres.port).not.toBe(port);
+    await query(postgres.url, 'SELECT id FROM kept');
+  });
+
+  test('is not kept away by the lock file of a killed server whose number another process has', async () => {
+    const file = data.folder.file('postgres/postmaster.pid');
+    const lines = readFileSync(file, 'utf8').split('\n');
+    await postgres.stop();
+    // Of the server's own user: PostgreSQL takes only such a process for another server.
+    const { uid, gid } = statSync(data.folder.file('postgres'));
+    const bystander = spawn('sleep', ['60'], process.getuid?.() === 0 ? { uid, gid } : {});
+    onTestFinished(() => void bystander.kill());
+    await once(bystander, 'spawn');
+    writeFileSync(file, [bystander.pid, ...lines.slice(1)].join('\n'));
+    postgres = await start();
+    await query(postgres.url, 'SELECT id FROM kept');
+    expect(identifyProcess(bystander.pid!)).toBeDefined();
+  });
+
+  test('stops a server that runs on the folder without a pid file of ours', async () => {
+    const stray = postgres.pid!;
+    const record = data.folder.read('run/postgres.pid');
+    expect(record).toContain(String(stray));
+    const again = await startPostgres({ folder: data.folder, log });
+    expect(identifyProcess(stray)).toBeUndefined();
+    await query(again.url, 'SELECT id FROM kept');
+    await again.stop();
+  });
+
+  test('a cluster that PostgreSQL refuses is one line with its words', async () => {
+    await postgres.stop();
+    writeFileSync(data.folder.file('postgres/PG_VERSION'), '12\n');
+    await expect(start()).rejects.toMatchObject({
+      reason: 'CHILD_DID_NOT_START',
+      message: expect.stringMatching(/^PostgreSQL did not start \(exit code 1\): .*incompatible[^\n]*$/),
+    });
+  });
+});

@@ -8,6 +8,7 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { Client } from 'pg';
 import { afterEach, expect, inject, test } from 'vitest';
 import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
+import { databaseNamed } from '../support/template-database.ts';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -23,7 +24,7 @@ async function emptyDatabase(): Promise<string> {
   const client = new Client({ connectionString: inject('postgresUrl') });
   await client.connect();
   await client.query(`create database ${name}`).finally(() => client.end());
-  return inject('postgresUrl').replace(/postgres$/, name);
+  return databaseNamed(inject('postgresUrl'), name);
 }
 
 async function freePort(): Promise<number> {

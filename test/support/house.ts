@@ -9,7 +9,7 @@ import { type Config, readConfig } from '../../services/platform/config.ts';
 import { GRANT_AREAS, STANDALONE_GRANTS } from '../../services/platform/grants.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import { createServices, type Services } from '../../services/server.ts';
-import { TEMPLATE } from './template-database.ts';
+import { databaseNamed, TEMPLATE } from './template-database.ts';
 
 export const ALL_GRANTS: readonly string[] = [
   ...STANDALONE_GRANTS,
@@ -27,7 +27,7 @@ export async function createTestDatabase(): Promise<string> {
   } finally {
     await client.end();
   }
-  return postgresUrl.replace(/postgres$/, name);
+  return databaseNamed(postgresUrl, name);
 }
 
 /** Settings of a test: random keys, quiet logs, and what the test overrides. */

@@ -1,0 +1,73 @@
+import { createClient, type Transport } from '@connectrpc/connect';
+import { ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { requestDemoAdvances, settleDemoAdvances } from './demo-data/demo-advances.ts';
+import { createDemoProducts } from './demo-data/demo-products.ts';
+import { openDemoRefunds } from './demo-data/demo-refunds.ts';
+import { blockAndDeduct, recordDemoSales } from './demo-data/demo-sales.ts';
+import { DemoTenant } from './demo-data/demo-tenant.ts';
+
+const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
+const OTHER_MERCHANT_ID = 'c2f7d3b4-1e6a-4b58-8f0e-93a5d47e6c21';
+const SCOPES = [
+  ...[ApiKeyScope.REFUNDS_READ, ApiKeyScope.CATALOG_READ, ApiKeyScope.FUNDS_READ],
+  ...[ApiKeyScope.ADVANCES_READ, ApiKeyScope.WEBHOOKS_MANAGE],
+];
+
+/** What scripts and examples need to use the demo data. */
+export interface DemoAccess {
+  readonly live: { merchantId: string; apiKey: string; productId: string };
+  readonly sandbox: { merchantId: string; apiKey: string; productId: string };
+  readonly other: { merchantId: string; liveApiKey: string; sandboxApiKey: string };
+}
+
+/**
+ * Writes the demo data through the services' RPCs: two merchants in both environments. The transport's caller has
+ * every grant. A run that was stopped is gone on with on the same day.
+ */
+export async function writeDemoData(transport: Transport, now: Date): Promise<DemoAccess> {
+  const tenant = (merchantId: string, environment: Environment) =>
+    writeTenant(transport, new DemoTenant(transport, merchantId, environment, now));
+  const [live, sandbox, otherLive, otherSandbox] = await Promise.all([
+    tenant(MERCHANT_ID, Environment.LIVE),
+    tenant(MERCHANT_ID, Environment.TEST),
+    tenant(OTHER_MERCHANT_ID, Environment.LIVE),
+    tenant(OTHER_MERCHANT_ID, Environment.TEST),
+  ]);
+  return {
+    live: { merchantId: MERCHANT_ID, ...live },
+    sandbox: { merchantId: MERCHANT_ID, ...sandbox },
+    other: {
+      merchantId: OTHER_MERCHANT_ID,
+      liveApiKey: otherLive.apiKey,
+      sandboxApiKey: otherSandbox.apiKey,
+    },
+  };
+}
+
+async function writeTenant(transport: Transport, demo: DemoTenant) {
+  const productId = await createDemoProducts(demo);
+  const sales = await recordDemoSales(demo);
+  const released = await requestDemoAdvances(demo);
+  await releaseDueFunds(demo);
+  await settleDemoAdvances(demo, released);
+  await blockAndDeduct(demo, sales);
+  await openDemoRefunds(demo, sales);
+  const { key } = await createClient(ApiKeyService, transport).issueApiKey({
+    ...demo.tenant,
+    // A key is answered once: a run that goes on issues another.
+    idempotencyKey: `demo-${Date.now()}`,
+    name: 'demo',
+    scopes: SCOPES,
+  });
+  return { apiKey: key, productId };
+}
+
+async function releaseDueFunds(demo: DemoTenant): Promise<void> {
+  for (let hasMore = true; hasMore; ) {
+    ({ hasMore } = await demo.clients.funds.releaseDueFunds({
+      merchantId: demo.merchantId,
+      environment: demo.environment,
+    }));
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import type { Transport } from '@connectrpc/connect';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { createGateway } from '../gateway/app.ts';
+import { GATEWAY_CALLER } from '../gateway/clients.ts';
+import { type Config, readConfig } from '../services/platform/config.ts';
+import { GRANT_AREAS, STANDALONE_GRANTS } from '../services/platform/grants.ts';
+import { migrate } from '../services/platform/migrate.ts';
+import { createOpsServer } from '../services/platform/ops-server.ts';
+import { metrics } from '../services/platform/telemetry.ts';
+import { createServices } from '../services/server.ts';
+import { type PaymentsWorker, startWorker } from '../workflows/worker.ts';
+import { WORKER_CALLER } from '../workflows/worker-caller.ts';
+import type { DataFolder } from './data-folder.ts';
+import type { GeneratedSecrets } from './generated-secrets.ts';
+
+/** The caller of demo.json's token, who may do everything: for scripts and examples on this machine. */
+export const LOCAL_CALLER = 'local';
+const ALL_GRANTS = [
+  ...STANDALONE_GRANTS,
+  ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
+];
+const LOOPBACK = '127.0.0.0/8,::1/128';
+
+/** Services, gateway, worker and ops of one process. */
+export interface House {
+  readonly liveUrl: string;
+  readonly sandboxUrl: string;
+  readonly grpcUrl: string;
+  readonly opsUrl: string;
+  /** To all services, as the local caller. */
+  readonly transport: Transport;
+}
+
+/**
+ * The settings of `npm start`: the environment's, over secrets made for the data folder, with webhooks to loopback
+ * allowed in the sandbox and the demo receiver's CA trusted. Throws a ConfigError with every fault.
+ */
+export function localConfig(
+  environment: NodeJS.ProcessEnv,
+  folder: DataFolder,
+  secrets: GeneratedSecrets,
+  caFile: string,
+) {
+  const token = secrets.serviceTokens[LOCAL_CALLER]!;
+  const local = `${LOCAL_CALLER}|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`;
+  return readConfig({
+    ...secrets.keyRings,
+    ...environment,
+    WEBHOOK_ALLOW_CIDRS: environment.WEBHOOK_ALLOW_CIDRS ?? LOOPBACK,
+    WEBHOOK_EXTRA_CA: trustFile(folder, caFile, environment.WEBHOOK_EXTRA_CA),
+    SERVICE_TOKENS: [local, environment.SERVICE_TOKENS].filter(Boolean).join(';'),
+  });
+}
+
+/** One PEM file of the demo CA and the CA that the settings name. */
+function trustFile(folder: DataFolder, caFile: string, extraCa: string | undefined): string {
+  if (!extraCa) return caFile;
+  folder.write('certificates/trusted.pem', readFileSync(caFile, 'utf8') + readFileSync(extraCa, 'utf8'));
+  return folder.file('certificates/trusted.pem');
+}
+
+export interface HouseOptions {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly temporalAddress: string;
+  readonly logger: Logger;
+  /** Takes what is to be closed, in reverse order. */
+  readonly stack: AsyncDisposableStack;
+}
+
+/** Starts all three runtimes in this process; resolves when the API answers. The worker goes on getting ready. */
+export async function startHouse({
+  config,
+  databaseUrl,
+  temporalAddress,
+  logger,
+  stack,
+}: HouseOptions): Promise<House> {
+  await migrate(databaseUrl);
+  const services = await createServices({ config, databaseUrl, logger });
+  stack.defer(() => services.close());
+  const worker = startWorker({
+    config,
+    temporalAddress,
+    logger,
+    transport: services.transportFor(WORKER_CALLER),
+  });
+  worker.catch((error) => logger.error({ err: error }, 'the worker did not start: no webhook is delivered'));
+  stack.defer(async () => (await worker.catch(() => undefined))?.close());
+  const ops = createOpsServer({ ready: () => readiness(services, worker), metrics });
+  const transport = services.transportFor(GATEWAY_CALLER);
+  const live = createGateway({ environment: 'live', config, transport, logger });
+  const sandbox = createGateway({ environment: 'test', config, transport, logger });
+  const listen = async (server: Pick<FastifyInstance, 'listen' | 'close' | 'server'>, port: number) => {
+    await server.listen({ host: config.HOST, port });
+    stack.defer(() => server.close());
+    return `http://${config.HOST}:${(server.server.address() as AddressInfo).port}`;
+  };
+  return {
+    grpcUrl: await listen(services.server, config.GRPC_PORT),
+    liveUrl: await listen(live as never, config.LIVE_PORT),
+    sandboxUrl: await listen(sandbox as never, config.SANDBOX_PORT),
+    opsUrl: await listen(ops, config.OPS_PORT),
+    transport: services.transportFor({ name: LOCAL_CALLER, grants: new Set(ALL_GRANTS) }),
+  };
+}
+
+async function readiness(services: { ping(): Promise<void> }, worker: Promise<PaymentsWorker>) {
+  await services.ping();
+  const starting = { health: async () => ({ temporal: false }) };
+  const { temporal } = await (await Promise.race([worker, Promise.resolve(starting)])).health();
+  return { ok: true, details: { database: 'up', temporal: temporal ? 'up' : 'away: deliveries wait' } };
+}

@@ -1,0 +1,153 @@
+import { type Config, ConfigError, readConfig } from '../services/platform/config.ts';
+import { createLogger } from '../services/platform/telemetry.ts';
+import { DataFolder } from './data-folder.ts';
+import { loadDemoCertificate } from './demo-certificate.ts';
+import { type DemoAccess, writeDemoData } from './demo-data.ts';
+import { type DemoReceiver, startDemoReceiver } from './demo-receiver.ts';
+import { type GeneratedSecrets, loadGeneratedSecrets } from './generated-secrets.ts';
+import { type House, LOCAL_CALLER, localConfig, startHouse } from './house.ts';
+import { assertPortsFree } from './ports.ts';
+import { startPostgres } from './postgres.ts';
+import { stopLeftOvers } from './recorded-child.ts';
+import { settingsHelp } from './settings-table.ts';
+import { StartError } from './start-error.ts';
+import { ownPorts, TemporalServer } from './temporal-server.ts';
+
+const DEMO_FILE = 'demo.json';
+const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
+
+const say = (line: string) => console.log(line);
+
+/** `npm start`: the whole system in one process, beside its own PostgreSQL and Temporal. */
+async function start(stack: AsyncDisposableStack): Promise<void> {
+  // Faults of the settings come before anything is made.
+  const { DATA_DIR } = readConfig(process.env, { unused: KEY_RINGS });
+  const folder = DataFolder.open(DATA_DIR);
+  stack.defer(() => folder.close());
+  await stopLeftOvers(folder, say);
+  const secrets = loadGeneratedSecrets(folder, [LOCAL_CALLER]);
+  const { caFile } = await loadDemoCertificate(folder);
+  const config = localConfig(process.env, folder, secrets, caFile);
+  await assertPortsFree(portsOf(config));
+
+  const temporal = startTemporal(config, folder);
+  stack.defer(() => temporal.stop());
+  const databaseUrl = config.DATABASE_URL ?? (await startOwnPostgres(folder, stack));
+  const receiver = await startDemoReceiver({ folder, port: config.DEMO_RECEIVER_PORT });
+  stack.defer(() => receiver.stop());
+  const logger = createLogger(config.LOG_LEVEL);
+  const house = await startHouse({ config, databaseUrl, temporalAddress: temporal.address, logger, stack });
+
+  const access = await demoAccess(folder, house);
+  const addresses = addressesOf(house, temporal, config, secrets, receiver);
+  folder.write(DEMO_FILE, `${JSON.stringify(withAddresses(access, addresses), null, 2)}\n`);
+  announce(house, temporal, receiver.url, folder);
+}
+
+/** The ports that this start takes, but 0, which means any. */
+function portsOf(config: Config) {
+  const { LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DEMO_RECEIVER_PORT } = config;
+  const named = Object.entries({ LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DEMO_RECEIVER_PORT });
+  const own = named.filter(([, port]) => port !== 0).map(([setting, port]) => ({ setting, port }));
+  if (config.TEMPORAL_ADDRESS) return own;
+  return [...own, ...ownPorts({ port: config.TEMPORAL_PORT, uiPort: config.TEMPORAL_UI_PORT })];
+}
+
+function startTemporal(config: Config, folder: DataFolder): TemporalServer {
+  const temporal = new TemporalServer({
+    folder,
+    namespace: config.TEMPORAL_NAMESPACE,
+    address: config.TEMPORAL_ADDRESS,
+    port: config.TEMPORAL_PORT,
+    uiPort: config.TEMPORAL_UI_PORT,
+  });
+  temporal.on('status', ({ state, detail }) => say(state === 'up' ? detail : `deliveries wait: ${detail}`));
+  return temporal;
+}
+
+async function startOwnPostgres(folder: DataFolder, stack: AsyncDisposableStack): Promise<string> {
+  const postgres = await startPostgres({ folder, log: say });
+  stack.defer(() => postgres.stop());
+  return postgres.url;
+}
+
+/** Who the demo merchants are and their keys: of the first start, which writes the demo data. */
+async function demoAccess(folder: DataFolder, house: House): Promise<DemoAccess> {
+  const kept = folder.read(DEMO_FILE);
+  if (kept !== undefined) return JSON.parse(kept) as DemoAccess;
+  say('writing demo data, once …');
+  return writeDemoData(house.transport, new Date());
+}
+
+/** What demo.json holds: a start on other ports writes its own addresses. */
+function withAddresses(
+  { live, sandbox, other }: DemoAccess,
+  { liveUrl, sandboxUrl, ...addresses }: ReturnType<typeof addressesOf>,
+) {
+  return {
+    live: { ...live, baseUrl: liveUrl },
+    sandbox: { ...sandbox, baseUrl: sandboxUrl },
+    other,
+    ...addresses,
+  };
+}
+
+function addressesOf(
+  { liveUrl, sandboxUrl, grpcUrl }: House,
+  temporal: TemporalServer,
+  config: Config,
+  secrets: GeneratedSecrets,
+  receiver: DemoReceiver,
+) {
+  return {
+    liveUrl,
+    sandboxUrl,
+    grpc: { baseUrl: grpcUrl, token: secrets.serviceTokens[LOCAL_CALLER] },
+    temporal: {
+      address: temporal.address,
+      ui: config.TEMPORAL_UI_URL ?? temporal.uiUrl,
+      namespace: config.TEMPORAL_NAMESPACE,
+    },
+    receiver: { url: `${receiver.url}/webhooks/demo`, ca: receiver.caFile },
+  };
+}
+
+function announce(house: House, temporal: TemporalServer, receiverUrl: string, folder: DataFolder): void {
+  const { live } = JSON.parse(folder.read(DEMO_FILE)!) as { live: { apiKey: string } };
+  say(`
+  live API       ${house.liveUrl}
+  sandbox API    ${house.sandboxUrl}
+  internal API   ${house.grpcUrl}   gRPC, gRPC-Web and Connect
+  operations     ${house.opsUrl}   /healthz /readyz /metrics
+  Temporal       ${temporal.address}${temporal.uiUrl ? `   UI ${temporal.uiUrl}` : ''}
+  demo receiver  ${receiverUrl}
+  keys, tokens   ${folder.file(DEMO_FILE)}
+
+  curl -s -H 'Authorization: Bearer ${live.apiKey}' '${house.liveUrl}/v1/refund-cases?limit=2'
+`);
+  say('ready: Ctrl-C stops everything');
+}
+
+/** One line for what a user can mend; a stack only for what nobody foresaw. */
+function tell(error: unknown): void {
+  const foreseen = error instanceof StartError || error instanceof ConfigError;
+  console.error(foreseen ? error.message : error);
+}
+
+if (process.argv.includes('--help')) {
+  say(settingsHelp());
+  process.exit(0);
+}
+const stack = new AsyncDisposableStack();
+let stopping = false;
+const stop = async (code: number) => {
+  if (stopping) process.exit(code || 1);
+  stopping = true;
+  await stack.disposeAsync().catch(tell);
+  process.exit(code);
+};
+process.on('SIGINT', () => stop(0)).on('SIGTERM', () => stop(0));
+await start(stack).catch((error) => {
+  if (!stopping) tell(error);
+  return stop(1);
+});

@@ -2,6 +2,9 @@ import type { EnvironmentName } from '../../services/platform/tenant.ts';
 
 export const workflowType = 'releaseAdvance';
 
+/** The call that starts the workflow mostly completes its work itself, in far less. */
+export const COMPLETE_AFTER = '20 seconds';
+
 export const workflowId = (advanceRequestId: string) => `advance-release-${advanceRequestId}`;
 
 export interface ReleaseAdvanceInput {

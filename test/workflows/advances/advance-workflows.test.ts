@@ -1,0 +1,91 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import * as advanceRefusal from '../../../workflows/advances/advance-refusal.contract.ts';
+import * as advanceRelease from '../../../workflows/advances/advance-release.contract.ts';
+import * as advanceRequest from '../../../workflows/advances/advance-request.contract.ts';
+import { fundsCaller } from '../../services/funds/funds-caller.ts';
+import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { startFundsWorkflows } from '../funds/funds-workflows.ts';
+
+const SOLD = '2020-06-20';
+
+let workflows: Awaited<ReturnType<typeof startFundsWorkflows>>;
+beforeAll(async () => {
+  workflows = await startFundsWorkflows();
+});
+afterAll(async () => {
+  await verifyFunds(workflows.house.databaseUrl);
+  await workflows.close();
+});
+
+/** A merchant with one part that an advance can cover, due on 2020-07-20, and a quote of it. */
+async function quoted() {
+  const { house, advances } = workflows;
+  const funds = fundsCaller(house.transports.inProcess);
+  await funds.sell({ on: SOLD, gross: 4_800n });
+  const { quote } = await advances.quoteAdvance(funds.write(SOLD));
+  return {
+    ...{ funds, quoteId: quote!.id },
+    owner: { merchantId: funds.tenant.merchantId, environment: 'live' as const },
+    request: async () =>
+      (await advances.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id })).advanceRequest!.id,
+    statusOf: async (advanceRequestId: string) =>
+      (await advances.getAdvanceRequest({ ...funds.tenant, advanceRequestId })).advanceRequest!.status,
+  };
+}
+
+it.concurrent('completes a request that had only been taken up, after its quote has expired too', async () => {
+  const { funds, quoteId, owner, request } = await quoted();
+  const requestedAt = `${SOLD}T15:00:00.000Z`;
+  const input: advanceRequest.CompleteAdvanceRequestInput = { ...owner, quoteId, requestedAt };
+  const run = () => workflows.run(advanceRequest.workflowType, advanceRequest.workflowId(quoteId), input);
+  expect(await run()).toBe('REQUESTED');
+  const { advanceRequests } = await workflows.advances.listAdvanceRequests(funds.tenant);
+  expect(advanceRequests).toMatchObject([{ quoteId, status: AdvanceRequestStatus.PENDING_REVIEW }]);
+  expect((await funds.advanceable(SOLD)).parts).toEqual([]);
+  await expect(request()).rejects.toThrow('has been requested');
+}, 60_000);
+
+it.concurrent('gives a request up whose parts have changed since the quote', async () => {
+  const { funds, quoteId, owner } = await quoted();
+  await funds.deduct(1n);
+  const input = { ...owner, quoteId, requestedAt: `${SOLD}T15:00:00.000Z` };
+  const result = await workflows.run(advanceRequest.workflowType, advanceRequest.workflowId(quoteId), input);
+  expect(result).toBe('REFUSED');
+  expect((await workflows.advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
+}, 60_000);
+
+it.concurrent('pays out what had only started to be paid out, and settles it when its last date has passed', async () => {
+  const { funds, owner, request, statusOf } = await quoted();
+  const advanceRequestId = await request();
+  await workflows.advances.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
+  await startPayoutAlone(advanceRequestId);
+  const input: advanceRelease.ReleaseAdvanceInput = {
+    ...owner,
+    advanceRequestId,
+    settlesAt: new Date(Date.now() + 22_000).toISOString(),
+  };
+  await workflows.run(advanceRelease.workflowType, advanceRelease.workflowId(advanceRequestId), input);
+  expect(await statusOf(advanceRequestId)).toBe(AdvanceRequestStatus.SETTLED);
+  expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 4_800n, 0n, 1]]);
+}, 60_000);
+
+it.concurrent('frees what a refused request had reserved, once', async () => {
+  const { funds, owner, request } = await quoted();
+  const advanceRequestId = await request();
+  const input = { ...owner, advanceRequestId };
+  for (let runs = 0; runs < 2; runs += 1) {
+    await workflows.run(advanceRefusal.workflowType, advanceRefusal.workflowId(advanceRequestId), input);
+  }
+  expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
+}, 60_000);
+
+/** As a process leaves it that dies after the first of the payout's three steps. */
+async function startPayoutAlone(advanceRequestId: string): Promise<void> {
+  const database = new Client({ connectionString: workflows.house.databaseUrl });
+  await database.connect();
+  const start = 'update advances.request set release_started_at = $2 where id = $1';
+  await database.query(start, [advanceRequestId, `${SOLD}T16:00:00Z`]);
+  await database.end();
+}

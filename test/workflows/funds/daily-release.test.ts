@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { scheduleId, workflowType } from '../../../workflows/funds/daily-release.contract.ts';
+import { ensureDailyRelease } from '../../../workflows/funds/daily-release.schedule.ts';
+import { fundsCaller } from '../../services/funds/funds-caller.ts';
+import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { newTenant } from '../../support/house.ts';
+import { startFundsWorkflows } from './funds-workflows.ts';
+
+const SOLD = '2020-06-20';
+
+let workflows: Awaited<ReturnType<typeof startFundsWorkflows>>;
+beforeAll(async () => {
+  workflows = await startFundsWorkflows();
+});
+afterAll(() => workflows.close());
+
+const daily = () => workflows.run(workflowType, `daily-${randomUUID()}`);
+
+it('releases all that is due, refusing the advances that were not paid out in time, and nothing twice', async () => {
+  const { house, advances } = workflows;
+  const plain = fundsCaller(house.transports.inProcess, newTenant(Environment.TEST));
+  await plain.sell({ on: SOLD, gross: 300n, installments: 3 });
+  const advanced = fundsCaller(house.transports.inProcess);
+  await advanced.sell({ on: SOLD, gross: 200n, installments: 2 });
+  const { quote } = await advances.quoteAdvance({ ...advanced.write(SOLD), maxAmountMinor: 100n });
+  const { advanceRequest } = await advances.requestAdvance({ ...advanced.write(SOLD), quoteId: quote!.id });
+  expect(await daily()).toEqual({ releasedParts: 5, refusedRequests: 1, leftRequests: 0 });
+  expect(await daily()).toEqual({ releasedParts: 0, refusedRequests: 0, leftRequests: 0 });
+  const request = { ...advanced.tenant, advanceRequestId: advanceRequest!.id };
+  const refused = await advances.getAdvanceRequest(request);
+  expect(refused.advanceRequest).toMatchObject({
+    status: AdvanceRequestStatus.REFUSED,
+    reviewReason: 'The date of a covered part came before the payout.',
+  });
+  expect(await advanced.balance()).toMatchObject({ availableAmountMinor: 200n, scheduledAmountMinor: 0n });
+  expect(await plain.balance()).toMatchObject({ availableAmountMinor: 300n });
+  await verifyFunds(house.databaseUrl);
+});
+
+it('tries again with a reservation whose request is still being made', async () => {
+  const { house, activities } = workflows;
+  const funds = fundsCaller(house.transports.inProcess);
+  await funds.sell({ on: SOLD, gross: 100n });
+  const advanceRequestId = randomUUID();
+  await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
+  const { merchantId } = funds.tenant;
+  const due = { merchantId, environment: 'live' as const, advanceRequestId };
+  const failure = await activities.refuseDueRequest(due).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(Error);
+  expect(failure).not.toBeInstanceOf(ApplicationFailure);
+  expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 100n });
+  await funds.free(advanceRequestId);
+});
+
+it('is started by Temporal every midnight of the account, and at once when the schedule is made', async () => {
+  const { house, temporal } = workflows;
+  const funds = fundsCaller(house.transports.inProcess);
+  await funds.sell({ on: SOLD, gross: 70n });
+  await ensureDailyRelease(temporal.client);
+  await ensureDailyRelease(temporal.client);
+  const released = async () => expect(await funds.balance()).toMatchObject({ availableAmountMinor: 70n });
+  await vi.waitFor(released, { timeout: 15_000, interval: 200 });
+  const { schedule, info } = {
+    schedule: temporal.client.schedule.getHandle(scheduleId),
+    info: await temporal.client.schedule.getHandle(scheduleId).describe(),
+  };
+  expect(info.spec.timezone).toBe('America/Sao_Paulo');
+  expect(info.policies.catchupWindow).toBe(365 * 24 * 3_600_000);
+  const [next] = info.info.nextActionTimes;
+  expect(next!.toISOString()).toMatch(/T03:01:00.000Z$/);
+  await schedule.delete();
+});

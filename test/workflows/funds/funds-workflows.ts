@@ -1,0 +1,45 @@
+import { fileURLToPath } from 'node:url';
+import { createClient } from '@connectrpc/connect';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createAdvanceActivities } from '../../../workflows/advances/advance.activities.ts';
+import { createFundsActivities } from '../../../workflows/funds/funds.activities.ts';
+import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { startHouse } from '../../support/house.ts';
+import { startTemporal } from '../../support/temporal.ts';
+
+/** Funds and advances with the workflows across them, on a database and a Temporal of their own. */
+export async function startFundsWorkflows() {
+  const [house, temporal] = await Promise.all([startHouse({ SERVICES: 'funds,advances' }), startTemporal()]);
+  installRuntime(createLogger('fatal'));
+  const clients = {
+    advances: createClient(AdvanceService, house.transports.inProcess),
+    funds: createClient(FundsService, house.transports.inProcess),
+  };
+  const activities = { ...createFundsActivities(clients), ...createAdvanceActivities(clients) };
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  const worker = await Worker.create({
+    connection,
+    taskQueue: TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url)),
+    activities,
+  });
+  const running = worker.run();
+  return {
+    ...{ house, temporal, activities },
+    ...clients,
+    /** Runs a workflow to its end. */
+    run: (workflowType: string, workflowId: string, ...args: unknown[]) =>
+      temporal.client.workflow.execute(workflowType, { taskQueue: TASK_QUEUE, workflowId, args }),
+    async close() {
+      worker.shutdown();
+      await running;
+      await connection.close();
+      await temporal[Symbol.asyncDispose]();
+      await house.close();
+    },
+  };
+}

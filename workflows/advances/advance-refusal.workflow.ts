@@ -1,0 +1,13 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { AdvanceActivities } from './advance.activities.ts';
+import type { FreeRefusedAdvanceInput } from './advance-refusal.contract.ts';
+
+const { freeRefusedParts } = proxyActivities<AdvanceActivities>({
+  startToCloseTimeout: '1 minute',
+  retry: { maximumInterval: '1 minute' },
+});
+
+/** Sees that the parts of a refused request are freed, should the refusal itself not have come to it. */
+export async function freeRefusedAdvance(input: FreeRefusedAdvanceInput): Promise<void> {
+  await freeRefusedParts(input);
+}

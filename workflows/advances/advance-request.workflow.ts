@@ -1,0 +1,20 @@
+import { proxyActivities, sleep } from '@temporalio/workflow';
+import type { AdvanceActivities } from './advance.activities.ts';
+import {
+  COMPLETE_AFTER,
+  type CompleteAdvanceRequestInput,
+  type CompleteAdvanceRequestResult,
+} from './advance-request.contract.ts';
+
+const { finishAdvanceRequest } = proxyActivities<AdvanceActivities>({
+  startToCloseTimeout: '1 minute',
+  retry: { maximumInterval: '1 minute' },
+});
+
+/** Completes an advance request left half done: its parts reserved, and nothing to show for it. */
+export async function completeAdvanceRequest(
+  input: CompleteAdvanceRequestInput,
+): Promise<CompleteAdvanceRequestResult> {
+  await sleep(COMPLETE_AFTER);
+  return finishAdvanceRequest(input);
+}

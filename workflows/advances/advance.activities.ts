@@ -1,0 +1,85 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { CallOptions, Client } from '@connectrpc/connect';
+import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { errorInfoOf } from '../../services/platform/errors.ts';
+import { environmentEnum } from '../../services/platform/tenant.ts';
+import { withFinalRefusals } from '../final-refusal.ts';
+import * as advanceRefusal from './advance-refusal.contract.ts';
+import * as advanceRelease from './advance-release.contract.ts';
+import * as advanceRequest from './advance-request.contract.ts';
+
+export interface AdvanceClients {
+  readonly advances: Client<typeof AdvanceService>;
+  readonly funds: Client<typeof FundsService>;
+}
+
+export type AdvanceActivities = ReturnType<typeof createAdvanceActivities>;
+
+const CALL: CallOptions = { timeoutMs: 10_000 };
+
+/** The activities of advances. Each may be repeated: the services answer from what they have committed. */
+export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
+  return withFinalRefusals({
+    /** Asks for the quoted advance as of when it was asked for first. */
+    async finishAdvanceRequest(
+      input: advanceRequest.CompleteAdvanceRequestInput,
+    ): Promise<advanceRequest.CompleteAdvanceRequestResult> {
+      const { merchantId, quoteId } = input;
+      const request = {
+        ...{ merchantId, quoteId, environment: environmentEnum(input.environment) },
+        idempotencyKey: advanceRequest.workflowId(quoteId),
+        occurredAt: timestampFromDate(new Date(input.requestedAt)),
+      };
+      try {
+        await advances.requestAdvance(request, CALL);
+        return 'REQUESTED';
+      } catch (error) {
+        const reason = errorInfoOf(error)?.reason;
+        if (reason === 'QUOTE_ALREADY_REQUESTED') return 'REQUESTED';
+        if (reason === 'QUOTE_STALE') return 'REFUSED';
+        throw error;
+      }
+    },
+
+    /** Carries a payout that has started to its end. */
+    async finishAdvanceRelease(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
+      const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
+      try {
+        await advances.releaseAdvance({ ...requestOf(input), idempotencyKey }, CALL);
+      } catch (error) {
+        if (!isAlready(error, 'RELEASED', 'SETTLED')) throw error;
+      }
+    },
+
+    /** Settles an advance whose last covered date has passed. A service whose clock is behind is asked again. */
+    async settleReleasedAdvance(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
+      const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
+      try {
+        await advances.settleAdvance({ ...requestOf(input), idempotencyKey }, CALL);
+      } catch (error) {
+        if (isAlready(error, 'SETTLED')) return;
+        const early = errorInfoOf(error)?.reason === 'ADVANCE_NOT_DUE';
+        throw early ? new Error('the last covered date has not passed by the clock of the service') : error;
+      }
+    },
+
+    /** Frees what a refused request had reserved. */
+    async freeRefusedParts(input: advanceRefusal.FreeRefusedAdvanceInput): Promise<void> {
+      const idempotencyKey = advanceRefusal.workflowId(input.advanceRequestId);
+      await funds.freeReservation({ ...requestOf(input), idempotencyKey }, CALL);
+    },
+  });
+}
+
+const requestOf = (input: advanceRefusal.FreeRefusedAdvanceInput) => ({
+  merchantId: input.merchantId,
+  environment: environmentEnum(input.environment),
+  advanceRequestId: input.advanceRequestId,
+});
+
+/** Whether a request was refused to move because it is where it was to go already. */
+function isAlready(error: unknown, ...statuses: readonly string[]): boolean {
+  const info = errorInfoOf(error);
+  return info?.reason === 'ADVANCE_REQUEST_STATE' && statuses.includes(info.metadata.status ?? '');
+}

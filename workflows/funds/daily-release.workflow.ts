@@ -1,0 +1,44 @@
+import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { DailyReleaseResult } from './daily-release.contract.ts';
+import type { DueRequest, FundsActivities } from './funds.activities.ts';
+
+const { releaseDueFunds } = proxyActivities<FundsActivities>({
+  startToCloseTimeout: '10 minutes',
+  retry: { maximumInterval: '1 minute' },
+});
+
+/** Long enough for a payout under way to end, and for a service to come back. */
+const { refuseDueRequest } = proxyActivities<FundsActivities>({
+  startToCloseTimeout: '1 minute',
+  scheduleToCloseTimeout: '30 minutes',
+  retry: { maximumInterval: '1 minute' },
+});
+
+/**
+ * Releases all that is due by today, of days missed too. Advance requests that were not paid out in time are refused
+ * and their parts freed, then released with the rest.
+ */
+export async function releaseDailyFunds(): Promise<DailyReleaseResult> {
+  const met = new Set<string>();
+  let [releasedParts, refusedRequests, leftRequests] = [0, 0, 0];
+  for (;;) {
+    const step = await releaseDueFunds();
+    releasedParts += step.releasedParts;
+    const due = step.dueRequests.filter(({ advanceRequestId }) => !met.has(advanceRequestId));
+    for (const { advanceRequestId } of due) met.add(advanceRequestId);
+    const outcomes = await Promise.all(due.map(refuse));
+    refusedRequests += outcomes.filter((outcome) => outcome === 'REFUSED').length;
+    leftRequests += outcomes.filter((outcome) => outcome === 'LEFT').length;
+    if (!step.hasMore && due.length === 0) return { releasedParts, refusedRequests, leftRequests };
+  }
+}
+
+/** One request that cannot be refused yet does not keep the others from it. */
+async function refuse(request: DueRequest): Promise<'REFUSED' | 'PAID_OUT' | 'LEFT'> {
+  try {
+    return await refuseDueRequest(request);
+  } catch (error) {
+    if (error instanceof ActivityFailure && !isCancellation(error)) return 'LEFT';
+    throw error;
+  }
+}

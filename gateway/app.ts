@@ -92,6 +92,7 @@ function openApp(
   writer: ProblemWriter,
   socketErrors: SocketErrors,
 ): GatewayApp {
+  const timeoutMs = config.HTTP_REQUEST_TIMEOUT;
   const app = fastify({
     loggerInstance: logger,
     logController: log,
@@ -101,13 +102,16 @@ function openApp(
     requestIdHeader: false,
     trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: config.HTTP_REQUEST_TIMEOUT,
+    requestTimeout: timeoutMs,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: parseQuery },
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       requireHostHeader: false,
-      connectionsCheckingInterval: Math.ceil(config.HTTP_REQUEST_TIMEOUT / TIMEOUT_CHECKS_PER_TIMEOUT),
+      // Node.js takes the shorter of the two for the headers, so both are this one.
+      requestTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      connectionsCheckingInterval: Math.ceil(timeoutMs / TIMEOUT_CHECKS_PER_TIMEOUT),
     },
     frameworkErrors: (error, request, reply) => {
       setAnswerHeaders(reply, request.id);

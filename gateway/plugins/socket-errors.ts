@@ -14,7 +14,7 @@ interface ConnectionError extends Error {
   readonly rawPacket?: unknown;
 }
 
-const LINE_FEED = 0x0a;
+const LONG_REQUEST_LINE = /^[A-Z]+ [^\n]{8000}/;
 
 /**
  * Answers what fails before there is a request that Fastify knows of, on the socket itself, with the same body and
@@ -70,8 +70,7 @@ function problemOfConnection({ code, rawPacket }: ConnectionError): Problem {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('REQUEST_TIMEOUT', 'The request did not arrive completely in time.');
     case 'HPE_HEADER_OVERFLOW':
-      // Without the end of a line, what overflowed is the request line itself.
-      return Buffer.isBuffer(rawPacket) && !rawPacket.includes(LINE_FEED)
+      return startsWithLongTarget(rawPacket)
         ? uriTooLong()
         : new Problem('HEADERS_TOO_LARGE', 'Request line and headers together must be at most 16 KiB.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
@@ -79,4 +78,9 @@ function problemOfConnection({ code, rawPacket }: ConnectionError): Problem {
     default:
       return new Problem('INVALID_REQUEST', 'The request must be well-formed HTTP/1.1.');
   }
+}
+
+/** Whether what overflowed is the request line itself; Node.js tells only which bytes it read last. */
+function startsWithLongTarget(packet: unknown): boolean {
+  return Buffer.isBuffer(packet) && LONG_REQUEST_LINE.test(packet.toString('latin1'));
 }

@@ -72,12 +72,16 @@ function refusedDetail(part: HttpPart, schema: Described, instancePath: string):
   let within = schema;
   for (const step of instancePath.split('/').slice(1)) {
     within = at!;
-    at = within.properties?.[step] ?? within.items;
+    at = memberOf(within, step);
     if (at === undefined) break;
   }
   if (at !== undefined) return `${placeOf(part, instancePath)} must be ${allowedBy(at)}.`;
   const names = Object.keys(within.properties ?? {});
   return `${placeOf(part, instancePath)} is unknown; allowed: ${names.sort().join(', ') || 'none'}.`;
+}
+
+function memberOf({ properties, items }: Described, step: string): Described | undefined {
+  return properties && Object.hasOwn(properties, step) ? properties[step] : items;
 }
 
 function placeOf(part: HttpPart, pointer: string): string {

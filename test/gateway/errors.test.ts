@@ -1,0 +1,532 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ProblemCode } from '../../gateway/problem-types.ts';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type Call, call, expectOwnHeaders, expectProblem, sendRaw } from './http-call.ts';
+
+const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
+const UNLIMITED = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' };
+
+let gateways: GatewayHouse;
+let key: string;
+let live: number;
+beforeAll(async () => {
+  gateways = await startGateways({ ...UNLIMITED, HTTP_REQUEST_TIMEOUT: '1s' });
+  key = (await newMerchant(gateways)).keys.live;
+  live = gateways.ports.live;
+});
+afterAll(() => gateways.close());
+
+type Row = [what: string, code: ProblemCode, path: string, detail: string | RegExp, call?: Call];
+
+const uuid = randomUUID();
+const creation = { url: 'https://shop.example/hooks', eventTypes: ['refund.requested.v1'] };
+const create = (body: unknown, headers: Call['headers'] = {}): Call => ({
+  method: 'POST',
+  body,
+  headers: { 'content-type': 'application/json', 'idempotency-key': 'k1', ...headers },
+});
+
+const PARAMETERS: Row[] = [
+  [
+    'unknown parameter',
+    'INVALID_REQUEST',
+    '/v1/refund-cases?foo=1',
+    "'foo' is unknown; allowed: after, initiator",
+  ],
+  [
+    'parameter where none is',
+    'INVALID_REQUEST',
+    `/v1/products/${uuid}?foo=1`,
+    "'foo' is unknown; allowed: none",
+  ],
+  [
+    'repeated parameter',
+    'INVALID_REQUEST',
+    '/v1/refund-cases?limit=1&limit=1',
+    "'limit' must not be repeated",
+  ],
+  ['empty value', 'INVALID_REQUEST', '/v1/refund-cases?status=', "'status' must not be empty"],
+  ['name without value', 'INVALID_REQUEST', '/v1/refund-cases?after', "'after' must not be empty"],
+  [
+    'broken encoding',
+    'INVALID_REQUEST',
+    '/v1/refund-cases?after=%E0%A4',
+    "'after' must be percent-encoded UTF-8",
+  ],
+  ['half a percent', 'INVALID_REQUEST', '/v1/refund-cases?after=%', "'after' must be percent-encoded UTF-8"],
+  ['broken name', 'INVALID_REQUEST', '/v1/refund-cases?%ff=1', 'The query must be percent-encoded UTF-8'],
+  ['NUL', 'INVALID_REQUEST', '/v1/refund-cases?after=a%00b', "'after' must not contain NUL"],
+  ['__proto__', 'INVALID_REQUEST', '/v1/refund-cases?__proto__=1', "'__proto__' is unknown"],
+  ['limit 0', 'INVALID_REQUEST', '/v1/refund-cases?limit=0', "'limit' must be an integer from 1 to 100"],
+  ['limit 101', 'INVALID_REQUEST', '/v1/refund-cases?limit=101', 'from 1 to 100'],
+  ['limit 51 of advances', 'INVALID_REQUEST', '/v1/advance/requests?limit=51', 'from 1 to 50'],
+  ['limit in another spelling', 'INVALID_REQUEST', '/v1/refund-cases?limit=1e1', 'from 1 to 100'],
+  ['limit with a sign', 'INVALID_REQUEST', '/v1/refund-cases?limit=%2B5', 'from 1 to 100'],
+  ['limit with zeros', 'INVALID_REQUEST', '/v1/refund-cases?limit=05', 'from 1 to 100'],
+  ['limit with a space', 'INVALID_REQUEST', '/v1/refund-cases?limit=5+', 'from 1 to 100'],
+  ['limit beyond integers', 'INVALID_REQUEST', `/v1/refund-cases?limit=${'9'.repeat(30)}`, 'from 1 to 100'],
+  [
+    'unknown status',
+    'INVALID_REQUEST',
+    '/v1/refund-cases?status=OPEN',
+    "'status' must be one of MERCHANT_REVIEW, ",
+  ],
+  [
+    'status in lower case',
+    'INVALID_REQUEST',
+    '/v1/funds/releases?status=blocked',
+    'one of BLOCKED, RELEASED',
+  ],
+  ['UNSPECIFIED', 'INVALID_REQUEST', '/v1/refund-cases?status=UNSPECIFIED', 'must be one of'],
+  ['no UUID', 'INVALID_REQUEST', '/v1/refund-cases?orderId=42', "'orderId' must be a UUID"],
+  ['no UUID in the path', 'INVALID_REQUEST', '/v1/products/42', "Path parameter 'id' must be a UUID"],
+  ['long id', 'INVALID_REQUEST', `/v1/products/${'a'.repeat(500)}`, "Path parameter 'id' must be a UUID"],
+  [
+    '30 February',
+    'INVALID_REQUEST',
+    '/v1/funds/releases?from=2026-02-30',
+    "'from' must be a date that the calendar",
+  ],
+  ['29 February 2100', 'INVALID_REQUEST', '/v1/funds/releases?to=2100-02-29', "'to' must be a date"],
+  ['year 0', 'INVALID_REQUEST', '/v1/funds/releases?from=0000-01-01', "'from' must be a date"],
+  ['date with time', 'INVALID_REQUEST', '/v1/funds/releases?from=2026-01-01T00:00', "'from' must be a date"],
+  [
+    'from after to',
+    'INVALID_REQUEST',
+    '/v1/funds/releases?from=2026-02-01&to=2026-01-31',
+    "'from' must not be later",
+  ],
+  [
+    'month 13',
+    'INVALID_REQUEST',
+    '/v1/funds/releases/calendar?month=2026-13',
+    "'month' must be a month as YYYY-MM",
+  ],
+  [
+    'month of year 0',
+    'INVALID_REQUEST',
+    '/v1/funds/releases/calendar?month=0000-01',
+    "'month' must be a month",
+  ],
+  ['long cursor', 'INVALID_REQUEST', `/v1/refund-cases?after=${'a'.repeat(201)}`, '1 to 200 characters'],
+  ['long cursor of funds', 'INVALID_REQUEST', `/v1/funds/releases?after=${'a'.repeat(101)}`, '1 to 100'],
+  ['long cursor of advances', 'INVALID_REQUEST', `/v1/advance/requests?after=${'a'.repeat(257)}`, '1 to 256'],
+  ['long cursor of webhooks', 'INVALID_REQUEST', `${SUBSCRIPTIONS}?after=${'a'.repeat(201)}`, '1 to 200'],
+  [
+    'made-up cursor',
+    'INVALID_CURSOR',
+    '/v1/refund-cases?after=abc',
+    "'after' must be a nextCursor of this list",
+  ],
+  ['made-up cursor of funds', 'INVALID_CURSOR', '/v1/funds/releases?after=%F0%9F%91%8D', "'after'"],
+];
+
+const BODIES: Row[] = [
+  ['no body', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be a JSON object', create('')],
+  ['no JSON', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be well-formed JSON', create('{"url":')],
+  ['no object', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be a JSON object', create('[]')],
+  ['null', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be a JSON object', create('null')],
+  [
+    'invalid UTF-8',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    'must be UTF-8',
+    create(Buffer.from('{"url":"\xff"}', 'latin1')),
+  ],
+  ['no url', 'INVALID_REQUEST', SUBSCRIPTIONS, '/url is required', create({ eventTypes: ['a'] })],
+  [
+    'url a number',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/url must be a string',
+    create({ ...creation, url: 1 }),
+  ],
+  [
+    ...([
+      'long url',
+      'INVALID_REQUEST',
+      SUBSCRIPTIONS,
+      '/url must be a string of 0 to 2048 characters',
+    ] as const),
+    create({ ...creation, url: `https://shop.example/${'a'.repeat(2048)}` }),
+  ],
+  ['empty url', 'INVALID_WEBHOOK_URL', SUBSCRIPTIONS, '/url', create({ ...creation, url: '' })],
+  [
+    'half a character',
+    'INVALID_WEBHOOK_URL',
+    SUBSCRIPTIONS,
+    '/url',
+    create('{"url":"https://a/\\ud800","eventTypes":["a"]}'),
+  ],
+  [
+    'unknown member',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/secret is unknown; allowed: eventTypes, url',
+    create({ ...creation, secret: 1 }),
+  ],
+  [
+    '__proto__',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/__proto__ is unknown',
+    create('{"__proto__":{},"url":"https://a","eventTypes":["a"]}'),
+  ],
+  [
+    'no event types',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/eventTypes must be an array of 1 to 50 distinct',
+    create({ ...creation, eventTypes: [] }),
+  ],
+  [
+    'repeated event types',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/eventTypes must be an array of 1 to 50 distinct',
+    create({ ...creation, eventTypes: ['a', 'a'] }),
+  ],
+  [
+    '51 event types',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/eventTypes',
+    create({ ...creation, eventTypes: Array.from({ length: 51 }, String) }),
+  ],
+  [
+    'event type a number',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/eventTypes/1 must be a string',
+    create({ ...creation, eventTypes: ['a', 1] }),
+  ],
+  [
+    'empty event type',
+    'INVALID_EVENT_TYPE',
+    SUBSCRIPTIONS,
+    '/eventTypes/1',
+    create({ ...creation, eventTypes: ['a', ''] }),
+  ],
+  [
+    'deep nesting',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '/eventTypes is required',
+    create(`{"url":${'['.repeat(30_000)}${']'.repeat(30_000)}}`),
+  ],
+  ['body on a GET', 'INVALID_REQUEST', '/v1/refund-cases', 'takes no body', { method: 'GET', body: '{}' }],
+  [
+    'body on disable',
+    'INVALID_REQUEST',
+    `${SUBSCRIPTIONS}/${uuid}/disable`,
+    'takes no body',
+    { method: 'POST', body: {} },
+  ],
+  [
+    'text body on disable',
+    'INVALID_REQUEST',
+    `${SUBSCRIPTIONS}/${uuid}/disable`,
+    'takes no body',
+    { method: 'POST', body: 'x' },
+  ],
+  [
+    'no UUID to disable',
+    'INVALID_REQUEST',
+    `${SUBSCRIPTIONS}/42/disable`,
+    "'id' must be a UUID",
+    { method: 'POST' },
+  ],
+  [
+    'no content type',
+    'UNSUPPORTED_MEDIA_TYPE',
+    SUBSCRIPTIONS,
+    'application/json',
+    { method: 'POST', body: '{}' },
+  ],
+  [
+    'another content type',
+    'UNSUPPORTED_MEDIA_TYPE',
+    SUBSCRIPTIONS,
+    'application/json',
+    create('{}', { 'content-type': 'text/plain' }),
+  ],
+  [
+    'another charset',
+    'UNSUPPORTED_MEDIA_TYPE',
+    SUBSCRIPTIONS,
+    'UTF-8',
+    create('{}', { 'content-type': 'application/json; charset=latin1' }),
+  ],
+  [
+    'no media type at all',
+    'UNSUPPORTED_MEDIA_TYPE',
+    SUBSCRIPTIONS,
+    'application/json',
+    create('{}', { 'content-type': ';' }),
+  ],
+  [
+    'compressed',
+    'UNSUPPORTED_MEDIA_TYPE',
+    SUBSCRIPTIONS,
+    'Content-Encoding',
+    create('{}', { 'content-encoding': 'gzip' }),
+  ],
+  ['64 KiB and a byte', 'PAYLOAD_TOO_LARGE', SUBSCRIPTIONS, '64 KiB', create(' '.repeat(65_537))],
+  ['2 MiB', 'PAYLOAD_TOO_LARGE', SUBSCRIPTIONS, '64 KiB', create(' '.repeat(2_097_152))],
+];
+
+const IDEMPOTENCY: Row[] = [
+  ['no key', 'IDEMPOTENCY_KEY_MISSING', SUBSCRIPTIONS, 'Idempotency-Key', { body: creation }],
+  [
+    'empty key',
+    'IDEMPOTENCY_KEY_MISSING',
+    SUBSCRIPTIONS,
+    'Idempotency-Key',
+    create(creation, { 'idempotency-key': '' }),
+  ],
+  [
+    'long key',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    '1 to 255',
+    create(creation, { 'idempotency-key': 'a'.repeat(256) }),
+  ],
+  [
+    'two keys',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    'given once',
+    create(creation, { 'idempotency-key': ['a', 'b'] }),
+  ],
+  [
+    'open quote',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    'Idempotency-Key',
+    create(creation, { 'idempotency-key': '"a' }),
+  ],
+  [
+    'empty quotes',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    'Idempotency-Key',
+    create(creation, { 'idempotency-key': '""' }),
+  ],
+  [
+    'beyond ASCII',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    'printable ASCII',
+    create(creation, { 'idempotency-key': 'é' }),
+  ],
+  [
+    'a tab',
+    'INVALID_REQUEST',
+    SUBSCRIPTIONS,
+    'printable ASCII',
+    create(creation, { 'idempotency-key': 'a\tb' }),
+  ],
+];
+
+const ROUTES: Row[] = [
+  ['unknown path', 'ROUTE_NOT_FOUND', '/v1/refunds', 'no operation'],
+  ['root', 'ROUTE_NOT_FOUND', '/', 'no operation'],
+  ['trailing slash', 'ROUTE_NOT_FOUND', '/v1/refund-cases/', 'no operation'],
+  ['another case', 'ROUTE_NOT_FOUND', '/V1/refund-cases', 'no operation'],
+  ['two slashes', 'ROUTE_NOT_FOUND', '/v1//refund-cases', 'no operation'],
+  ['unknown path with a large body', 'ROUTE_NOT_FOUND', '/nope', 'no operation', create(' '.repeat(70_000))],
+  ['broken percent-encoding', 'INVALID_REQUEST', '/v1/products/%E0%A4%A', 'percent-encoded'],
+  ['unknown product', 'PRODUCT_NOT_FOUND', `/v1/products/${uuid}`, 'no product'],
+  ['long target', 'URI_TOO_LONG', `/v1/refund-cases?after=${'a'.repeat(8_000)}`, '8000 characters'],
+];
+
+describe.each([
+  ['parameters', PARAMETERS],
+  ['bodies', BODIES],
+  ['idempotency keys', IDEMPOTENCY],
+  ['routes', ROUTES],
+])('refuses %s:', (_group, rows) => {
+  it.each(rows)('%s with %s', async (_what, code, path, detail, options) => {
+    expectProblem(await call(live, path, { key, ...options }), code, detail);
+  });
+});
+
+describe('methods', () => {
+  it.each([
+    ['POST', '/v1/refund-cases', 'GET, HEAD'],
+    ['PUT', SUBSCRIPTIONS, 'GET, HEAD, POST'],
+    ['PATCH', `/v1/products/${uuid}`, 'GET, HEAD'],
+    ['OPTIONS', '/v1/refund-cases', 'GET, HEAD'],
+    ['TRACE', '/v1/refund-cases', 'GET, HEAD'],
+    ['PROPFIND', '/v1/refund-cases?limit=x', 'GET, HEAD'],
+    ['GET', `${SUBSCRIPTIONS}/${uuid}/disable`, 'POST'],
+    ['POST', '/docs/errors', 'GET, HEAD'],
+  ])('%s %s is 405 and allows %s', async (method, path, allow) => {
+    const answer = await call(live, path, { method });
+    expectProblem(answer, 'METHOD_NOT_ALLOWED', allow);
+    expect(answer.headers.allow).toBe(allow);
+  });
+
+  it('HEAD answers as GET, without the body', async () => {
+    const got = await call(live, '/v1/refund-cases', { key });
+    const headed = await call(live, '/v1/refund-cases', { key, method: 'HEAD' });
+    expect(headed).toMatchObject({ status: 200, text: '' });
+    expect(headed.headers['content-length']).toBe(got.headers['content-length']);
+    expect(headed.headers['content-type']).toBe(got.headers['content-type']);
+    const refused = await call(live, '/v1/refund-cases?limit=0', { key, method: 'HEAD' });
+    expect(refused).toMatchObject({ status: 400, text: '' });
+    expect(refused.headers['content-type']).toBe('application/problem+json');
+    expect((await call(live, `${SUBSCRIPTIONS}/${uuid}/disable`, { method: 'HEAD' })).status).toBe(405);
+  });
+});
+
+describe('on the socket', () => {
+  it.each<[what: string, code: ProblemCode, bytes: string]>([
+    ['no HTTP', 'INVALID_REQUEST', 'hello\r\n\r\n'],
+    ['an unknown method', 'INVALID_REQUEST', 'FOO / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['HTTP/2', 'INVALID_REQUEST', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a space in a header name', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHo st: a\r\n\r\n'],
+    ['NUL in a header', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHost: a\0\r\n\r\n'],
+    [
+      'two lengths of a body',
+      'INVALID_REQUEST',
+      'POST /v1/webhook-subscriptions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ],
+    ['no Host', 'INVALID_REQUEST', 'GET /v1/refund-cases HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['CONNECT', 'INVALID_REQUEST', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
+    [
+      'a target without a path',
+      'ROUTE_NOT_FOUND',
+      'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    ],
+    ['large headers', 'HEADERS_TOO_LARGE', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`],
+    ['a very long target', 'URI_TOO_LONG', `GET /${'a'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ['half a request', 'REQUEST_TIMEOUT', 'GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\n'],
+  ])('%s is answered with %s', async (_what, code, bytes) => {
+    const answer = await sendRaw(live, bytes);
+    expectProblem(answer, code);
+    expect(answer.headers.connection).toBe('close');
+  });
+
+  it('a body that does not arrive in time is 408', async () => {
+    const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+    const answer = await sendRaw(live, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
+    expectProblem(answer, 'REQUEST_TIMEOUT');
+  });
+
+  it('a chunked body beyond the limit is 413', async () => {
+    const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+    const chunk = `11000\r\n${' '.repeat(0x11000)}\r\n`;
+    const rest = `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`;
+    expectProblem(await sendRaw(live, `${head}${rest}`), 'PAYLOAD_TOO_LARGE');
+  });
+
+  it('an expectation that nobody knows is no error', async () => {
+    const head = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n`;
+    expect((await sendRaw(live, `${head}Expect: wonders\r\n\r\n`)).status).toBe(200);
+  });
+
+  it('a request for an upgrade is answered as what else it is', async () => {
+    const head = `GET /nope HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    expectProblem(await sendRaw(live, head), 'ROUTE_NOT_FOUND');
+  });
+});
+
+describe('checks come in the order that is documented:', () => {
+  const twice = (query: string) => `${SUBSCRIPTIONS}?${query}`;
+  it.each<Row>([
+    ['route before key', 'ROUTE_NOT_FOUND', '/nope', '', { key: 'x' }],
+    [
+      'key before content type',
+      'API_KEY_INVALID',
+      SUBSCRIPTIONS,
+      '',
+      { ...create('x', { 'content-type': 'a/b' }), key: 'x' },
+    ],
+    ['key before parameters', 'API_KEY_INVALID', '/v1/refund-cases?foo=1', '', { key: 'x' }],
+    [
+      'content type before size',
+      'UNSUPPORTED_MEDIA_TYPE',
+      SUBSCRIPTIONS,
+      '',
+      create(' '.repeat(70_000), { 'content-type': 'a/b' }),
+    ],
+    [
+      'size before Idempotency-Key',
+      'PAYLOAD_TOO_LARGE',
+      SUBSCRIPTIONS,
+      '',
+      create(' '.repeat(70_000), { 'idempotency-key': '' }),
+    ],
+    [
+      'Idempotency-Key before JSON',
+      'IDEMPOTENCY_KEY_MISSING',
+      SUBSCRIPTIONS,
+      '',
+      create('{', { 'idempotency-key': '' }),
+    ],
+    [
+      'Idempotency-Key before parameters',
+      'IDEMPOTENCY_KEY_MISSING',
+      twice('foo=1'),
+      '',
+      create('{}', { 'idempotency-key': '' }),
+    ],
+    [
+      'body before state',
+      'INVALID_REQUEST',
+      `${SUBSCRIPTIONS}/${uuid}/disable?foo=1`,
+      '',
+      { method: 'POST' },
+    ],
+  ])('%s', async (_what, code, path, _detail, options) => {
+    expectProblem(await call(live, path, { key, ...options }), code);
+  });
+});
+
+it('the type of an error opens its entry in the documentation', async () => {
+  const { json } = await call(live, '/nope');
+  const { pathname, hash } = new URL(json.type);
+  const page = await call(live, pathname);
+  expect(page.status).toBe(200);
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(page.text).toContain(`id="${hash.slice(1)}"`);
+  expect(page.text).not.toContain('<script');
+  expectOwnHeaders(page);
+});
+
+it('the id of a request is our own, on successes too, and never the client’s', async () => {
+  const headers = { 'request-id': 'mine', 'x-request-id': 'mine' };
+  const [first, second] = await Promise.all([
+    call(live, '/v1/refund-cases', { key, headers }),
+    call(live, '/v1/refund-cases', { key, headers }),
+  ]);
+  expect(first.status).toBe(200);
+  expectOwnHeaders(first);
+  expect(first.headers['request-id']).not.toBe(second.headers['request-id']);
+});
+
+it('the instance is the path, without the query', async () => {
+  const { json } = await call(live, '/v1/products/42?key=secret', { key });
+  expect(json.instance).toBe('/v1/products/42');
+});
+
+it('every connection goes on after a refused request with a body', async () => {
+  const post = `POST /nope HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello`;
+  const get = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  const { text } = await sendRawText(`${post}${get}`);
+  expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 401']);
+});
+
+async function sendRawText(bytes: string): Promise<{ text: string }> {
+  const { connect } = await import('node:net');
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect(live, '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('close', () => resolve({ text }));
+  });
+}

@@ -11,9 +11,10 @@ import type { Logger } from 'pino';
 import type { Config } from '../services/platform/config.ts';
 import type { EgressConfig } from '../services/platform/egress/environment-guards.ts';
 import { createActivities } from './activities.ts';
+import { ensureDailyRelease } from './funds/daily-release.schedule.ts';
 import { TASK_QUEUE } from './task-queue.ts';
 import { prepareNamespace } from './temporal-namespace.ts';
-import { installRuntime } from './temporal-runtime.ts';
+import { installRuntime, sdkLogger } from './temporal-runtime.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 import { startDispatcher } from './webhooks/dispatcher.ts';
 import { WorkflowStarter } from './webhooks/workflow-starter.ts';
@@ -51,8 +52,10 @@ const SLOTS = {
 
 /** Bundles the workflow code, seconds of work: once per process. */
 export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
-  installRuntime(logger);
-  return bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('workflows.ts', import.meta.url)) });
+  return bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('workflows.ts', import.meta.url)),
+    logger: sdkLogger(logger),
+  });
 }
 
 /** Throws an error of the SDK when Temporal does not answer. */
@@ -64,6 +67,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
     await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
       logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
     );
+    await ensureDailyRelease(new Client({ connection, namespace: config.TEMPORAL_NAMESPACE }));
     const worker = await createWorker(deps, connection);
     return runSession(deps, connection, worker);
   } catch (error) {

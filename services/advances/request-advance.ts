@@ -69,7 +69,7 @@ async function takeUp(tx: TenantTransaction, quoteId: string, requestedAt: Date)
   const input: advanceRequest.CompleteAdvanceRequestInput = {
     ...tx.tenant,
     quoteId: quote.id,
-    requestedAt: requestedAt.toISOString(),
+    advanceRequestId,
   };
   await tx.command({
     kind: 'START',

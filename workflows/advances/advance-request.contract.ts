@@ -11,8 +11,7 @@ export interface CompleteAdvanceRequestInput {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
   readonly quoteId: string;
-  /** When the advance was asked for, in ISO 8601. */
-  readonly requestedAt: string;
+  readonly advanceRequestId: string;
 }
 
 /** REQUESTED: the request stands. REFUSED: it came to nothing, and nothing is reserved. */

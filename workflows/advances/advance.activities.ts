@@ -1,4 +1,3 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
@@ -21,24 +20,31 @@ const CALL: CallOptions = { timeoutMs: 10_000 };
 /** The activities of advances. Each may be repeated: the services answer from what they have committed. */
 export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
   return withFinalRefusals({
-    /** Asks for the quoted advance as of when it was asked for first. */
+    /**
+     * Asks for the quoted advance once more. When the quote has expired meanwhile, what had been reserved for it is
+     * freed; when its parts have changed, nothing had been.
+     */
     async finishAdvanceRequest(
       input: advanceRequest.CompleteAdvanceRequestInput,
     ): Promise<advanceRequest.CompleteAdvanceRequestResult> {
-      const { merchantId, quoteId } = input;
-      const request = {
-        ...{ merchantId, quoteId, environment: environmentEnum(input.environment) },
-        idempotencyKey: advanceRequest.workflowId(quoteId),
-        occurredAt: timestampFromDate(new Date(input.requestedAt)),
-      };
+      const { merchantId, quoteId, advanceRequestId } = input;
+      const idempotencyKey = advanceRequest.workflowId(advanceRequestId);
+      const tenant = { merchantId, environment: environmentEnum(input.environment) };
       try {
-        await advances.requestAdvance(request, CALL);
+        await advances.requestAdvance({ ...tenant, idempotencyKey, quoteId }, CALL);
         return 'REQUESTED';
       } catch (error) {
-        const reason = errorInfoOf(error)?.reason;
-        if (reason === 'QUOTE_ALREADY_REQUESTED') return 'REQUESTED';
-        if (reason === 'QUOTE_STALE') return 'REFUSED';
-        throw error;
+        switch (errorInfoOf(error)?.reason) {
+          case 'QUOTE_ALREADY_REQUESTED':
+            return 'REQUESTED';
+          case 'QUOTE_STALE':
+            return 'REFUSED';
+          case 'QUOTE_EXPIRED':
+            await freeIfReserved(funds, { ...tenant, idempotencyKey, advanceRequestId });
+            return 'REFUSED';
+          default:
+            throw error;
+        }
       }
     },
 
@@ -77,6 +83,15 @@ const requestOf = (input: advanceRefusal.FreeRefusedAdvanceInput) => ({
   environment: environmentEnum(input.environment),
   advanceRequestId: input.advanceRequestId,
 });
+
+async function freeIfReserved(
+  funds: AdvanceClients['funds'],
+  request: Parameters<AdvanceClients['funds']['freeReservation']>[0],
+): Promise<void> {
+  await funds.freeReservation(request, CALL).catch((error: unknown) => {
+    if (errorInfoOf(error)?.reason !== 'RESERVATION_NOT_FOUND') throw error;
+  });
+}
 
 /** Whether a request was refused to move because it is where it was to go already. */
 function isAlready(error: unknown, ...statuses: readonly string[]): boolean {

@@ -4,8 +4,8 @@ import { TASK_QUEUE } from '../task-queue.ts';
 import { scheduleId, workflowType } from './daily-release.contract.ts';
 
 /**
- * Has Temporal start the daily release just after midnight of the account's zone, and once now. A run releases all
- * days missed, so one that is late stands for any number of them. Harmless when the schedule is there already.
+ * Has Temporal start the daily release just after midnight of the account's zone. A run releases all days missed, so
+ * one that is late stands for any number of them. Harmless when the schedule is there already.
  */
 export async function ensureDailyRelease(client: Client): Promise<void> {
   await client.schedule
@@ -14,7 +14,6 @@ export async function ensureDailyRelease(client: Client): Promise<void> {
       spec: { calendars: [{ hour: 0, minute: 1 }], timezone: ACCOUNT_TIME_ZONE },
       action: { type: 'startWorkflow', workflowType, taskQueue: TASK_QUEUE, args: [] },
       policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '365 days' },
-      state: { triggerImmediately: true },
     })
     .catch((error: unknown) => {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;

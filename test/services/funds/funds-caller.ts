@@ -13,7 +13,7 @@ import { newKey, newTenant } from '../../support/house.ts';
 
 /** A sale as tests write it: amounts in centavos, `on` a date of the past at noon in São Paulo. */
 export interface TestSale {
-  readonly on?: string;
+  readonly on?: string | undefined;
   readonly gross: bigint;
   readonly fees?: bigint;
   readonly installments?: number;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -19,45 +20,59 @@ afterAll(async () => {
   await workflows.close();
 });
 
-/** A merchant with one part that an advance can cover, due on 2020-07-20, and a quote of it. */
-async function quoted() {
+/** A merchant with one part that an advance can cover, and a quote of it, made a while ago or now. */
+async function quoted(on?: string) {
   const { house, advances } = workflows;
   const funds = fundsCaller(house.transports.inProcess);
-  await funds.sell({ on: SOLD, gross: 4_800n });
-  const { quote } = await advances.quoteAdvance(funds.write(SOLD));
+  await funds.sell({ on, gross: 4_800n });
+  const { quote } = await advances.quoteAdvance(funds.write(on));
+  const quoteId = quote!.id;
+  const owner = { merchantId: funds.tenant.merchantId, environment: 'live' as const };
   return {
-    ...{ funds, quoteId: quote!.id },
-    owner: { merchantId: funds.tenant.merchantId, environment: 'live' as const },
-    request: async () =>
-      (await advances.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id })).advanceRequest!.id,
+    ...{ funds, quoteId, owner },
+    request: async () => (await advances.requestAdvance({ ...funds.write(on), quoteId })).advanceRequest!.id,
     statusOf: async (advanceRequestId: string) =>
       (await advances.getAdvanceRequest({ ...funds.tenant, advanceRequestId })).advanceRequest!.status,
+    complete: (advanceRequestId: string) => {
+      const input: advanceRequest.CompleteAdvanceRequestInput = { ...owner, quoteId, advanceRequestId };
+      return workflows.run(advanceRequest.workflowType, advanceRequest.workflowId(advanceRequestId), input);
+    },
   };
 }
 
-it.concurrent('completes a request that had only been taken up, after its quote has expired too', async () => {
-  const { funds, quoteId, owner, request } = await quoted();
-  const requestedAt = `${SOLD}T15:00:00.000Z`;
-  const input: advanceRequest.CompleteAdvanceRequestInput = { ...owner, quoteId, requestedAt };
-  const run = () => workflows.run(advanceRequest.workflowType, advanceRequest.workflowId(quoteId), input);
-  expect(await run()).toBe('REQUESTED');
+it.concurrent('completes a request that had only been taken up', async () => {
+  const { funds, quoteId, complete, request } = await quoted();
+  expect(await complete(randomUUID())).toBe('REQUESTED');
   const { advanceRequests } = await workflows.advances.listAdvanceRequests(funds.tenant);
   expect(advanceRequests).toMatchObject([{ quoteId, status: AdvanceRequestStatus.PENDING_REVIEW }]);
-  expect((await funds.advanceable(SOLD)).parts).toEqual([]);
+  expect((await funds.advanceable()).parts).toEqual([]);
   await expect(request()).rejects.toThrow('has been requested');
 }, 60_000);
 
+it.concurrent('leaves a request that stands as it is', async () => {
+  const { complete, request, statusOf } = await quoted();
+  const advanceRequestId = await request();
+  expect(await complete(advanceRequestId)).toBe('REQUESTED');
+  expect(await statusOf(advanceRequestId)).toBe(AdvanceRequestStatus.PENDING_REVIEW);
+}, 60_000);
+
 it.concurrent('gives a request up whose parts have changed since the quote', async () => {
-  const { funds, quoteId, owner } = await quoted();
+  const { funds, complete } = await quoted();
   await funds.deduct(1n);
-  const input = { ...owner, quoteId, requestedAt: `${SOLD}T15:00:00.000Z` };
-  const result = await workflows.run(advanceRequest.workflowType, advanceRequest.workflowId(quoteId), input);
-  expect(result).toBe('REFUSED');
+  expect(await complete(randomUUID())).toBe('REFUSED');
   expect((await workflows.advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
 }, 60_000);
 
+it.concurrent('frees what was reserved for a request whose quote has expired since', async () => {
+  const { funds, complete } = await quoted(SOLD);
+  const advanceRequestId = randomUUID();
+  await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
+  expect(await complete(advanceRequestId)).toBe('REFUSED');
+  expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
+}, 60_000);
+
 it.concurrent('pays out what had only started to be paid out, and settles it when its last date has passed', async () => {
-  const { funds, owner, request, statusOf } = await quoted();
+  const { funds, owner, request, statusOf } = await quoted(SOLD);
   const advanceRequestId = await request();
   await workflows.advances.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
   await startPayoutAlone(advanceRequestId);
@@ -72,7 +87,7 @@ it.concurrent('pays out what had only started to be paid out, and settles it whe
 }, 60_000);
 
 it.concurrent('frees what a refused request had reserved, once', async () => {
-  const { funds, owner, request } = await quoted();
+  const { funds, owner, request } = await quoted(SOLD);
   const advanceRequestId = await request();
   const input = { ...owner, advanceRequestId };
   for (let runs = 0; runs < 2; runs += 1) {

@@ -119,8 +119,8 @@ class DeliveryDesk {
         default:
           return void response.writeHead(404).end();
       }
-    } catch {
-      response.writeHead(400).end();
+    } catch (error) {
+      response.writeHead(error instanceof BodyTooLong ? 413 : 400).end();
     }
   }
 
@@ -174,13 +174,16 @@ class DeliveryDesk {
   }
 }
 
+class BodyTooLong extends Error {}
+
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request) {
+    // Read to its end all the same, so that the connection stays good.
     length += chunk.length;
-    if (length > BODY_LIMIT_BYTES) throw new Error('too long');
-    chunks.push(chunk);
+    if (length <= BODY_LIMIT_BYTES) chunks.push(chunk);
   }
+  if (length > BODY_LIMIT_BYTES) throw new BodyTooLong();
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -114,14 +114,15 @@ export async function runToEnd(
 /** Stops the children that a killed start left running on this data folder. */
 export async function stopLeftOvers(folder: DataFolder, log: (line: string) => void): Promise<void> {
   const names = readdirSync(folder.file('run')).filter((name) => name.endsWith('.pid'));
-  for (const name of names) {
+  const stopOne = async (name: string) => {
     const record = parseRecord(folder.read(`run/${name}`));
     if (record && isRunning(record)) {
       log(`stopping ${name.slice(0, -'.pid'.length)} (process ${record.pid}), left over from a killed start`);
       await stopRecorded(record);
     }
     rmSync(folder.file(`run/${name}`), { force: true });
-  }
+  };
+  await Promise.all(names.map(stopOne));
 }
 
 /** Stops a process that is no child of this one, by the same steps. */

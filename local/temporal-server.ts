@@ -1,12 +1,14 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes.ts';
 import type { DataFolder } from './data-folder.ts';
 import { assertPortsFree } from './ports.ts';
 import { type ChildCommand, plainEnvironment } from './recorded-child.ts';
 import { SupervisedProcess } from './supervised-process.ts';
-import { assertAnswers, prepareNamespace, SEARCH_ATTRIBUTES } from './temporal-namespace.ts';
+import { assertAnswers, setRetention } from './temporal-namespace.ts';
 import { findTemporalProgram } from './temporal-program.ts';
 
+const TYPE_NAMES = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const;
 const POLL_MS = 100;
 const SLOW_START_MS = 15_000;
 const WATCH_MS = 5_000;
@@ -85,7 +87,7 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
       label: 'Temporal',
       command: serverCommand(program, this.#options),
       prepare: () => assertPortsFree(ownPorts(this.#options)),
-      ready: (signal) => this.#whenPrepared(signal),
+      ready: (signal) => this.#whenServing(signal),
       onUp: () => this.#become('up', `Temporal serves on ${this.address}`),
       onDown: (detail) => this.#become('starting', `${detail}; starting it again`),
     });
@@ -108,12 +110,12 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
     }
   }
 
-  async #whenPrepared(died: AbortSignal): Promise<void> {
+  async #whenServing(died: AbortSignal): Promise<void> {
     const { namespace } = this.#options;
     const since = Date.now();
     while (!died.aborted) {
       try {
-        return await prepareNamespace(this.address, namespace, { isOwnServer: true });
+        return await setRetention(this.address, namespace);
       } catch (error) {
         const detail = `Temporal runs but does not serve yet: ${(error as Error).message}`;
         if (Date.now() - since > SLOW_START_MS) this.#become('starting', detail);
@@ -128,11 +130,8 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
     this.#become('starting', `waiting for the Temporal server at ${this.address} (TEMPORAL_ADDRESS)`);
     for (;;) {
       try {
-        if (this.#status.state !== 'up') {
-          await prepareNamespace(this.address, namespace, { isOwnServer: false });
-          this.#become('up', `Temporal serves on ${this.address}`);
-        }
         await assertAnswers(this.address, namespace);
+        this.#become('up', `Temporal serves on ${this.address}`);
       } catch (error) {
         const { message } = error as Error;
         this.#become('unavailable', `TEMPORAL_ADDRESS ${this.address} does not answer: ${message}`);
@@ -166,10 +165,7 @@ function serverCommand(program: string, options: TemporalOptions): ChildCommand 
       ...['--db-filename', folder.file('temporal.db')],
       // Without these two a file-backed server is several times slower.
       ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=full'],
-      ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => [
-        '--search-attribute',
-        `${name}=${type}`,
-      ]),
+      ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${TYPE_NAMES[type]}`]),
     ],
     cwd: folder.path,
     env: plainEnvironment(),

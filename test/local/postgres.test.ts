@@ -119,16 +119,6 @@ describe('a second start', () => {
     expect(identifyProcess(bystander.pid!)).toBeDefined();
   });
 
-  test('stops a server that runs on the folder without a pid file of ours', async () => {
-    const stray = postgres.pid!;
-    const record = data.folder.read('run/postgres.pid');
-    expect(record).toContain(String(stray));
-    const again = await startPostgres({ folder: data.folder, log });
-    expect(identifyProcess(stray)).toBeUndefined();
-    await query(again.url, 'SELECT id FROM kept');
-    await again.stop();
-  });
-
   test('a cluster that PostgreSQL refuses is one line with its words', async () => {
     await postgres.stop();
     writeFileSync(data.folder.file('postgres/PG_VERSION'), '12\n');

@@ -13,10 +13,22 @@ export interface StartedElsewhere {
   readonly temporal?: number;
 }
 
-/** Starts on the data folder in a process of its own; with a port, PostgreSQL and Temporal too. */
-export async function startElsewhere(folder: string, temporalPort?: number): Promise<StartedElsewhere> {
-  const args = [STARTER, folder, ...(temporalPort === undefined ? [] : [String(temporalPort)])];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+export interface ElsewhereOptions {
+  readonly postgres?: boolean;
+  readonly temporalPort?: number;
+  /** In a process group of its own, as a shell starts a command. */
+  readonly ownGroup?: boolean;
+}
+
+/** Opens the data folder in another process and starts these parts there. Rejects when that process ends instead. */
+export async function startElsewhere(
+  folder: string,
+  { postgres = false, temporalPort, ownGroup = false }: ElsewhereOptions = {},
+): Promise<StartedElsewhere> {
+  const args = [STARTER, folder];
+  if (postgres) args.push('--postgres');
+  if (temporalPort !== undefined) args.push('--temporal', String(temporalPort));
+  const child = spawn(process.execPath, args, { detached: ownGroup, stdio: ['ignore', 'pipe', 'ignore'] });
   const failed = once(child, 'exit').then(([code]) =>
     Promise.reject(new Error(`the starter ended with ${code}`)),
   );

@@ -1,17 +1,21 @@
-// Run as a program: starts the parts named in the arguments on a data folder, says on one line what runs, and waits.
+// Run as a program, `starter.ts <folder> [--postgres] [--temporal <port>]`: starts these parts, says on one line what
+// runs, and waits.
+import { parseArgs } from 'node:util';
 import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres.ts';
 import { stopLeftOvers } from '../../local/recorded-child.ts';
 import { TemporalServer } from '../../local/temporal-server.ts';
 
-const [path, temporalPort] = process.argv.slice(2);
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { postgres: { type: 'boolean' }, temporal: { type: 'string' } },
+});
 const log = (line: string) => console.error(line);
-const folder = DataFolder.open(path!);
+const folder = DataFolder.open(positionals[0]!);
 await stopLeftOvers(folder, log);
-const postgres = temporalPort ? await startPostgres({ folder, log, throwaway: true }) : undefined;
-const temporal = temporalPort
-  ? new TemporalServer({ folder, namespace: 'default', port: Number(temporalPort) })
-  : undefined;
+const postgres = values.postgres ? await startPostgres({ folder, log, throwaway: true }) : undefined;
+const port = Number(values.temporal);
+const temporal = values.temporal ? new TemporalServer({ folder, namespace: 'default', port }) : undefined;
 await temporal?.whenUp();
 console.log(JSON.stringify({ url: postgres?.url, postgres: postgres?.pid, temporal: temporal?.pid }));
 setInterval(() => undefined, 1_000);

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { findFreePort } from '../../local/ports.ts';
+import { identifyProcess } from '../../local/process-identity.ts';
+import { TemporalServer, type TemporalStatus } from '../../local/temporal-server.ts';
+import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import { temporaryDataFolder } from './temporary-data-folder.ts';
+
+const NAMESPACE = 'payments';
+const data = temporaryDataFolder();
+const { folder } = data;
+let port: number;
+let temporal: TemporalServer;
+
+beforeAll(async () => {
+  port = await findFreePort();
+  temporal = new TemporalServer({ folder, namespace: NAMESPACE, port });
+  await temporal.whenUp();
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  await temporal.stop();
+  data[Symbol.dispose]();
+});
+
+async function withConnection<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address: temporal.address });
+  return work(connection).finally(() => connection.close());
+}
+
+const startWorkflow = (workflowId: string) =>
+  withConnection((connection) =>
+    new Client({ connection, namespace: NAMESPACE }).workflow.start('kept', {
+      workflowId,
+      taskQueue: 'nobody',
+    }),
+  );
+
+const statusOf = (workflowId: string) =>
+  withConnection(async (connection) => {
+    const handle = new Client({ connection, namespace: NAMESPACE }).workflow.getHandle(workflowId);
+    return (await handle.describe()).status.name;
+  });
+
+function statusesOf(server: TemporalServer): TemporalStatus[] {
+  const statuses: TemporalStatus[] = [];
+  server.on('status', (status) => statuses.push(status));
+  return statuses;
+}
+
+test('the namespace keeps closed workflows for seven days and has every search attribute', async () => {
+  await withConnection(async ({ workflowService, operatorService }) => {
+    const { config } = await workflowService.describeNamespace({ namespace: NAMESPACE });
+    expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(7 * 24 * 60 * 60);
+    const { customAttributes } = await operatorService.listSearchAttributes({ namespace: NAMESPACE });
+    expect(Object.keys(customAttributes)).toEqual(
+      expect.arrayContaining(SEARCH_ATTRIBUTES.map(({ name }) => name)),
+    );
+  });
+});
+
+test('a server that is killed comes up again by itself, with its workflows', async () => {
+  await startWorkflow('before-the-kill');
+  const statuses = statusesOf(temporal);
+  const died = temporal.pid!;
+  process.kill(died, 'SIGKILL');
+  await vi.waitFor(() => expect(statuses.map(({ state }) => state)).toEqual(['starting', 'up']), 20_000);
+  expect(statuses[0]!.detail).toBe('Temporal ended with signal SIGKILL; starting it again');
+  expect(temporal.pid).not.toBe(died);
+  expect(await statusOf('before-the-kill')).toBe('RUNNING');
+});
+
+test('a second start goes on with the same workflows and the same retention', async () => {
+  await startWorkflow('before-the-stop');
+  const stopped = temporal.pid!;
+  await temporal.stop();
+  expect(identifyProcess(stopped)).toBeUndefined();
+  temporal = new TemporalServer({ folder, namespace: NAMESPACE, port });
+  await temporal.whenUp();
+  expect(await statusOf('before-the-stop')).toBe('RUNNING');
+  await withConnection(async ({ workflowService }) => {
+    const { config } = await workflowService.describeNamespace({ namespace: NAMESPACE });
+    expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(7 * 24 * 60 * 60);
+  });
+});
+
+test('a port that others have is told, and taken when they give it up', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port: taken } = other.address() as { port: number };
+  using own = temporaryDataFolder();
+  const waiting = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, port: taken });
+  onTestFinished(() => waiting.stop());
+  const detail = `TEMPORAL_PORT ${taken} is in use by another process; starting it again`;
+  await vi.waitFor(() => expect(waiting.status).toEqual({ state: 'starting', detail }), 10_000);
+  other.close();
+  await waiting.whenUp(AbortSignal.timeout(20_000));
+  await waiting.stop();
+});
+
+test('a server that others run is waited for, seen to go, and never started', async () => {
+  using own = temporaryDataFolder();
+  const address = `127.0.0.1:${await findFreePort()}`;
+  const absent = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, address, port: 1 });
+  await vi.waitFor(() => expect(absent.status.state).toBe('unavailable'), 10_000);
+  expect(absent.status.detail).toMatch(`TEMPORAL_ADDRESS ${address} does not answer`);
+  await absent.stop();
+  const present = new TemporalServer({
+    folder: own.folder,
+    namespace: NAMESPACE,
+    address: temporal.address,
+    port: 1,
+  });
+  await present.whenUp(AbortSignal.timeout(10_000));
+  expect([present.pid, absent.pid]).toEqual([undefined, undefined]);
+  await present.stop();
+});
+
+test('without any way to a server it says what to do, on one line', async () => {
+  using own = temporaryDataFolder();
+  const environment = {
+    PATH: '/nowhere',
+    XDG_CACHE_HOME: own.folder.file('cache'),
+    HTTPS_PROXY: 'http://127.0.0.1:1',
+  };
+  const server = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, port, environment });
+  onTestFinished(() => server.stop());
+  await vi.waitFor(() => expect(server.status.state).toBe('unavailable'), 20_000);
+  expect(server.status.detail).toMatch(
+    /^no Temporal server: no temporal on the PATH; .*; no go on the PATH; temporal-download: [^\n]*\. Put the Temporal CLI or Go on the PATH, or set TEMPORAL_ADDRESS$/,
+  );
+  await server.stop();
+});

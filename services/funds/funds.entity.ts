@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
+import { defineEntity, type InferEntity, type Opt, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
 import type { BlockReason, ReleaseStatus } from './part.ts';
 import type { SaleMethod } from './sale-schedule.ts';
@@ -41,7 +41,7 @@ export const PartEntity = defineEntity({
     feesMinor: amountColumn(),
     deductedMinor: amountColumn(),
     advancedMinor: amountColumn(),
-    leftMinor: amountColumn().generated(LEFT),
+    leftMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
     status: p.string().$type<ReleaseStatus>(),
     released: p.boolean(),
     reservedFor: p.uuid().nullable(),
@@ -78,7 +78,7 @@ export const ReleaseEntity = defineEntity({
     feesMinor: amountColumn(),
     deductedMinor: amountColumn(),
     advancedMinor: amountColumn(),
-    leftMinor: amountColumn().generated(LEFT),
+    leftMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
     salesCount: p.integer(),
     heldByDispute: p.integer(),
     heldByRefund: p.integer(),

@@ -18,7 +18,7 @@ export async function publishReleases(
 }
 
 /** The `data` of funds events: the release row as merchants read it. */
-export function releaseEventData(row: ReleaseRow): JsonObject {
+function releaseEventData(row: ReleaseRow): JsonObject {
   const left = (status: ReleaseStatus) => (row.status === status ? Number(rowLeftMinor(row)) : 0);
   return {
     date: row.date,

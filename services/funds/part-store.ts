@@ -69,7 +69,7 @@ export class PartStore {
     };
     if (isNew) {
       const fixed = { id, saleId, installment, date, grossMinor, feesMinor };
-      this.#tx.create(PartEntity, { ...fixed, ...state, version: part.version } as never);
+      this.#tx.create(PartEntity, { ...fixed, ...state, version: part.version });
       return;
     }
     const row = await this.#tx.findOne(PartEntity, { id });

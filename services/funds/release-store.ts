@@ -29,7 +29,7 @@ export class ReleaseStore {
     for (const row of rows) {
       const before = byKey.get(rowKey(row));
       if (before === undefined) {
-        if (row.salesCount > 0) this.#tx.create(ReleaseEntity, { ...columnsOf(row) } as never);
+        if (row.salesCount > 0) this.#tx.create(ReleaseEntity, { ...columnsOf(row) });
       } else if (row.salesCount === 0) this.#tx.remove(before);
       else Object.assign(before, columnsOf(row));
     }

@@ -185,6 +185,6 @@ export class FundsModel {
   }
 }
 
-export function refundBlock(caseId: string): Block {
+function refundBlock(caseId: string): Block {
   return { reason: 'REFUND_IN_PROGRESS', sourceId: caseId };
 }

@@ -1,10 +1,15 @@
 import { createClient, type Transport } from '@connectrpc/connect';
 import { ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { requestDemoAdvances, settleDemoAdvances } from './demo-data/demo-advances.ts';
+import {
+  planPastAdvances,
+  requestOpenAdvances,
+  requestPastAdvance,
+  settleDemoAdvances,
+} from './demo-data/demo-advances.ts';
 import { createDemoProducts } from './demo-data/demo-products.ts';
 import { openDemoRefunds } from './demo-data/demo-refunds.ts';
-import { blockAndDeduct, recordDemoSales } from './demo-data/demo-sales.ts';
+import { blockAndDeduct, type DemoSale, planDemoSales, recordDemoSale } from './demo-data/demo-sales.ts';
 import { DemoTenant } from './demo-data/demo-tenant.ts';
 
 const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
@@ -47,10 +52,11 @@ export async function writeDemoData(transport: Transport, now: Date): Promise<De
 
 async function writeTenant(transport: Transport, demo: DemoTenant) {
   const productId = await createDemoProducts(demo);
-  const sales = await recordDemoSales(demo);
-  const released = await requestDemoAdvances(demo);
+  const sales = planDemoSales(demo);
+  const released = await liveThroughHalfAYear(demo, sales);
   await releaseDueFunds(demo);
   await settleDemoAdvances(demo, released);
+  await requestOpenAdvances(demo);
   await blockAndDeduct(demo, sales);
   await openDemoRefunds(demo, sales);
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
@@ -61,6 +67,18 @@ async function writeTenant(transport: Transport, demo: DemoTenant) {
     scopes: SCOPES,
   });
   return { apiKey: key, productId };
+}
+
+/** Sales and past advances in the order of their days; answers the advances that were paid out. */
+async function liveThroughHalfAYear(demo: DemoTenant, sales: readonly DemoSale[]): Promise<string[]> {
+  const released: string[] = [];
+  const waiting = [...sales];
+  for (const advance of planPastAdvances()) {
+    while (waiting[0] && waiting[0].daysAgo >= advance.daysAgo) await recordDemoSale(demo, waiting.shift()!);
+    released.push(...(await requestPastAdvance(demo, advance)));
+  }
+  for (const sale of waiting) await recordDemoSale(demo, sale);
+  return released;
 }
 
 async function releaseDueFunds(demo: DemoTenant): Promise<void> {

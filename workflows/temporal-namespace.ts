@@ -1,9 +1,9 @@
 import { isGrpcServiceError } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { NativeConnection } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
-const { IndexedValueType } = temporal.api.enums.v1;
+const { IndexedValueType } = proto.temporal.api.enums.v1;
 const INDEXED_AS = {
   KEYWORD: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
   KEYWORD_LIST: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
@@ -29,7 +29,7 @@ export async function prepareNamespace(connection: NativeConnection, namespace: 
 }
 
 async function register({ workflowService }: NativeConnection, namespace: string): Promise<void> {
-  const request = temporal.api.workflowservice.v1.RegisterNamespaceRequest.fromObject({
+  const request = proto.temporal.api.workflowservice.v1.RegisterNamespaceRequest.fromObject({
     namespace,
     workflowExecutionRetentionPeriod: { seconds: RETENTION_SECONDS },
   });

@@ -2,99 +2,79 @@ import { ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../../services/platform/errors.ts';
 import type { DemoTenant } from './demo-tenant.ts';
 
-const REQUESTS = 64;
+const PAST_REQUESTS = 48;
+const OPEN_REQUESTS = 16;
 const FIRST_DAYS_AGO = 150;
+const LAST_DAYS_AGO = 2;
 
 /** How far a demo request gets. */
-const FATES = [
-  'PENDING_REVIEW',
-  'SETTLED',
-  'APPROVED',
-  'RELEASED',
-  'REFUSED',
-  'REFUSED_AFTER_APPROVAL',
-] as const;
+type Fate = 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'REFUSED_AFTER_APPROVAL';
+const PAST_FATES = ['RELEASED', 'REFUSED', 'RELEASED', 'REFUSED_AFTER_APPROVAL'] as const;
+const OPEN_FATES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED'] as const;
 
-/**
- * At least 60 requests over all states, oldest first. Those of long ago go through to their payout, so that their
- * covered parts can have passed; those still open are of the last days.
- */
-export async function requestDemoAdvances(demo: DemoTenant): Promise<string[]> {
-  const released: string[] = [];
-  for (let n = 0; n < REQUESTS; n += 1) {
-    const daysAgo = FIRST_DAYS_AGO * (1 - n / REQUESTS) + 0.5;
-    const fate = fateOf(demo, n, daysAgo);
-    const requestId = await request(demo, n, daysAgo);
-    if (requestId === undefined) continue;
-    if (await follow(demo, n, daysAgo, requestId, fate)) released.push(requestId);
+/** A request of the last months, and how it went. */
+export interface PastAdvance {
+  readonly n: number;
+  readonly daysAgo: number;
+}
+
+/** The past requests to come, oldest first. */
+export function planPastAdvances(): PastAdvance[] {
+  return Array.from({ length: PAST_REQUESTS }, (_, n) => {
+    const passed = ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (PAST_REQUESTS - 1);
+    return { n, daysAgo: Math.round(FIRST_DAYS_AGO - passed) };
+  });
+}
+
+/** Makes a past request, which was refused or paid out; answers its id if it was paid out. */
+export async function requestPastAdvance(demo: DemoTenant, { n, daysAgo }: PastAdvance): Promise<string[]> {
+  const fate = demo.pick(PAST_FATES, n);
+  const requestId = await requestAdvance(demo, n, fate, daysAgo);
+  return fate === 'RELEASED' ? [requestId] : [];
+}
+
+/** Requests of now: waiting for review, approved, paid out. */
+export async function requestOpenAdvances(demo: DemoTenant): Promise<void> {
+  for (let n = 0; n < OPEN_REQUESTS; n += 1) {
+    await requestAdvance(demo, PAST_REQUESTS + n, demo.pick(OPEN_FATES, n), undefined);
   }
-  return released;
 }
 
 /** Settles those whose last covered date has passed; the others stay RELEASED. */
 export async function settleDemoAdvances(demo: DemoTenant, requestIds: readonly string[]): Promise<void> {
   for (const [n, advanceRequestId] of requestIds.entries()) {
-    try {
-      await demo.clients.advances.settleAdvance({ ...demo.write(`advance-settle-${n}`), advanceRequestId });
-    } catch (error) {
-      if (!isRefusal(error, 'ADVANCE_NOT_DUE')) throw error;
-    }
+    const request = { ...demo.write(`advance-settle-${n}`), advanceRequestId };
+    await demo.clients.advances.settleAdvance(request).catch((error: unknown) => {
+      const due = !(error instanceof ConnectError && errorInfoOf(error)?.reason === 'ADVANCE_NOT_DUE');
+      if (due) throw error;
+    });
   }
 }
 
-type Fate = (typeof FATES)[number];
-
-function fateOf(demo: DemoTenant, n: number, daysAgo: number): Fate {
-  const fate = demo.pick(FATES, n);
-  const open = fate === 'PENDING_REVIEW' || fate === 'APPROVED';
-  return open && daysAgo > 5 ? (n % 2 === 0 ? 'REFUSED' : 'SETTLED') : fate;
-}
-
-async function request(demo: DemoTenant, n: number, daysAgo: number): Promise<string | undefined> {
+/** Quotes, requests and reviews as far as the fate says, minutes apart; without a day, now. */
+async function requestAdvance(demo: DemoTenant, n: number, fate: Fate, daysAgo: number | undefined) {
   const { advances } = demo.clients;
-  try {
-    const { quote } = await advances.quoteAdvance({
-      ...demo.write(`advance-quote-${n}`),
-      maxAmountMinor: BigInt(demo.between(60_000, 160_000)),
-      occurredAt: demo.daysAgo(daysAgo),
-    });
-    const requested = await advances.requestAdvance({
-      ...demo.write(`advance-request-${n}`),
-      quoteId: quote!.id,
-      occurredAt: demo.daysAgo(daysAgo - 0.001),
-    });
-    return requested.advanceRequest!.id;
-  } catch (error) {
-    if (isRefusal(error, 'NOTHING_TO_ADVANCE')) return undefined;
-    throw error;
-  }
-}
-
-/** Takes a request to its fate; answers whether it was released. */
-async function follow(demo: DemoTenant, n: number, daysAgo: number, advanceRequestId: string, fate: Fate) {
-  const { advances } = demo.clients;
-  const at = (step: string, daysLater: number) => ({
-    ...demo.write(`advance-${step}-${n}`),
-    advanceRequestId,
-    occurredAt: demo.daysAgo(daysAgo - daysLater),
+  const step = (name: string, minutes: number) => ({
+    ...demo.write(`advance-${name}-${n}`),
+    ...(daysAgo !== undefined && { occurredAt: demo.daysAgo(daysAgo - minutes / (24 * 60)) }),
   });
-  if (fate === 'PENDING_REVIEW') return false;
+  const { quote } = await advances.quoteAdvance({
+    ...step('quote', 0),
+    maxAmountMinor: BigInt(demo.between(180_000, 360_000)),
+  });
+  const { advanceRequest } = await advances.requestAdvance({ ...step('request', 5), quoteId: quote!.id });
+  const advanceRequestId = advanceRequest!.id;
+  if (fate === 'PENDING_REVIEW') return advanceRequestId;
   if (fate === 'REFUSED') {
-    await advances.refuseAdvance({ ...at('refuse', 0.1), reason: 'Cadastro em análise' });
-    return false;
+    await advances.refuseAdvance({ ...step('refuse', 30), advanceRequestId, reason: 'Cadastro em análise' });
+    return advanceRequestId;
   }
-  await advances.approveAdvance({
-    ...at('approve', 0.1),
-    ...(n % 2 === 0 && { reason: 'Aprovado pela política' }),
-  });
+  const reason = n % 2 === 0 ? { reason: 'Aprovado pela política' } : {};
+  await advances.approveAdvance({ ...step('approve', 30), advanceRequestId, ...reason });
   if (fate === 'REFUSED_AFTER_APPROVAL') {
-    await advances.refuseAdvance({ ...at('refuse', 0.2), reason: 'Desistência do lojista' });
-    return false;
+    const refusal = { ...step('refuse', 40), advanceRequestId, reason: 'Desistência do lojista' };
+    await advances.refuseAdvance(refusal);
   }
-  if (fate === 'APPROVED') return false;
-  await advances.releaseAdvance(at('release', 0.2));
-  return true;
+  if (fate === 'RELEASED') await advances.releaseAdvance({ ...step('release', 45), advanceRequestId });
+  return advanceRequestId;
 }
-
-const isRefusal = (error: unknown, reason: string) =>
-  error instanceof ConnectError && errorInfoOf(error)?.reason === reason;

@@ -50,7 +50,7 @@ const instant = { initiator: CUSTOMER, approvalMode: ApprovalMode.INSTANT, opens
 
 /** What happens to demo cases, in turn; between them they reach all nine states. */
 const STORIES: readonly Story[] = [
-  { initiator: CUSTOMER, opens: [0, REVIEW_DAYS - 1] },
+  { initiator: CUSTOMER, opens: [0, REVIEW_DAYS - 2] },
   { initiator: CUSTOMER, opens: [1, 60], tell: decide(MerchantDecisionKind.CONTESTED) },
   { initiator: CUSTOMER, opens: [REVIEW_DAYS + 1, 60], tell: expire },
   { initiator: CUSTOMER, opens: [1, 60], tell: decide(MerchantDecisionKind.APPROVED) },
@@ -72,7 +72,7 @@ const STORIES: readonly Story[] = [
     opens: [1, 60],
     tell: contestThenReview(ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY),
   },
-  { initiator: MERCHANT, opens: [1, 60], amountMinor: 900_000_000n, tell: execute() },
+  { initiator: MERCHANT, opens: [1, 60], amountMinor: 50_000_000n, tell: execute() },
   { initiator: MERCHANT, opens: [1, 60], tell: dispute },
 ];
 
@@ -93,7 +93,9 @@ async function open(
 ): Promise<OpenedCase> {
   const round = Math.floor(n / STORIES.length);
   const [least, most] = story.opens;
-  const daysAgo = least + ((most - least) * demo.between(1, 990)) / 1000 + 0.01;
+  // Evenly, so that no two large cases fall into the same 24 hours.
+  const daysAgo =
+    least + ((most - least) * (round + demo.between(300, 700) / 1_000) * STORIES.length) / CASES;
   const sale = round % 2 === 0 ? demo.pick(sales, n) : undefined;
   const amountMinor = story.amountMinor ?? BigInt(demo.between(500, 4_500));
   const paymentIntentId = demo.id(`payment-${n}`);

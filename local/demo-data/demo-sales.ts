@@ -1,10 +1,10 @@
 import { BlockOutcome, BlockReason, SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DemoTenant } from './demo-tenant.ts';
 
-const SALES = 120;
+const SALES = 160;
 const FIRST_DAYS_AGO = 182;
 const LAST_DAYS_AGO = 1;
-const INSTALLMENTS = [1, 2, 3, 6, 10, 12];
+const INSTALLMENTS = [2, 3, 6, 4, 10, 12];
 const REASONS = [
   BlockReason.HOLD_OR_DISPUTE,
   BlockReason.REFUND_IN_PROGRESS,
@@ -12,33 +12,37 @@ const REASONS = [
   BlockReason.COMPLIANCE_HOLD,
 ];
 
-/** A recorded sale, for what refers to it later. */
+/** A sale, for what refers to it later. */
 export interface DemoSale {
+  readonly n: number;
   readonly saleId: string;
   readonly grossAmountMinor: number;
   readonly daysAgo: number;
 }
 
-/** Half a year of sales: every third an instant transfer, the others by card in 1 to 12 instalments. */
-export async function recordDemoSales(demo: DemoTenant): Promise<DemoSale[]> {
-  const sales: DemoSale[] = [];
-  for (let n = 0; n < SALES; n += 1) {
-    const daysAgo = FIRST_DAYS_AGO - ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (SALES - 1);
-    const grossAmountMinor = demo.between(5_000, 400_000);
-    const instant = n % 3 === 0;
-    const saleId = demo.id(`sale-${n}`);
-    await demo.clients.funds.recordSale({
-      ...demo.write(`sale-${n}`),
-      saleId,
-      method: instant ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD,
-      grossAmountMinor: BigInt(grossAmountMinor),
-      feesAmountMinor: BigInt(Math.round(grossAmountMinor * (instant ? 0.01 : 0.039))),
-      installments: instant ? 1 : demo.pick(INSTALLMENTS, n),
-      occurredAt: demo.daysAgo(daysAgo),
-    });
-    sales.push({ saleId, grossAmountMinor, daysAgo });
-  }
-  return sales;
+/** The sales to come, oldest first: half a year, every third an instant transfer, the others in instalments. */
+export function planDemoSales(demo: DemoTenant): DemoSale[] {
+  return Array.from({ length: SALES }, (_, n) => ({
+    n,
+    saleId: demo.id(`sale-${n}`),
+    grossAmountMinor: demo.between(5_000, 300_000),
+    daysAgo: FIRST_DAYS_AGO - ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (SALES - 1),
+  }));
+}
+
+/** Records a sale on its day. */
+export async function recordDemoSale(demo: DemoTenant, sale: DemoSale): Promise<void> {
+  const { n, saleId, grossAmountMinor, daysAgo } = sale;
+  const instant = n % 3 === 0;
+  await demo.clients.funds.recordSale({
+    ...demo.write(`sale-${n}`),
+    saleId,
+    method: instant ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD,
+    grossAmountMinor: BigInt(grossAmountMinor),
+    feesAmountMinor: BigInt(Math.round(grossAmountMinor * (instant ? 0.01 : 0.039))),
+    installments: instant ? 1 : demo.pick(INSTALLMENTS, n),
+    occurredAt: demo.daysAgo(daysAgo),
+  });
 }
 
 /** Blocks of every reason, one of them won, one lost, and deductions. */

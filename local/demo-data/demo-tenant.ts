@@ -19,7 +19,8 @@ export class DemoTenant {
   readonly merchantId: string;
   readonly environment: Environment;
   readonly clients;
-  readonly #today: Date;
+  readonly #today: string;
+  readonly #yesterday: Date;
   readonly #seed: string;
   #state: number;
 
@@ -32,14 +33,15 @@ export class DemoTenant {
       funds: createClient(FundsService, transport),
       advances: createClient(AdvanceService, transport),
     };
-    this.#today = today;
-    this.#seed = `${merchantId}/${environment}/${today.toISOString().slice(0, 10)}`;
+    this.#today = today.toISOString().slice(0, 10);
+    this.#yesterday = new Date(Date.parse(`${this.#today}T15:00:00Z`) - DAY_MS);
+    this.#seed = `${merchantId}/${environment}/${this.#today}`;
     this.#state = Number.parseInt(uuidv5(this.#seed, NAMESPACE).slice(0, 8), 16);
   }
 
   /** The fields that lead every write. */
   write(step: string) {
-    return { ...this.tenant, idempotencyKey: `demo-${this.#today.toISOString().slice(0, 10)}-${step}` };
+    return { ...this.tenant, idempotencyKey: `demo-${this.#today}-${step}` };
   }
 
   /** The fields that lead every request. */
@@ -63,8 +65,8 @@ export class DemoTenant {
     return values[n % values.length]!;
   }
 
-  /** So many days before today's noon in UTC; fractions count. */
+  /** So many days before yesterday's noon in São Paulo, which is past whatever the time; fractions count. */
   daysAgo(days: number): Timestamp {
-    return timestampFromDate(new Date(this.#today.getTime() - days * DAY_MS));
+    return timestampFromDate(new Date(this.#yesterday.getTime() - days * DAY_MS));
   }
 }

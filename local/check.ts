@@ -14,7 +14,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'payments-check-'));
 /** All that has to hold besides the slow tests, in the order of what is quickest to mend. */
 const STEPS: Readonly<Record<string, () => Outcome>> = {
   types: () => run('tsc', '--noEmit'),
-  'lint and format': () => run('biome', 'ci'),
+  'lint and format': () => run('biome', 'ci', '--colors=off'),
   'proto lint': () => run('buf', 'lint'),
   'proto format': () => run('buf', 'format', '--diff', '--exit-code'),
   'proto compatible with main': protoCompatible,
@@ -31,7 +31,8 @@ const STEPS: Readonly<Record<string, () => Outcome>> = {
 };
 
 function run(command: string, ...args: string[]): Outcome {
-  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined };
+  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
   const output = error ? `${command} cannot be run: ${error.message}\n` : stdout + stderr;
   return { result: status === 0 ? 'passed' : 'failed', output };
 }

@@ -1,11 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
 import type { Caller } from '../services/platform/call-context.ts';
+import { GRANT_AREAS } from '../services/platform/grants.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';
+
+/** Who calls from outside the containers: npm run keys, grpcurl. */
+const OPERATOR_CALLER: Caller = {
+  name: 'operator',
+  grants: new Set([
+    ...['keys', 'operations'],
+    ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
+  ]),
+};
 
 /** The secrets that docker-compose.yml takes from .env: new ones with every call. */
 export function composeEnv(): string {
-  const callers = [GATEWAY_CALLER, WORKER_CALLER].map((caller) => ({ caller, token: newToken() }));
+  const callers = [GATEWAY_CALLER, WORKER_CALLER, OPERATOR_CALLER].map((caller) => ({
+    caller,
+    token: newToken(),
+  }));
   const variables = {
     POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),
     API_KEY_PEPPERS: newKeyRing(),

@@ -42,6 +42,8 @@ export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOpt
 /** A TCP server that hands a connection to an HTTP/2 or an HTTP/1.1 server by its first bytes. */
 function bothProtocols(listener: RequestListener) {
   const http1 = createHttp1Server(listener);
+  // A server keeps track of its connections, to close idle and late ones, from when it says it listens: the front does.
+  http1.emit('listening');
   const http2 = createHttp2Server(listener as never);
   const sessions = new Set<ServerHttp2Session>();
   http2.on('session', (session) => {
@@ -57,7 +59,7 @@ function bothProtocols(listener: RequestListener) {
   const closeFront = front.close.bind(front);
   front.close = (callback) => {
     for (const session of sessions) session.close();
-    http1.closeIdleConnections();
+    http1.close();
     const force = setTimeout(() => {
       for (const session of sessions) session.destroy();
       http1.closeAllConnections();

@@ -19,8 +19,10 @@ const ROOT = new URL('../../', import.meta.url);
 
 /** Paths of all source files, from the top of the repository. */
 export async function sourceFiles(): Promise<string[]> {
-  const pattern = '{services,gateway,workflows,local,test}/**/*.ts';
-  return (await Array.fromAsync(glob(pattern, { cwd: ROOT }))).sort();
+  const files: string[] = [];
+  for await (const file of glob('{services,gateway,workflows,local,test}/**/*.ts', { cwd: ROOT }))
+    files.push(file);
+  return files.sort();
 }
 
 /** All imports of source files. */

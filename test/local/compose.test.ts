@@ -1,34 +1,13 @@
-import { access, readFile } from 'node:fs/promises';
-import { parseEnv } from 'node:util';
+import { access } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { composeEnv } from '../../local/compose-env.ts';
 import { type Config, readConfig, SETTINGS } from '../../services/platform/config.ts';
-
-interface Container {
-  readonly image?: string;
-  readonly command?: string[];
-  readonly environment?: Record<string, string>;
-  readonly depends_on?: string[] | Record<string, unknown>;
-}
+import { readComposeFile } from '../support/compose-file.ts';
 
 const root = new URL('../../', import.meta.url);
 const secretNames = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
-/** docker-compose.yml with the variables of an .env as compose puts them in. */
-async function composition(): Promise<Record<string, Container>> {
-  const env = parseEnv(composeEnv());
-  const text = await readFile(new URL('docker-compose.yml', root), 'utf8');
-  const filled = text.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) => {
-    expect(env).toHaveProperty(name);
-    return env[name]!;
-  });
-  expect(filled).not.toContain('${');
-  return parse(filled, { merge: true }).services;
-}
-
 test('compose starts the whole apart, each runtime by a file there is, after what it needs', async () => {
-  const containers = await composition();
+  const { containers } = await readComposeFile();
   expect(Object.keys(containers)).toEqual([
     'postgres',
     'temporal',
@@ -48,7 +27,7 @@ test('compose starts the whole apart, each runtime by a file there is, after wha
 });
 
 test('every container of ours gets settings that its process takes, and no secret that it has no use for', async () => {
-  const containers = await composition();
+  const { containers } = await readComposeFile();
   const settingsOf = (name: string) => {
     const environment = containers[name]!.environment!;
     for (const setting of Object.keys(environment)) expect(SETTINGS).toHaveProperty(setting);
@@ -62,6 +41,7 @@ test('every container of ours gets settings that its process takes, and no secre
   expect(services.SERVICE_TOKENS.map(({ name }: Config['SERVICE_TOKENS'][number]) => name)).toEqual([
     'gateway',
     'worker',
+    'operator',
   ]);
   for (const name of ['gateway', 'worker']) {
     for (const secret of [...secretNames, 'DATABASE_URL']) {

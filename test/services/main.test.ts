@@ -1,64 +1,30 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { Client } from 'pg';
-import { afterEach, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { findFreePort } from '../../local/ports.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
-import { databaseNamed } from '../support/template-database.ts';
-
-const children: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-});
+import { createTestDatabase } from '../support/house.ts';
+import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
 
 const key = () => `v1:${randomBytes(32).toString('base64')}`;
 const secrets = { API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() };
 
-/** An own database without any table. */
-async function emptyDatabase(): Promise<string> {
-  const name = `empty_${randomUUID().replaceAll('-', '')}`;
-  const client = new Client({ connectionString: inject('postgresUrl') });
-  await client.connect();
-  await client.query(`create database ${name}`).finally(() => client.end());
-  return databaseNamed(inject('postgresUrl'), name);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
-
-function start(environment: Record<string, string>) {
-  const script = new URL('../../services/main.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [script], { env: environment });
-  children.push(child);
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    stdout += chunk;
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr += chunk;
-  });
-  const exited = once(child, 'exit').then(([exitCode]) => ({ exitCode, stderr }));
-  const listening = () => expect.poll(() => stdout, { timeout: 20_000 }).toContain('services are listening');
-  return { child, exited, listening };
-}
+const start = (settings: Record<string, string>) => startRuntime('services/main.ts', settings);
+const listening = ({ logged }: RuntimeProcess) =>
+  expect.poll(logged, { timeout: 20_000 }).toContain('services are listening');
 
 test('two that start together on an empty database migrate it once, serve, and stop in order', async () => {
-  const DATABASE_URL = await emptyDatabase();
-  const ports = [await freePort(), await freePort()];
+  const DATABASE_URL = await createTestDatabase('template0');
+  const ports = [await findFreePort(), await findFreePort()];
   const both = ports.map((port) =>
     start({ ...secrets, DATABASE_URL, SERVICES: 'catalog', GRPC_PORT: String(port), OPS_PORT: '0' }),
   );
-  await Promise.all(both.map(({ listening }) => listening()));
+  await Promise.all(both.map(listening));
   for (const port of ports) {
     const client = createClient(Health, createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }));
     const { status } = await client.check({ service: 'payments.catalog.v1.ProductService' });
@@ -97,7 +63,7 @@ test('a taken port and a database that is away are one line each', async () => {
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   const settings = { ...secrets, SERVICES: 'catalog', GRPC_PORT: String(port), OPS_PORT: '0' };
-  const refused = start({ ...settings, DATABASE_URL: await emptyDatabase() });
+  const refused = start({ ...settings, DATABASE_URL: await createTestDatabase('template0') });
   const lost = start({ ...settings, DATABASE_URL: 'postgres://127.0.0.1:9/payments' });
   const line = (what: string) => ({
     exitCode: 1,

@@ -16,14 +16,14 @@ export const ALL_GRANTS: readonly string[] = [
   ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
 ];
 
-/** A database of the test's own, migrated; answers its URL. */
-export async function createTestDatabase(): Promise<string> {
+/** A database of the test's own, migrated, or as another template has it; answers its URL. */
+export async function createTestDatabase(template: string = TEMPLATE): Promise<string> {
   const postgresUrl = inject('postgresUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const client = new Client({ connectionString: postgresUrl });
   await client.connect();
   try {
-    await client.query(`create database ${name} template ${TEMPLATE}`);
+    await client.query(`create database ${name} template ${template}`);
   } finally {
     await client.end();
   }

@@ -1,0 +1,17 @@
+import { createClient } from '@connectrpc/connect';
+import { expect, test } from 'vitest';
+import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { newTenant, startHouse } from '../../support/house.ts';
+
+test.each(['grpc', 'connect'] as const)(
+  'the port closes at once when its %s connections are idle',
+  async (way) => {
+    const house = await startHouse({ SERVICES: 'catalog' });
+    const client = createClient(ProductService, house.transports[way]);
+    await client.listProducts(newTenant());
+    const from = performance.now();
+    await house.close();
+    expect(performance.now() - from).toBeLessThan(1_000);
+    await expect(client.listProducts(newTenant())).rejects.toThrow();
+  },
+);

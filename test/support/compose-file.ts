@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
+import { parse } from 'yaml';
+import { composeEnv } from '../../local/compose-env.ts';
+
+/** What docker-compose.yml says of a container. */
+export interface Container {
+  readonly image?: string;
+  readonly command?: string[];
+  readonly environment?: Record<string, string>;
+  readonly depends_on?: string[] | Record<string, unknown>;
+}
+
+/** docker-compose.yml with new secrets in the places of its variables, and the secrets. */
+export async function readComposeFile() {
+  const env = parseEnv(composeEnv());
+  const text = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+  const filled = text.replaceAll(/\$\{(\w+)[^}]*\}/g, (_, name: string) => {
+    if (!env[name]) throw new Error(`docker-compose.yml takes ${name}, which .env does not have`);
+    return env[name];
+  });
+  const containers: Record<string, Container> = parse(filled, { merge: true }).services;
+  return { containers, env };
+}

@@ -1,0 +1,29 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+
+/** One of the runtimes as a process of its own, killed with its test at the latest. */
+export interface RuntimeProcess {
+  readonly child: ChildProcess;
+  /** Resolves when it ends. */
+  readonly exited: Promise<{ readonly exitCode: number | null; readonly stderr: string }>;
+  /** What it has logged so far. */
+  logged(): string;
+}
+
+/** Runs a file of the repository, `services/main.ts`, with these settings and no others. */
+export function startRuntime(file: string, settings: Readonly<Record<string, string>>): RuntimeProcess {
+  const script = new URL(`../../${file}`, import.meta.url).pathname;
+  const child = spawn(process.execPath, [script], { env: settings, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk;
+  });
+  const exited = once(child, 'close').then(([exitCode]) => ({ exitCode: exitCode as number | null, stderr }));
+  return { child, exited, logged: () => stdout };
+}

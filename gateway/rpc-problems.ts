@@ -14,14 +14,20 @@ const HOST_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
 
 /** Refusals that a merchant can act on, by the reason of the RPC. Every other one is an error of our own. */
 const BY_REASON: Readonly<Record<string, Reading>> = {
-  INVALID_ARGUMENT: (message) => new Problem('INVALID_REQUEST', `The request was refused: ${message}.`),
+  INVALID_ARGUMENT: (message) =>
+    new Problem('INVALID_REQUEST', `The request was refused: ${sentence(message)}`),
   INVALID_PAGE_TOKEN: () =>
     new Problem(
       'INVALID_CURSOR',
       "Query parameter 'after' must be a nextCursor of this list with these filters.",
     ),
-  INVALID_WEBHOOK_URL: (message) => new Problem('INVALID_WEBHOOK_URL', `/url: ${message}.`),
-  INVALID_EVENT_TYPE: (message) => new Problem('INVALID_EVENT_TYPE', `/eventTypes: ${message}.`),
+  INVALID_WEBHOOK_URL: (message) =>
+    new Problem('INVALID_WEBHOOK_URL', `/url: ${sentence(message.replace(/^url: /, ''))}`),
+  INVALID_EVENT_TYPE: (_, { event_type: name = '' }) =>
+    new Problem(
+      'INVALID_EVENT_TYPE',
+      `/eventTypes: ${JSON.stringify(name)} is not an event type of the catalogue.`,
+    ),
   PRODUCT_NOT_FOUND: () => new Problem('PRODUCT_NOT_FOUND', 'There is no product with this id.'),
   WEBHOOK_SUBSCRIPTION_NOT_FOUND: () =>
     new Problem('WEBHOOK_SUBSCRIPTION_NOT_FOUND', 'There is no webhook subscription with this id.'),
@@ -86,4 +92,8 @@ export function internalError(cause: unknown): Problem {
     {},
     cause,
   );
+}
+
+function sentence(message: string): string {
+  return message.endsWith('.') ? message : `${message}.`;
 }

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createGateway } from '../../gateway/app.ts';
+import type { ProblemCode } from '../../gateway/problem-types.ts';
+import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { newApiKey } from '../../services/platform/api-key-format.ts';
+import { DomainError, toConnectError } from '../../services/platform/errors.ts';
+import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { testConfig } from '../support/house.ts';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { call, expectProblem } from './http-call.ts';
+
+let gateways: GatewayHouse;
+let key: string;
+let failure: () => unknown;
+beforeAll(async () => {
+  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', SERVICES: 'api-keys' }, (router) => {
+    router.service(ProductService, {
+      getProduct: async () => {
+        throw failure();
+      },
+    });
+  });
+  key = (await newMerchant(gateways)).keys.live;
+});
+afterAll(() => gateways.close());
+
+const ask = (thrown: () => unknown) => {
+  failure = thrown;
+  return call(gateways.ports.live, `/v1/products/${randomUUID()}`, { key });
+};
+
+const refusal = (code: Code, reason: string, metadata: Record<string, string> = {}) =>
+  toConnectError(new DomainError(code, reason, 'sesame', metadata));
+
+describe('the failure of a service', () => {
+  it.each<[what: string, code: ProblemCode, thrown: () => unknown]>([
+    ['away', 'SERVICE_UNAVAILABLE', () => new ConnectError('sesame', Code.Unavailable)],
+    ['without its database', 'SERVICE_UNAVAILABLE', () => refusal(Code.Unavailable, 'DATABASE_UNAVAILABLE')],
+    ['overloaded', 'SERVICE_UNAVAILABLE', () => new ConnectError('sesame', Code.ResourceExhausted)],
+    ['too slow', 'DEADLINE_EXCEEDED', () => new ConnectError('sesame', Code.DeadlineExceeded)],
+    ['internal', 'INTERNAL_ERROR', () => new ConnectError('sesame', Code.Internal)],
+    ['not implemented', 'INTERNAL_ERROR', () => new ConnectError('sesame', Code.Unimplemented)],
+    [
+      'a refusal of our own token',
+      'INTERNAL_ERROR',
+      () => refusal(Code.Unauthenticated, 'SERVICE_TOKEN_INVALID'),
+    ],
+    ['a grant we lack', 'INTERNAL_ERROR', () => refusal(Code.PermissionDenied, 'GRANT_MISSING')],
+    ['a reason nobody knows', 'INTERNAL_ERROR', () => refusal(Code.FailedPrecondition, 'PRODUCT_STATE')],
+  ])('%s is %s and says nothing of its cause', async (_what, code, thrown) => {
+    const answer = await ask(thrown);
+    expectProblem(answer, code);
+    expect(answer.text).not.toContain('sesame');
+  });
+
+  it.each<[reason: string, rpcCode: Code, code: ProblemCode]>([
+    ['INVALID_PAGE_TOKEN', Code.InvalidArgument, 'INVALID_CURSOR'],
+    ['INVALID_ARGUMENT', Code.InvalidArgument, 'INVALID_REQUEST'],
+    ['INVALID_WEBHOOK_URL', Code.InvalidArgument, 'INVALID_WEBHOOK_URL'],
+    ['INVALID_EVENT_TYPE', Code.InvalidArgument, 'INVALID_EVENT_TYPE'],
+    ['PRODUCT_NOT_FOUND', Code.NotFound, 'PRODUCT_NOT_FOUND'],
+    ['WEBHOOK_SUBSCRIPTION_NOT_FOUND', Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND'],
+    ['WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS'],
+    ['WEBHOOK_SUBSCRIPTION_LIMIT_REACHED', Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'],
+    ['IDEMPOTENCY_KEY_IN_USE', Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE'],
+    ['IDEMPOTENCY_KEY_REUSED', Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED'],
+  ])('refusal %s is read by its reason', async (reason, rpcCode, code) => {
+    expectProblem(await ask(() => refusal(rpcCode, reason)), code);
+  });
+});
+
+it('an answer that lacks a required member is an error, not half an answer', async () => {
+  const other = await startGateways({ SERVICES: 'api-keys' }, (router) => {
+    router.service(ProductService, { getProduct: () => ({ product: { name: 'no id, no dates' } }) });
+  });
+  try {
+    const { keys } = await newMerchant(other);
+    const answer = await call(other.ports.live, `/v1/products/${randomUUID()}`, { key: keys.live });
+    expectProblem(answer, 'INTERNAL_ERROR');
+  } finally {
+    await other.close();
+  }
+});
+
+it('keys cannot be checked without their service: 503, never let in', async () => {
+  const app = createGateway({
+    environment: 'live',
+    config: testConfig(),
+    transport: remoteTransport('http://127.0.0.1:1', 'mps_token'),
+    logger: createLogger('silent'),
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  try {
+    const { port } = app.server.address() as AddressInfo;
+    expectProblem(
+      await call(port, '/v1/refund-cases', { key: newApiKey('live') }),
+      'SERVICE_UNAVAILABLE',
+      'try again',
+    );
+  } finally {
+    await app.close();
+  }
+});

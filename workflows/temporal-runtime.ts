@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 export function installRuntime(logger: Logger): void {
   if (Runtime._instance) return;
   Runtime.install({
-    logger: sdkLogger(logger.child({ part: 'temporal' })),
+    logger: sdkLogger(logger),
     shutdownSignals: [],
     telemetryOptions: {
       // A server that is away is our own warning, said once.
@@ -17,7 +17,9 @@ export function installRuntime(logger: Logger): void {
   });
 }
 
-function sdkLogger(logger: Logger) {
+/** Our logger as the SDK calls it. */
+export function sdkLogger(parent: Logger) {
+  const logger = parent.child({ part: 'temporal' });
   const at =
     (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, meta?: Record<string, unknown>) =>

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -21,11 +22,14 @@ export interface WorkerOptions {
 }
 
 export interface PaymentsWorker {
-  /** Whether Temporal answers this process at this moment. */
+  /** Whether Temporal answers this process at this moment; told within a second. */
   health(): Promise<{ readonly temporal: boolean }>;
   /** Takes no more work, ends and reports what is under way, and lets go of everything: half a minute at most. */
   close(): Promise<void>;
 }
+
+/** The SDK itself goes on trying for ten seconds. */
+const HEALTH_TIMEOUT_MS = 1_000;
 
 let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 
@@ -62,10 +66,11 @@ class Supervisor {
 
   async temporalAnswers(): Promise<boolean> {
     if (!this.#session) return false;
-    return this.#session.ping().then(
+    const answer = this.#session.ping().then(
       () => true,
       () => false,
     );
+    return Promise.race([answer, delay(HEALTH_TIMEOUT_MS, false, { ref: false })]);
   }
 
   async stop(): Promise<void> {

@@ -5,6 +5,7 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  sleep,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from './delivery.activities.ts';
 import {
@@ -42,7 +43,10 @@ export async function retryDelivery({ deliveryId }: RetryDeliveryInput): Promise
     retryAsked = false;
     attempting = new CancellationScope();
     try {
-      return await attempting.run(() => attemptDelivery(deliveryId));
+      const end = await attempting.run(() => attemptDelivery(deliveryId));
+      // The cancellation of this workflow was committed with the delivery's, and comes.
+      if (end === 'CANCELED') await sleep('2 minutes');
+      return end;
     } catch (error) {
       if (workflow.consideredCancelled) {
         setCurrentDetails('Canceled: nothing more is sent.');

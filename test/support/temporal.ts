@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { DataFolder } from '../../local/data-folder.ts';
+import { findFreePort } from '../../local/ports.ts';
+import { StartError } from '../../local/start-error.ts';
+import { findTemporalProgram } from '../../local/temporal-program.ts';
+import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
+
+/** A Temporal dev server of a test's own, whose state outlives its death. */
+export interface TestTemporal extends AsyncDisposable {
+  /** `host:port`. */
+  readonly address: string;
+  /** Connects when it is first used. */
+  readonly client: Client;
+  /** As the power cut does it. */
+  kill(): Promise<void>;
+  /** Again, on the same port and state. */
+  start(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+const TYPE_NAMES = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const;
+
+/** For the hook that starts one: the first on a machine is built. */
+export const TEMPORAL_START_MS = 15 * 60_000;
+
+export async function startTemporal(): Promise<TestTemporal> {
+  const program = await temporalProgram();
+  const folder = await mkdtemp(join(tmpdir(), 'temporal-test-'));
+  const port = await findFreePort();
+  const address = `127.0.0.1:${port}`;
+  const connection = Connection.lazy({ address });
+  let child: ChildProcess | undefined;
+
+  async function start() {
+    child = spawn(program, serverArguments(port, join(folder, 'temporal.db')), { stdio: 'ignore' });
+    await answers(connection, child);
+  }
+  async function kill() {
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  await start();
+  return {
+    address,
+    client: new Client({ connection }),
+    kill,
+    start,
+    async [Symbol.asyncDispose]() {
+      await connection.close();
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function serverArguments(port: number, file: string): string[] {
+  return [
+    ...['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', `${port}`, '--db-filename', file],
+    ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=full'],
+    ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${TYPE_NAMES[type]}`]),
+  ];
+}
+
+async function answers(connection: Connection, child: ChildProcess): Promise<void> {
+  const giveUpAt = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < giveUpAt) {
+    if (child.exitCode !== null) throw new Error(`the Temporal dev server ended with ${child.exitCode}`);
+    const described = await connection
+      .withDeadline(Date.now() + 1_000, () =>
+        connection.workflowService.describeNamespace({ namespace: 'default' }),
+      )
+      .catch(() => undefined);
+    if (described) return;
+    await delay(100);
+  }
+  throw new Error('the Temporal dev server does not answer');
+}
+
+/** As `npm start` finds or builds it; test files that ask at the same time do so one after another. */
+async function temporalProgram(): Promise<string> {
+  for (;;) {
+    try {
+      const folder = DataFolder.open(join(tmpdir(), `payments-temporal-search-${userInfo().uid}`));
+      try {
+        const { signal } = new AbortController();
+        const onSlowStep = (detail: string) => console.info(detail);
+        return await findTemporalProgram({ folder, environment: process.env, onSlowStep, signal });
+      } finally {
+        folder.close();
+      }
+    } catch (error) {
+      if (!(error instanceof StartError) || error.reason !== 'DATA_FOLDER_IN_USE') throw error;
+      await delay(200);
+    }
+  }
+}

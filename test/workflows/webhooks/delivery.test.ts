@@ -1,0 +1,220 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from '@temporalio/worker';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { DeliveryStatus, WorkflowCommandKind } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { bundleWorkflows } from '../../../workflows/temporal-session.ts';
+import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
+import { testConfig } from '../../support/house.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
+import { type MemoryDelivery, MemoryDispatch, PRIVATE_WORDS, SECRET } from './memory-dispatch.ts';
+
+const HOUR_MS = 3_600_000;
+const RECEIVERS_WORDS = 'words of the receiver';
+const { SUCCEEDED, RETRYING, EXHAUSTED } = DeliveryStatus;
+
+const logger = createLogger('fatal');
+const dispatch = new MemoryDispatch();
+let temporal: TestTemporal;
+let receiver: Receiver;
+let worker: PaymentsWorker;
+
+beforeAll(async () => {
+  temporal = await startTemporal();
+  receiver = await startTellingReceiver();
+  worker = await startWorker({
+    ...{ config: testConfig(loopbackSettings()), logger },
+    transport: dispatch.transport,
+    temporalAddress: temporal.address,
+  });
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  await worker?.close();
+  await receiver?.[Symbol.asyncDispose]();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+/** The path says how it answers: /fail/3 fails three times per event, /slow/4000 answers after 4 s. */
+function startTellingReceiver(): Promise<Receiver> {
+  const seen = new Map<unknown, number>();
+  return startReceiver(async (request, response) => {
+    const [, behaviour, amount] = (request.url ?? '').split('/');
+    const id = request.headers['webhook-id'];
+    seen.set(id, (seen.get(id) ?? 0) + 1);
+    if (behaviour === 'slow') await delay(Number(amount));
+    const fails = behaviour === 'fail' && seen.get(id)! <= Number(amount);
+    response.writeHead(fails ? 500 : 200).end(RECEIVERS_WORDS);
+  });
+}
+
+const send = (path: string, scheduleMs?: readonly number[]) =>
+  dispatch.add(`https://localhost:${receiver.port}${path}`, scheduleMs);
+const received = ({ id }: MemoryDelivery) =>
+  receiver.requests.filter(({ headers }) => headers['webhook-id'] === id);
+const becomes = (delivery: MemoryDelivery, status: DeliveryStatus, timeout = 10_000) =>
+  vi.waitFor(() => expect(DeliveryStatus[delivery.status]).toBe(DeliveryStatus[status]), { timeout });
+const batchOf = ({ batchId }: MemoryDelivery) => temporal.client.workflow.getHandle(`batch-${batchId}`);
+const retryOf = ({ id }: MemoryDelivery) => temporal.client.workflow.getHandle(`delivery-${id}`);
+const isClosedAs = (handle: ReturnType<typeof retryOf>, status: string, timeout = 10_000) =>
+  vi.waitFor(async () => expect((await handle.describe()).status.name).toBe(status), { timeout });
+
+/** All of a history, with its payloads decoded. */
+function textOf(history: unknown): string {
+  const json = JSON.stringify(history);
+  const payloads = [...json.matchAll(/"data":"([^"]+)"/g)].map(([, data]) => atob(data!));
+  return [json, ...payloads].join('\n');
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+describe('the batch workflow', () => {
+  it('sends its deliveries side by side, each signed with its secret', async () => {
+    const deliveries = Array.from({ length: 20 }, () => send('/slow/200'));
+    await Promise.all(deliveries.map((delivery) => becomes(delivery, SUCCEEDED, 3_000)));
+    for (const delivery of deliveries) {
+      const [request, ...more] = received(delivery);
+      expect(more).toEqual([]);
+      const verified = new Webhook(SECRET).verify(request!.body, request!.headers as Record<string, string>);
+      expect(verified).toMatchObject({ id: delivery.id });
+    }
+    expect(await batchOf(deliveries[1]!).result()).toMatchObject({ goingOn: 0, left: 0 });
+  });
+
+  it('ends while a slow receiver still thinks, and the one attempt is reported when it has ended', async () => {
+    const delivery = send('/slow/4000');
+    await vi.waitFor(() => expect(delivery.status).toBe(RETRYING), { timeout: 3_000 });
+    expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, goingOn: 1, left: 0 });
+    await becomes(delivery, SUCCEEDED);
+    expect(delivery.reports).toMatchObject([{ attemptNumber: 1, httpStatus: 200, stillRunning: false }]);
+    expect(delivery.reports[0]!.latencyMs).toBeGreaterThanOrEqual(4_000);
+    expect(received(delivery)).toHaveLength(1);
+  });
+
+  it('repeats the report and not the sending while the services are away', async () => {
+    dispatch.away.add('reportAttempts');
+    const delivery = send('/ok');
+    await vi.waitFor(() => expect(received(delivery)).toHaveLength(1));
+    const { reportAttempts } = dispatch.calls;
+    await vi.waitFor(() => expect(dispatch.calls.reportAttempts).toBeGreaterThan(reportAttempts + 3), 5_000);
+    dispatch.away.clear();
+    await becomes(delivery, SUCCEEDED);
+    expect(received(delivery)).toHaveLength(1);
+  });
+
+  it('is not held up by many slow receivers of others', async () => {
+    const slow: MemoryDelivery[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      slow.push(send('/slow/6000'));
+      await delay(25);
+    }
+    const latencies: number[] = [];
+    for (let n = 0; n < 10; n += 1) {
+      const sentAt = performance.now();
+      const quick = send('/ok');
+      await vi.waitFor(() => expect(quick.status).toBe(SUCCEEDED), { interval: 5, timeout: 5_000 });
+      latencies.push(performance.now() - sentAt);
+    }
+    expect(new Set(slow.map(({ batchId }) => batchId)).size).toBeGreaterThan(40);
+    expect(slow.filter(({ status }) => status === SUCCEEDED)).toEqual([]);
+    expect(latencies.sort((a, b) => a - b)[5]).toBeLessThan(500);
+  });
+});
+
+describe('the retry workflow', () => {
+  it('makes the attempts of the schedule without growing its history by them', async () => {
+    const [one, four] = [send('/fail/1', [0, 50]), send('/fail/4', [0, 50, 50, 50, 50])];
+    await Promise.all([becomes(one, SUCCEEDED), becomes(four, SUCCEEDED, 20_000)]);
+    expect([received(one).length, received(four).length]).toEqual([2, 5]);
+    const lengths = [one, four].map(async (delivery) => {
+      await isClosedAs(retryOf(delivery), 'COMPLETED');
+      return (await retryOf(delivery).describe()).historyLength;
+    });
+    const [short, long] = await Promise.all(lengths);
+    expect(long).toBe(short);
+  });
+
+  it('is found by what it is about, and says what came of the last attempt', async () => {
+    const delivery = send('/fail/9', [0, 1, HOUR_MS]);
+    await vi.waitFor(() => expect(delivery.reports).toHaveLength(2), { timeout: 5_000 });
+    const { subscriptionId, id } = delivery;
+    await vi.waitFor(async () => {
+      const found = temporal.client.workflow.list({ query: `SubscriptionIds = '${subscriptionId}'` });
+      const ids = (await collect(found)).map(({ workflowId }) => workflowId);
+      expect(ids).toContain(`delivery-${id}`);
+      const { raw, staticSummary } = await retryOf(delivery).describe();
+      expect(await staticSummary()).toBe(`product.created.v1 to subscription ${subscriptionId}`);
+      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(/^attempt 2: HTTP 500; next at 20/);
+    });
+  });
+
+  it('tries at once when it is told to', async () => {
+    const delivery = send('/fail/1', [0, HOUR_MS]);
+    await becomes(delivery, RETRYING);
+    await vi.waitFor(async () => {
+      const { raw } = await retryOf(delivery).describe();
+      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(/^nothing is due yet/);
+    });
+    delivery.dueAtMs = 0;
+    dispatch.command({
+      ...{ kind: WorkflowCommandKind.SIGNAL, workflowId: `delivery-${delivery.id}` },
+      signalName: 'retryNow',
+    });
+    await becomes(delivery, SUCCEEDED);
+    expect(await retryOf(delivery).result()).toBe('SUCCEEDED');
+  });
+
+  it('ends as canceled, with the request that asked for it, when its delivery is canceled', async () => {
+    const delivery = send('/fail/9', [0, HOUR_MS]);
+    await becomes(delivery, RETRYING);
+    await vi.waitFor(() => retryOf(delivery).describe());
+    dispatch.cancel(delivery);
+    await isClosedAs(retryOf(delivery), 'CANCELLED');
+    expect(textOf(await retryOf(delivery).fetchHistory())).toContain('asked for by request request-2');
+    expect(received(delivery)).toHaveLength(1);
+  });
+
+  it('ends as failed when the last attempt has failed', async () => {
+    const delivery = send('/fail/9', [0, 1]);
+    await becomes(delivery, EXHAUSTED);
+    await isClosedAs(retryOf(delivery), 'FAILED');
+    const failure = await retryOf(delivery)
+      .result()
+      .catch((error) => error.cause.cause.message);
+    expect(failure).toBe('attempt 2: HTTP 500; it was the last');
+  });
+});
+
+describe('every history recorded here', () => {
+  const histories = () => temporal.client.workflow.list().intoHistories();
+
+  it('holds ids, states and times: no address, secret, payload or word of a receiver', async () => {
+    const texts = (await collect(histories())).map(({ history }) => textOf(history));
+    expect(texts.length).toBeGreaterThan(10);
+    // Were payloads not decoded, nothing could be found in them.
+    expect(texts.some((text) => text.includes('{"batchId":'))).toBe(true);
+    for (const text of texts) {
+      for (const secret of ['https:', 'localhost', SECRET, PRIVATE_WORDS, RECEIVERS_WORDS]) {
+        expect(text).not.toContain(secret);
+      }
+    }
+  });
+
+  it('is replayed by the workflow code of today', async () => {
+    const workflowBundle = await bundleWorkflows(logger);
+    const results = await collect(Worker.runReplayHistories({ workflowBundle }, histories()));
+    const types = new Set<string>();
+    for (const { workflowId, error } of results) {
+      expect(error, workflowId).toBeUndefined();
+      types.add(workflowId.split('-')[0]!);
+    }
+    expect([...types].sort()).toEqual(['batch', 'delivery']);
+  });
+});

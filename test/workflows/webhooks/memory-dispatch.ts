@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  type AttemptKey,
+  type AttemptReport,
+  DeliveryStatus,
+  DispatchService,
+  WorkflowCommandKind,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+
+export interface MemoryDelivery {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly url: string;
+  /** Waits before each attempt; the first is not used. */
+  readonly scheduleMs: readonly number[];
+  readonly reports: AttemptReport[];
+  status: DeliveryStatus;
+  batchId: string;
+  dueAtMs: number;
+}
+
+export interface MemoryCommand {
+  readonly kind: WorkflowCommandKind;
+  readonly workflowId: string;
+  readonly workflowType?: string;
+  readonly signalName?: string;
+  readonly arguments?: readonly unknown[];
+}
+
+export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
+/** Stands in every body that is sent. */
+export const PRIVATE_WORDS = 'Maria das Dores';
+
+const { PENDING, RETRYING, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
+
+/** What the webhooks service does for the worker, in memory: the parts of it that a test must be able to break. */
+export class MemoryDispatch {
+  readonly transport: Transport;
+  readonly calls = { claimBatch: 0, confirmCommands: 0, getAttempt: 0, reportAttempts: 0 };
+  /** RPCs that are refused as by a service that is away. */
+  readonly away = new Set<keyof MemoryDispatch['calls']>();
+  readonly confirmed: string[] = [];
+  readonly #merchantId = randomUUID();
+  readonly #deliveries = new Map<string, MemoryDelivery>();
+  readonly #waiting: MemoryDelivery[] = [];
+  readonly #commands: (MemoryCommand & { id: string })[] = [];
+
+  constructor() {
+    this.transport = createRouterTransport(({ service }) => {
+      service(DispatchService, {
+        claimBatch: ({ waitMs, maxDeliveries }, { signal }) => {
+          this.#count('claimBatch');
+          return this.#claim(waitMs, maxDeliveries, signal);
+        },
+        confirmCommands: ({ commandIds }) => {
+          this.#count('confirmCommands');
+          this.confirmed.push(...commandIds);
+          return {};
+        },
+        getAttempt: ({ attempts }) => {
+          this.#count('getAttempt');
+          return { answers: attempts.map((key) => this.#answer(key)) };
+        },
+        reportAttempts: ({ reports }) => {
+          this.#count('reportAttempts');
+          return { outcomes: reports.map((report) => this.#record(report)) };
+        },
+      });
+    });
+  }
+
+  add(url: string, scheduleMs: readonly number[] = [0]): MemoryDelivery {
+    const id = randomUUID();
+    const delivery = {
+      ...{ id, subscriptionId: randomUUID(), url, scheduleMs, reports: [] },
+      ...{ status: PENDING, batchId: '', dueAtMs: 0 },
+    };
+    this.#deliveries.set(id, delivery);
+    this.#waiting.push(delivery);
+    return delivery;
+  }
+
+  command(command: MemoryCommand): string {
+    const id = randomUUID();
+    this.#commands.push({ ...command, id });
+    return id;
+  }
+
+  cancel(delivery: MemoryDelivery): void {
+    delivery.status = CANCELED;
+    this.command({ kind: WorkflowCommandKind.CANCEL, workflowId: `delivery-${delivery.id}` });
+  }
+
+  #count(rpc: keyof MemoryDispatch['calls']): void {
+    this.calls[rpc] += 1;
+    if (this.away.has(rpc)) throw new ConnectError('the service is away', Code.Unavailable);
+  }
+
+  async #claim(waitMs: number, most: number, signal: AbortSignal) {
+    const until = Date.now() + waitMs;
+    while (this.#waiting.length + this.#commands.length === 0 && Date.now() < until && !signal.aborted) {
+      await delay(2);
+    }
+    const claimed = this.#waiting.splice(0, most);
+    const id = randomUUID();
+    for (const delivery of claimed) delivery.batchId = id;
+    const batch = { id, environment: Environment.TEST, deliveryIds: claimed.map((delivery) => delivery.id) };
+    const commands = this.#commands.splice(0).map((command) => ({
+      ...command,
+      argumentsJson: JSON.stringify(command.arguments ?? []),
+      environment: Environment.TEST,
+      merchantId: this.#merchantId,
+      requestId: 'request-2',
+    }));
+    return { batches: claimed.length > 0 ? [batch] : [], commands };
+  }
+
+  #answer({ deliveryId }: AttemptKey) {
+    const delivery = this.#deliveries.get(deliveryId)!;
+    const { status, dueAtMs } = delivery;
+    if (status !== PENDING && status !== RETRYING) {
+      return { deliveryId, answer: { case: 'skip' as const, value: { status } } };
+    }
+    const delayMs = dueAtMs - Date.now();
+    if (delayMs > 0) return { deliveryId, answer: { case: 'notNow' as const, value: { delayMs } } };
+    const value = {
+      attemptNumber: delivery.reports.length + 1,
+      generation: 1n,
+      subscriptionId: delivery.subscriptionId,
+      environment: Environment.TEST,
+      url: delivery.url,
+      eventId: delivery.id,
+      body: Buffer.from(JSON.stringify({ id: delivery.id, name: PRIVATE_WORDS })),
+      signingSecrets: [SECRET],
+    };
+    return { deliveryId, answer: { case: 'send' as const, value } };
+  }
+
+  #record(report: AttemptReport) {
+    const delivery = this.#deliveries.get(report.deliveryId)!;
+    if (report.attemptNumber === delivery.reports.length + 1) this.#move(delivery, report);
+    const { id: deliveryId, subscriptionId, status, dueAtMs } = delivery;
+    if (status !== RETRYING) return { deliveryId, status };
+    const retry = {
+      ...{ deliveryId, subscriptionId, merchantId: this.#merchantId, environment: Environment.TEST },
+      ...{ requestId: 'request-1', eventType: 'product.created.v1' },
+    };
+    return { deliveryId, status, nextAttemptAt: timestampFromMs(dueAtMs), retry };
+  }
+
+  #move(delivery: MemoryDelivery, report: AttemptReport): void {
+    if (report.stillRunning) {
+      delivery.status = RETRYING;
+      delivery.dueAtMs = Number(report.deadlineAt!.seconds) * 1000 + 5_000;
+      return;
+    }
+    delivery.reports.push(report);
+    const isDelivered = report.httpStatus !== undefined && Math.floor(report.httpStatus / 100) === 2;
+    const waitMs = delivery.scheduleMs[delivery.reports.length];
+    delivery.dueAtMs = Date.now() + (waitMs ?? 0);
+    if (isDelivered) delivery.status = SUCCEEDED;
+    else delivery.status = waitMs === undefined ? EXHAUSTED : RETRYING;
+  }
+}

@@ -43,16 +43,18 @@ export function startDispatcher(deps: DispatcherDeps): Dispatcher {
 
 async function run(deps: DispatcherDeps, signal: AbortSignal): Promise<void> {
   let failures = 0;
+  let temporalAnswers = false;
   while (!signal.aborted) {
     try {
-      await deps.temporal.ping();
+      if (!temporalAnswers) await deps.temporal.ping();
       const claimed = await claim(deps, signal);
       const interval = delay(claimed.batches.length > 0 ? deps.batchIntervalMs : 0);
-      await carryOut(deps, claimed);
+      temporalAnswers = await carryOut(deps, claimed);
       await interval;
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
+      temporalAnswers = false;
       if (failures === 0) deps.logger.warn({ err: error }, 'dispatch is interrupted');
       await pause(failures, signal);
       failures += 1;
@@ -69,11 +71,14 @@ function claim({ dispatch, room }: DispatcherDeps, signal: AbortSignal): Promise
   );
 }
 
-/** Hands all of it to Temporal side by side; what is not taken comes again, and holds up nothing else. */
+/**
+ * Hands all of it to Temporal side by side; what is not taken comes again, and holds up nothing else.
+ * @returns whether Temporal has just been seen to answer.
+ */
 async function carryOut(
   { temporal, dispatch, logger }: DispatcherDeps,
   { batches, retries, commands }: ClaimBatchResponse,
-): Promise<void> {
+): Promise<boolean> {
   const carriedOut: string[] = [];
   // Commands to one workflow keep their order.
   const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
@@ -87,8 +92,8 @@ async function carryOut(
       }
     }),
   ]);
-  for (const result of results) {
-    if (result.status === 'rejected') logger.error({ err: result.reason }, 'Temporal did not take some work');
-  }
+  const refused = results.filter((result) => result.status === 'rejected');
+  for (const { reason } of refused) logger.error({ err: reason }, 'Temporal did not take some work');
   if (carriedOut.length > 0) await dispatch.confirmCommands({ commandIds: carriedOut });
+  return results.length > 0 && refused.length === 0;
 }

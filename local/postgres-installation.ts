@@ -56,7 +56,8 @@ function findUser(): PostgresInstallation['user'] {
 
 function createUser(): NonNullable<PostgresInstallation['user']> {
   try {
-    execFileSync('useradd', ['--system', '--user-group', '--no-create-home', USER], { stdio: 'pipe' });
+    const flags = ['--system', '--user-group', '--no-create-home', '--shell', '/bin/false'];
+    execFileSync('useradd', [...flags, USER], { stdio: 'pipe' });
     return findUser()!;
   } catch (error) {
     throw new StartError(

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { expect, test } from 'vitest';
+import { findFreePort } from '../../local/ports.ts';
+import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newKey, startHouse } from '../support/house.ts';
+import { startRuntime } from '../support/runtime-process.ts';
+import { ALL_SCOPES } from './gateway-house.ts';
+import { call, expectProblem } from './http-call.ts';
+import { seedMerchant } from './seed-merchant.ts';
+
+test('it serves both environments in front of services in another process, and says whether it can', async () => {
+  const house = await startHouse();
+  const transport = house.transports.grpc;
+  const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
+  const { key } = await createClient(ApiKeyService, transport).issueApiKey({
+    ...{ ...tenant, idempotencyKey: newKey(), name: 'test', scopes: [...ALL_SCOPES] },
+  });
+  const productId = await seedMerchant(transport, tenant.merchantId, tenant.environment).product(
+    9_007_199_254_740_991n,
+  );
+  const [live, sandbox, ops] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const { child, exited, logged } = startRuntime('gateway/main.ts', {
+    ...{ LIVE_PORT: String(live), SANDBOX_PORT: String(sandbox), OPS_PORT: String(ops) },
+    ...{ SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token },
+  });
+  await expect.poll(logged, { timeout: 20_000 }).toContain('the public API is listening');
+
+  const product = await call(sandbox, `/v1/products/${productId}`, { key });
+  expect(product.status).toBe(200);
+  expect(product.text).toContain('"amountMinor":9007199254740991,');
+  expectProblem(await call(live, `/v1/products/${productId}`, { key }), 'API_KEY_ENVIRONMENT_MISMATCH');
+  expectProblem(await call(sandbox, `/v1/products/${randomUUID()}`, { key }), 'PRODUCT_NOT_FOUND');
+  expectProblem(await call(sandbox, '/v1/refund-cases?after=abc', { key }), 'INVALID_CURSOR');
+  expect((await call(ops, '/healthz')).status).toBe(200);
+  expect(await call(ops, '/readyz')).toMatchObject({ status: 200, json: { services: 'SERVING' } });
+  expect((await call(ops, '/metrics')).text).toMatch(/operation="getProduct",status="200"\} 1/);
+  const lines = logged()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(4);
+  expect(lines.find(({ operation }) => operation === 'getProduct')).toMatchObject({
+    ...{ requestId: product.headers['request-id'], status: 200, merchantId: tenant.merchantId },
+    ...{ path: `/v1/products/${productId}`, environment: 'test' },
+  });
+  expect(logged()).not.toContain(key);
+
+  await house.close();
+  expectProblem(await call(sandbox, `/v1/products/${productId}`, { key }), 'SERVICE_UNAVAILABLE');
+  expect((await call(ops, '/readyz')).status).toBe(503);
+  child.kill('SIGTERM');
+  expect(await exited).toEqual({ exitCode: 0, stderr: '' });
+});
+
+test('without services to ask it does not start', async () => {
+  const { exitCode, stderr } = await startRuntime('gateway/main.ts', { LIVE_PORT: 'x' }).exited;
+  expect(exitCode).toBe(1);
+  expect(stderr.match(/^ {2}[A-Z_]+ .*$/gm)?.map((line) => line.trim().split(' ')[0])).toEqual([
+    'LIVE_PORT',
+    'SERVICES_URL',
+    'SERVICE_TOKEN',
+  ]);
+});

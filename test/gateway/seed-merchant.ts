@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient, type Transport } from '@connectrpc/connect';
+import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { PriceType, ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsService, SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { newKey } from '../support/house.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Data of one merchant in one environment, written through the services' own RPCs. */
+export function seedMerchant(transport: Transport, merchantId: string, environment: Environment) {
+  const tenant = { merchantId, environment };
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const refunds = createClient(RefundCaseService, transport);
+  const products = createClient(ProductService, transport);
+  const funds = createClient(FundsService, transport);
+  const advances = createClient(AdvanceService, transport);
+  return {
+    async refundCase({
+      amountMinor = 100n,
+      initiator = RefundInitiator.MERCHANT,
+      orderId = undefined as string | undefined,
+      paymentIntentId = randomUUID() as string,
+    } = {}) {
+      const { refundCase } = await refunds.openRefundCase({
+        ...{
+          ...write(),
+          paymentIntentId,
+          amountMinor,
+          initiator,
+          reason: 'broken',
+          evidenceCount: 0,
+          orderId,
+        },
+        ...{ paidAmountMinor: amountMinor, paidAt: timestampFromMs(Date.now() - DAY_MS) },
+        window: { case: 'refundWindowDays', value: 30 },
+      });
+      return refundCase!;
+    },
+    async product(amountMinor = 100n) {
+      const { product } = await products.createProduct({
+        ...{ ...write(), name: 'Course', productType: ProductType.ONE_TIME, refundWindowDays: 7 },
+      });
+      const productId = product!.id;
+      const price = { type: PriceType.ONE_TIME, maxInstallments: 1, productId, amountMinor };
+      await products.createPrice({ ...write(), ...price });
+      return productId;
+    },
+    /** A card sale of this moment: an instalment a month, from thirty days ahead. */
+    async sale(grossAmountMinor: bigint, installments: number) {
+      const method = installments === 0 ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD;
+      await funds.recordSale({
+        ...{ ...write(), saleId: randomUUID(), method, grossAmountMinor, feesAmountMinor: 0n },
+        installments: Math.max(installments, 1),
+      });
+    },
+    async advance(maxAmountMinor?: bigint) {
+      const { quote } = await advances.quoteAdvance({ ...write(), maxAmountMinor });
+      const { advanceRequest } = await advances.requestAdvance({ ...write(), quoteId: quote!.id });
+      return advanceRequest!;
+    },
+  };
+}

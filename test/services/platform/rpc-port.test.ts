@@ -1,0 +1,93 @@
+import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ServerReflection } from '../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
+import { Health, HealthCheckResponse_ServingStatus } from '../../../proto/gen/health/v1/health_pb.js';
+import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+
+let house: TestHouse;
+let client: Client;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'catalog' });
+  client = new Client(new URL(house.baseUrl).host, credentials.createInsecure());
+});
+afterAll(async () => {
+  client.close();
+  await house.close();
+});
+
+type AnyMessage = MessageInitShape<DescMethod['input']>;
+const pathOf = (method: DescMethod) => `/${method.parent.typeName}/${method.name}`;
+const writer = (method: DescMethod) => (message: AnyMessage) =>
+  Buffer.from(toBinary(method.input, create(method.input, message)));
+const reader = (method: DescMethod) => (bytes: Buffer) => fromBinary(method.output, bytes);
+
+function call<M extends DescMethod>(method: M, message: MessageInitShape<M['input']>, token?: string) {
+  const metadata = new Metadata();
+  if (token) metadata.set('authorization', `Bearer ${token}`);
+  return new Promise<unknown>((resolve, reject) => {
+    const [path, write, read] = [pathOf(method), writer(method), reader(method)];
+    client.makeUnaryRequest(path, write, read, message as AnyMessage, metadata, (error, answer) =>
+      error ? reject(error) : resolve(answer),
+    );
+  });
+}
+
+/** What reflection answers to one question. */
+function reflect(message: MessageInitShape<typeof ServerReflection.method.serverReflectionInfo.input>) {
+  const method = ServerReflection.method.serverReflectionInfo;
+  return new Promise<ReturnType<typeof fromBinary<typeof method.output>>>((resolve, reject) => {
+    const stream = client.makeBidiStreamRequest(pathOf(method), writer(method), (bytes: Buffer) =>
+      fromBinary(method.output, bytes),
+    );
+    stream.on('data', resolve).on('error', reject);
+    stream.write(message);
+    stream.end();
+  });
+}
+
+describe('the internal port, to a gRPC client that is not ours', () => {
+  it('serves an RPC to a caller with a token', async () => {
+    expect(await call(ProductService.method.listProducts, newTenant(), house.token)).toMatchObject({
+      products: [],
+    });
+  });
+
+  it('refuses with gRPC status codes', async () => {
+    const { getProduct, listProducts } = ProductService.method;
+    await expect(call(listProducts, newTenant())).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+    const malformed = { ...newTenant(), productId: 'p1' };
+    await expect(call(getProduct, malformed, house.token)).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      details: expect.stringContaining('product_id'),
+    });
+  });
+
+  it('tells everybody its health, whole and by service', async () => {
+    const serving = { status: HealthCheckResponse_ServingStatus.SERVING };
+    for (const service of ['', ProductService.typeName]) {
+      expect(await call(Health.method.check, { service })).toMatchObject(serving);
+    }
+    const unknown = call(Health.method.check, { service: 'payments.parties.v1.PartyService' });
+    await expect(unknown).rejects.toMatchObject({ code: status.NOT_FOUND });
+  });
+
+  it('describes its services by reflection', async () => {
+    const { messageResponse: list } = await reflect({ messageRequest: { case: 'listServices', value: '' } });
+    expect(list).toMatchObject({
+      case: 'listServicesResponse',
+      value: { service: [{ name: ProductService.typeName }] },
+    });
+    const { messageResponse: file } = await reflect({
+      messageRequest: { case: 'fileContainingSymbol', value: `${ProductService.typeName}.GetProduct` },
+    });
+    const files =
+      file.case === 'fileDescriptorResponse'
+        ? file.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name)
+        : [];
+    expect(files).toContain('payments/catalog/v1/catalog.proto');
+    expect(files).toContain('google/protobuf/timestamp.proto');
+  });
+});

@@ -4,7 +4,7 @@ import type { Environment } from '../proto/gen/payments/merchant/v1/merchant_pb.
 import { environmentOfApiKey } from '../services/platform/api-key-format.ts';
 import { type EnvironmentName, environmentEnum } from '../services/platform/tenant.ts';
 import { callFor } from './clients.ts';
-import { invalidApiKey, problemOfRpc } from './rpc-problems.ts';
+import { invalidApiKey, isUnauthenticated, problemOfRpc } from './rpc-problems.ts';
 
 /** Whose key a request showed. */
 export interface ApiCaller {
@@ -66,11 +66,12 @@ export class ApiKeyAuthenticator {
   async #ask(key: string, requestId: string): Promise<ApiCaller> {
     const freshUntil = performance.now() + FRESH_MS;
     const environment = this.#environment;
-    this.#known.delete(key);
     const { apiKeyId, merchantId, scopes } = await this.#apiKeys
       .authenticateApiKey({ key, environment }, callFor({ id: requestId }))
       .catch((error: unknown) => {
-        throw problemOfRpc(error);
+        const problem = problemOfRpc(error);
+        if (isUnauthenticated(problem)) this.#known.delete(key);
+        throw problem;
       });
     const caller: ApiCaller = { apiKeyId, scopes, tenant: { merchantId, environment } };
     if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);

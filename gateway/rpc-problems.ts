@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../services/platform/errors.ts';
 import { Problem } from './problem.ts';
+import { PROBLEM_TYPES } from './problem-types.ts';
 
 type Metadata = Readonly<Record<string, string>>;
 type Reading = (message: string, metadata: Metadata) => Problem;
@@ -63,6 +64,11 @@ export function missingApiKey(): Problem {
 /** The refusal of a key that is mistyped, unknown or revoked; they are not told apart. */
 export function invalidApiKey(): Problem {
   return new Problem('API_KEY_INVALID', 'The API key is not valid.', CHALLENGE);
+}
+
+/** Whether an error says that a key is missing or no good, as opposed to that it could not be checked. */
+export function isUnauthenticated(error: unknown): boolean {
+  return error instanceof Problem && PROBLEM_TYPES[error.code].status === 401;
 }
 
 /**

@@ -3,9 +3,8 @@ import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { ApiCaller, ApiKeyAuthenticator } from '../api-key-authenticator.ts';
 import { countedAddress } from '../client-address.ts';
 import { Problem } from '../problem.ts';
-import { PROBLEM_TYPES } from '../problem-types.ts';
 import type { RateLimit } from '../rate-limit.ts';
-import { missingApiKey } from '../rpc-problems.ts';
+import { isUnauthenticated, missingApiKey } from '../rpc-problems.ts';
 
 /** The scopes of the public API, as merchants write them. */
 const SCOPES = {
@@ -91,10 +90,6 @@ export function createAccess({ authenticator, keyLimit, addressLimit }: AccessOp
 
 function bearerToken(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
-}
-
-function isUnauthenticated(error: unknown): boolean {
-  return error instanceof Problem && PROBLEM_TYPES[error.code].status === 401;
 }
 
 function tooMany(limit: RateLimit, whose: string): Problem {

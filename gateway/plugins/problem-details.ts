@@ -50,7 +50,7 @@ export function answerFailures(app: GatewayApp, writer: ProblemWriter): void {
 }
 
 /** The one mapping of what can be thrown to a problem: our own, an RPC's, Fastify's. */
-export function problemOf(error: unknown): Problem {
+function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof ConnectError) return problemOfRpc(error);
   switch ((error as { code?: unknown } | null)?.code) {

@@ -30,8 +30,7 @@ const offer = closedObject(
   'A current offer of a price.',
 );
 
-/** A product with its current prices and offers. */
-export const product = closedObject(
+const product = closedObject(
   {
     id: uuid('Id of the product.'),
     name: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the product.' }),

@@ -60,8 +60,7 @@ const refundWindow = closedObject(
   'Until when the payment can be refunded; null where there is no window.',
 );
 
-/** A refund case. */
-export const refundCase = closedObject(
+const refundCase = closedObject(
   {
     id: uuid('Id of the case.'),
     amount: amount('What is to be refunded', 1),

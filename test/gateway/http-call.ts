@@ -61,13 +61,18 @@ export function call(
 }
 
 /** Sends bytes and answers what came back until the server closed, for what no HTTP client would send. */
-export function sendRaw(port: number, bytes: string | Buffer): Promise<Answer> {
+export async function sendRaw(port: number, bytes: string): Promise<Answer> {
+  return parseAnswer(await exchange(port, bytes));
+}
+
+/** The same, as the bytes of all answers. */
+export function exchange(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', reject);
-    socket.on('close', () => resolve(parseAnswer(Buffer.concat(chunks).toString())));
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
   });
 }
 

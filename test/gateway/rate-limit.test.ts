@@ -85,6 +85,19 @@ describe('requests without a good key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
+  it('nor when that key has to be checked again', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.11' };
+    const key = (await newMerchant(gateways)).keys.live;
+    expect((await call(gateways.ports.live, PATH, { key, headers })).status).toBe(200);
+    await delay(4_100);
+    const strangers = Array.from({ length: 20 }, () => call(gateways.ports.live, PATH, { headers }));
+    await Promise.all(strangers);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => call(gateways.ports.live, PATH, { key, headers })),
+    );
+    expect(withStatus(answers, 200)).toHaveLength(10);
+  });
+
   it('count the documentation too', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.10' };
     const answers = await burst(8, () => call(gateways.ports.live, '/docs/errors', { headers }));

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ProblemCode } from '../../gateway/problem-types.ts';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { call, exchange, expectOwnHeaders, expectProblem, sendRaw } from './http-call.ts';
+
+const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
+const UNLIMITED = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' };
+
+let gateways: GatewayHouse;
+let key: string;
+let live: number;
+beforeAll(async () => {
+  gateways = await startGateways({ ...UNLIMITED, HTTP_REQUEST_TIMEOUT: '1s' });
+  key = (await newMerchant(gateways)).keys.live;
+  live = gateways.ports.live;
+});
+afterAll(() => gateways.close());
+
+const uuid = randomUUID();
+
+describe('methods', () => {
+  it.each([
+    ['POST', '/v1/refund-cases', 'GET, HEAD'],
+    ['PUT', SUBSCRIPTIONS, 'GET, HEAD, POST'],
+    ['PATCH', `/v1/products/${uuid}`, 'GET, HEAD'],
+    ['OPTIONS', '/v1/refund-cases', 'GET, HEAD'],
+    ['TRACE', '/v1/refund-cases', 'GET, HEAD'],
+    ['PROPFIND', '/v1/refund-cases?limit=x', 'GET, HEAD'],
+    ['GET', `${SUBSCRIPTIONS}/${uuid}/disable`, 'POST'],
+    ['POST', '/docs/errors', 'GET, HEAD'],
+  ])('%s %s is 405 and allows %s', async (method, path, allow) => {
+    const answer = await call(live, path, { method });
+    expectProblem(answer, 'METHOD_NOT_ALLOWED', allow);
+    expect(answer.headers.allow).toBe(allow);
+  });
+
+  it('HEAD answers as GET, without the body', async () => {
+    const got = await call(live, '/v1/refund-cases', { key });
+    const headed = await call(live, '/v1/refund-cases', { key, method: 'HEAD' });
+    expect(headed).toMatchObject({ status: 200, text: '' });
+    expect(headed.headers['content-length']).toBe(got.headers['content-length']);
+    expect(headed.headers['content-type']).toBe(got.headers['content-type']);
+    const refused = await call(live, '/v1/refund-cases?limit=0', { key, method: 'HEAD' });
+    expect(refused).toMatchObject({ status: 400, text: '' });
+    expect(refused.headers['content-type']).toBe('application/problem+json');
+    expect((await call(live, `${SUBSCRIPTIONS}/${uuid}/disable`, { method: 'HEAD' })).status).toBe(405);
+  });
+});
+
+describe('on the socket', () => {
+  it.each<[what: string, code: ProblemCode, bytes: string]>([
+    ['no HTTP', 'INVALID_REQUEST', 'hello\r\n\r\n'],
+    ['an unknown method', 'INVALID_REQUEST', 'FOO / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['HTTP/2', 'INVALID_REQUEST', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a space in a header name', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHo st: a\r\n\r\n'],
+    ['NUL in a header', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHost: a\0\r\n\r\n'],
+    [
+      'two lengths of a body',
+      'INVALID_REQUEST',
+      'POST /v1/webhook-subscriptions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ],
+    ['no Host', 'INVALID_REQUEST', 'GET /v1/refund-cases HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['CONNECT', 'INVALID_REQUEST', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
+    [
+      'a target without a path',
+      'ROUTE_NOT_FOUND',
+      'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    ],
+    ['large headers', 'HEADERS_TOO_LARGE', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`],
+    ['a very long target', 'URI_TOO_LONG', `GET /${'a'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ['half a request', 'REQUEST_TIMEOUT', 'GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\n'],
+  ])('%s is answered with %s', async (_what, code, bytes) => {
+    const answer = await sendRaw(live, bytes);
+    expectProblem(answer, code);
+    expect(answer.headers.connection).toBe('close');
+  });
+
+  it('a body that does not arrive in time is 408', async () => {
+    const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+    const answer = await sendRaw(live, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
+    expectProblem(answer, 'REQUEST_TIMEOUT');
+  });
+
+  it('a chunked body beyond the limit is 413', async () => {
+    const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+    const chunk = `11000\r\n${' '.repeat(0x11000)}\r\n`;
+    const rest = `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`;
+    expectProblem(await sendRaw(live, `${head}${rest}`), 'PAYLOAD_TOO_LARGE');
+  });
+
+  it('an expectation that nobody knows is no error', async () => {
+    const head = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n`;
+    expect((await sendRaw(live, `${head}Expect: wonders\r\n\r\n`)).status).toBe(200);
+  });
+
+  it('a request for an upgrade is answered as what else it is', async () => {
+    const head = `GET /nope HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    expectProblem(await sendRaw(live, head), 'ROUTE_NOT_FOUND');
+  });
+});
+
+it('the type of an error opens its entry in the documentation', async () => {
+  const { json } = await call(live, '/nope');
+  const { pathname, hash } = new URL(json.type);
+  const page = await call(live, pathname);
+  expect(page.status).toBe(200);
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(page.text).toContain(`id="${hash.slice(1)}"`);
+  expect(page.text).not.toContain('<script');
+  expectOwnHeaders(page);
+});
+
+it('the id of a request is our own, on successes too, and never the client’s', async () => {
+  const headers = { 'request-id': 'mine', 'x-request-id': 'mine' };
+  const [first, second] = await Promise.all([
+    call(live, '/v1/refund-cases', { key, headers }),
+    call(live, '/v1/refund-cases', { key, headers }),
+  ]);
+  expect(first.status).toBe(200);
+  expectOwnHeaders(first);
+  expect(first.headers['request-id']).not.toBe(second.headers['request-id']);
+});
+
+it('the instance is the path, without the query', async () => {
+  const { json } = await call(live, '/v1/products/42?key=secret', { key });
+  expect(json.instance).toBe('/v1/products/42');
+});
+
+it('every connection goes on after a refused request with a body', async () => {
+  const post = `POST /nope HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello`;
+  const get = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  const raw = await exchange(live, `${post}${get}`);
+  expect(raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 401']);
+});

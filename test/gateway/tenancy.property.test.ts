@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type Answer, call, expectProblem } from './http-call.ts';
+import { seedMerchant } from './seed-merchant.ts';
+
+/** Four worlds, two merchants in two environments, alike in everything that they may share: order, URL, key. */
+const ORDER_ID = randomUUID();
+const SUBSCRIPTION = { url: 'https://93.184.215.14/hooks', eventTypes: ['refund.requested.v1'] };
+const WORLDS = [0, 1, 2, 3];
+const ITEMS = 3;
+
+interface World {
+  readonly environment: 'live' | 'test';
+  readonly key: string;
+  readonly refundCaseIds: readonly string[];
+  readonly productId: string;
+  /** Its gross sales, unlike those of the other worlds. */
+  readonly sales: bigint;
+  readonly advanceIds: readonly string[];
+  readonly subscriptionId: string;
+  readonly cursors: Readonly<Record<string, string>>;
+}
+
+let gateways: GatewayHouse;
+let worlds: World[];
+
+const ask = (world: World, path: string, options: Parameters<typeof call>[2] = {}) =>
+  call(gateways.ports[world.environment], path, { key: world.key, ...options });
+
+const create = (world: World) =>
+  ask(world, '/v1/webhook-subscriptions', { body: SUBSCRIPTION, headers: { 'idempotency-key': 'the-same' } });
+
+async function newWorld(
+  { merchantId, keys }: Awaited<ReturnType<typeof newMerchant>>,
+  environment: 'live' | 'test',
+  sales: bigint,
+): Promise<World> {
+  const seed = seedMerchant(
+    gateways.house.transports.inProcess,
+    merchantId,
+    environment === 'live' ? Environment.LIVE : Environment.TEST,
+  );
+  const refundCaseIds: string[] = [];
+  for (let n = 0; n < ITEMS; n += 1) refundCaseIds.unshift((await seed.refundCase({ orderId: ORDER_ID })).id);
+  await seed.sale(sales, ITEMS);
+  const advanceIds: string[] = [];
+  for (let n = 0; n < 2; n += 1) advanceIds.unshift((await seed.advance(sales / 3n + 1n)).id);
+  const productId = await seed.product();
+  const world = { environment, key: keys[environment], refundCaseIds, productId, sales, advanceIds };
+  const created = await create(world as unknown as World);
+  expect(created.status).toBe(201);
+  const cursors: Record<string, string> = {};
+  for (const path of ['/v1/refund-cases', '/v1/funds/releases', '/v1/advance/requests']) {
+    cursors[path] = (await ask(world as unknown as World, `${path}?limit=1`)).json.nextCursor;
+  }
+  return { ...world, subscriptionId: created.json.id, cursors };
+}
+
+beforeAll(async () => {
+  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000' });
+  const [one, other] = [await newMerchant(gateways), await newMerchant(gateways)];
+  worlds = [
+    await newWorld(one, 'live', 10_003n),
+    await newWorld(one, 'test', 20_006n),
+    await newWorld(other, 'live', 30_009n),
+    await newWorld(other, 'test', 40_012n),
+  ];
+});
+afterAll(() => gateways.close());
+
+const idsOf = ({ json }: Answer): string[] => json.data.map(({ id }: { id: string }) => id);
+const sumOf = (items: { [name: string]: number }[], name: string) =>
+  BigInt(items.reduce((sum, item) => sum + item[name]!, 0));
+
+/** What each operation answers a world, when it is pointed at the things of another one, or of its own. */
+const OPERATIONS: Readonly<Record<string, (caller: World, target: World, limit: number) => Promise<void>>> = {
+  async listRefundCases(caller, _target, limit) {
+    const answer = await ask(caller, `/v1/refund-cases?orderId=${ORDER_ID}&limit=${limit}`);
+    expect(idsOf(answer)).toEqual(caller.refundCaseIds.slice(0, limit));
+  },
+  async getProduct(caller, target) {
+    const answer = await ask(caller, `/v1/products/${target.productId}`);
+    if (caller === target) {
+      expect(answer.json).toMatchObject({ id: target.productId, environment: caller.environment });
+      return;
+    }
+    expectProblem(answer, 'PRODUCT_NOT_FOUND');
+    const absent = await ask(caller, `/v1/products/${randomUUID()}`);
+    const { requestId, instance, ...rest } = answer.json;
+    expect(absent.json).toMatchObject(rest);
+  },
+  async listFundsReleases(caller) {
+    const { json } = await ask(caller, '/v1/funds/releases');
+    expect(json.data).toHaveLength(ITEMS);
+    expect(sumOf(json.data, 'grossAllocatedAmountMinor')).toBe(caller.sales);
+  },
+  async getReleaseCalendar(caller) {
+    const { json } = await ask(caller, '/v1/funds/releases');
+    const { date } = json.data[0];
+    const calendar = await ask(caller, `/v1/funds/releases/calendar?month=${date.slice(0, 7)}`);
+    const rows = json.data.filter((row: { date: string }) => row.date.startsWith(date.slice(0, 7)));
+    expect(sumOf(calendar.json.days, 'scheduledAmountMinor')).toBe(sumOf(rows, 'scheduledAmountMinor'));
+    expect(sumOf(calendar.json.days, 'salesCount')).toBe(BigInt(rows.length));
+  },
+  async listAdvanceRequests(caller, _target, limit) {
+    const answer = await ask(caller, `/v1/advance/requests?limit=${limit}`);
+    expect(idsOf(answer)).toEqual(caller.advanceIds.slice(0, limit));
+  },
+  async createWebhookSubscription(caller) {
+    const answer = await create(caller);
+    expect(answer.json.id).toBe(caller.subscriptionId);
+    expect(answer.headers['idempotency-replayed']).toBe('true');
+  },
+  async listWebhookSubscriptions(caller) {
+    expect(idsOf(await ask(caller, '/v1/webhook-subscriptions'))).toEqual([caller.subscriptionId]);
+  },
+  async disableWebhookSubscription(caller, target) {
+    if (caller === target) return;
+    const path = `/v1/webhook-subscriptions/${target.subscriptionId}/disable`;
+    expectProblem(await ask(caller, path, { method: 'POST' }), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+    const { json } = await ask(target, '/v1/webhook-subscriptions');
+    expect(json.data[0].state).not.toBe('DISABLED');
+  },
+  async takeUpList(caller, target) {
+    for (const [path, cursor] of Object.entries(target.cursors)) {
+      const answer = await ask(caller, `${path}?limit=1&after=${cursor}`);
+      if (caller === target) expect(answer.status).toBe(200);
+      else expectProblem(answer, 'INVALID_CURSOR');
+    }
+  },
+  async showKeyToOtherHost(caller, target) {
+    const answer = await call(gateways.ports[target.environment], '/v1/refund-cases', { key: caller.key });
+    if (caller.environment === target.environment) expect(idsOf(answer)).toEqual(caller.refundCaseIds);
+    else expectProblem(answer, 'API_KEY_ENVIRONMENT_MISMATCH');
+  },
+};
+
+const step = fc.record({
+  operation: fc.constantFrom(...Object.keys(OPERATIONS)),
+  caller: fc.constantFrom(...WORLDS),
+  target: fc.constantFrom(...WORLDS),
+  limit: fc.integer({ min: 1, max: 50 }),
+});
+
+it('whatever a key asks, and whatever it points at, it sees its own merchant and environment only', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+      await Promise.all(
+        steps.map(({ operation, caller, target, limit }) =>
+          OPERATIONS[operation]!(worlds[caller]!, worlds[target]!, limit),
+        ),
+      );
+    }),
+    { numRuns: 80 },
+  );
+});
+
+it.each(Object.keys(OPERATIONS))('%s keeps every world from every other', async (operation) => {
+  for (const caller of worlds) {
+    for (const target of worlds) await OPERATIONS[operation]!(caller, target, 2);
+  }
+});

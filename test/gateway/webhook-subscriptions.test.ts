@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type Answer, call, expectOwnHeaders, expectProblem } from './http-call.ts';
+
+const PATH = '/v1/webhook-subscriptions';
+const EVENTS = ['refund.requested.v1', 'payment.succeeded.v1'];
+
+let gateways: GatewayHouse;
+beforeAll(async () => {
+  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', WEBHOOK_SUBSCRIPTION_LIMIT: '3' });
+});
+afterAll(() => gateways.close());
+
+/** A public address as a literal, so that no test asks DNS. */
+const newUrl = () => `https://93.184.215.14/${randomUUID()}`;
+
+async function newShop() {
+  const { keys } = await newMerchant(gateways);
+  const post = (body: unknown, idempotencyKey: string = randomUUID(), headers: Record<string, string> = {}) =>
+    call(gateways.ports.live, PATH, {
+      key: keys.live,
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey, ...headers },
+    });
+  const create = (url = newUrl()) => post({ url, eventTypes: EVENTS });
+  const list = (query = '') => call(gateways.ports.live, `${PATH}${query}`, { key: keys.live });
+  const disable = (id: string) =>
+    call(gateways.ports.live, `${PATH}/${id}/disable`, { key: keys.live, method: 'POST' });
+  return { post, create, list, disable };
+}
+
+describe('creation', () => {
+  it('answers 201 with the record, its place, and no secret', async () => {
+    const { post } = await newShop();
+    const url = newUrl();
+    const answer = await post({ url, eventTypes: EVENTS });
+    expect(answer.status).toBe(201);
+    expect(answer.json).toStrictEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      ...{ url, eventTypes: EVENTS, environment: 'live', state: 'PENDING' },
+    });
+    expect(answer.headers.location).toBe(`${PATH}/${answer.json.id}`);
+    expect(answer.headers['idempotency-replayed']).toBeUndefined();
+    expect(answer.text).not.toContain('whsec_');
+    expectOwnHeaders(answer);
+  });
+
+  it('keeps the URL as the WHATWG parser writes it, and knows it in every spelling', async () => {
+    const { post } = await newShop();
+    const answer = await post({ url: 'HTTPS://93.184.215.14:443/a/../b', eventTypes: EVENTS });
+    expect(answer.json.url).toBe('https://93.184.215.14/b');
+    const again = await post({ url: 'https://93.184.215.14/b', eventTypes: EVENTS });
+    expectProblem(again, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', '/url');
+  });
+
+  it.each([
+    ['http', 'http://93.184.215.14/'],
+    ['loopback', 'https://127.0.0.1/'],
+    ['localhost', 'https://localhost/'],
+    ['loopback in decimal', 'https://2130706433/'],
+    ['private', 'https://10.0.0.1/'],
+    ['metadata', 'https://169.254.169.254/'],
+    ['mapped', 'https://[::ffff:127.0.0.1]/'],
+    ['credentials', 'https://a:b@93.184.215.14/'],
+    ['a fragment', 'https://93.184.215.14/#a'],
+    ['a port', 'https://93.184.215.14:25/'],
+    ['no URL', 'shop'],
+  ])('refuses %s with INVALID_WEBHOOK_URL', async (_what, url) => {
+    const { post } = await newShop();
+    expectProblem(await post({ url, eventTypes: EVENTS }), 'INVALID_WEBHOOK_URL', /^\/url: (?!url)/);
+  });
+
+  it.each(['refund.requested', 'webhook.ping.v1', 'x'])('refuses the event type %s', async (eventType) => {
+    const { post } = await newShop();
+    const answer = await post({ url: newUrl(), eventTypes: [...EVENTS, eventType] });
+    expectProblem(answer, 'INVALID_EVENT_TYPE', eventType);
+  });
+
+  it('stops at the limit of subscriptions that are not disabled', async () => {
+    const { create, disable } = await newShop();
+    const { json } = await create();
+    await create();
+    await create();
+    expectProblem(await create(), 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED', 'disable one');
+    await disable(json.id);
+    expect((await create()).status).toBe(201);
+  });
+});
+
+describe('the Idempotency-Key', () => {
+  it('replays the first answer byte for byte, also after the subscription has changed', async () => {
+    const { post, disable, list } = await newShop();
+    const [key, body] = [randomUUID(), { url: newUrl(), eventTypes: EVENTS }];
+    const first = await post(body, key);
+    await disable(first.json.id);
+    const spaced = `{ "eventTypes": ${JSON.stringify(EVENTS)},\n "url": ${JSON.stringify(body.url)} }`;
+    for (const again of [await post(body, key), await post(spaced, key), await post(body, `"${key}"`)]) {
+      expect(again.status).toBe(201);
+      expect(again.text).toBe(first.text);
+      expect(again.headers.location).toBe(first.headers.location);
+      expect(again.headers['idempotency-replayed']).toBe('true');
+      expect(again.headers['request-id']).not.toBe(first.headers['request-id']);
+    }
+    expect((await list()).json.data).toHaveLength(1);
+  });
+
+  it('is 422 with another body, in the URL or in the event types', async () => {
+    const { post } = await newShop();
+    const [key, url] = [randomUUID(), newUrl()];
+    await post({ url, eventTypes: EVENTS }, key);
+    for (const body of [
+      { url: newUrl(), eventTypes: EVENTS },
+      { url, eventTypes: EVENTS.slice(1) },
+    ]) {
+      expectProblem(await post(body, key), 'IDEMPOTENCY_KEY_REUSED', 'another body');
+    }
+  });
+
+  it('makes one of many at once; the others replay it or are told that it is in use', async () => {
+    const { post, list } = await newShop();
+    const [key, body] = [randomUUID(), { url: newUrl(), eventTypes: EVENTS }];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(body, key)));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+    expect(made.filter(({ headers }) => !headers['idempotency-replayed'])).toHaveLength(1);
+    for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 'IDEMPOTENCY_KEY_IN_USE');
+    expect((await list()).json.data).toHaveLength(1);
+  });
+
+  it('keeps no error: after a refusal the same key creates', async () => {
+    const { post } = await newShop();
+    const key = randomUUID();
+    expectProblem(await post({ url: 'https://127.0.0.1/', eventTypes: EVENTS }, key), 'INVALID_WEBHOOK_URL');
+    expect((await post({ url: newUrl(), eventTypes: EVENTS }, key)).status).toBe(201);
+  });
+
+  it('may hold any printable character, and quotes inside quotes', async () => {
+    const { post } = await newShop();
+    const body = { url: newUrl(), eventTypes: EVENTS };
+    expect((await post(body, '"a \\"b\\" \\\\ ~"')).status).toBe(201);
+    expect((await post(body, 'a "b" \\ ~')).headers['idempotency-replayed']).toBe('true');
+  });
+});
+
+describe('the list', () => {
+  it('holds all, newest first, page by page, also disabled ones', async () => {
+    const { create, disable, list } = await newShop();
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) ids.unshift((await create()).json.id);
+    await disable(ids[1]!);
+    const seen: Answer[] = [];
+    for (let after = ''; ; ) {
+      const page = await list(`?limit=1${after && `&after=${after}`}`);
+      seen.push(page);
+      expect(page.json.hasMore).toBe(page.json.nextCursor !== null);
+      if (page.json.nextCursor === null) break;
+      after = page.json.nextCursor;
+    }
+    const items = seen.flatMap(({ json }) => json.data);
+    expect(items.map(({ id }) => id)).toEqual(ids);
+    expect(items.map(({ state }) => state)).toEqual(['PENDING', 'DISABLED', 'PENDING']);
+    expectProblem(await list('?after=abc'), 'INVALID_CURSOR');
+  });
+});
+
+describe('disabling', () => {
+  it('answers the record, twice as once, without a key or in spite of one, and reads ids in either case', async () => {
+    const { create, disable } = await newShop();
+    const { json } = await create();
+    const disabled = { ...json, state: 'DISABLED' };
+    const first = await disable(json.id.toUpperCase());
+    expect(first).toMatchObject({ status: 200, json: disabled });
+    expect((await disable(json.id)).json).toStrictEqual(disabled);
+  });
+
+  it('of what is not there is 404', async () => {
+    const { disable } = await newShop();
+    expectProblem(await disable(randomUUID()), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+  });
+
+  it('takes a content type without a body, as clients send it', async () => {
+    const { keys } = await newMerchant(gateways);
+    const answer = await call(gateways.ports.live, `${PATH}/${randomUUID()}/disable`, {
+      ...{ key: keys.live, method: 'POST', body: '' },
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'a' },
+    });
+    expectProblem(answer, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+  });
+});

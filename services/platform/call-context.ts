@@ -1,10 +1,4 @@
-import {
-  type ContextValues,
-  createContextKey,
-  createContextValues,
-  type HandlerContext,
-} from '@connectrpc/connect';
-import { v7 as uuidv7 } from 'uuid';
+import { type ContextValues, createContextKey, type HandlerContext } from '@connectrpc/connect';
 import { permissionDenied } from './errors.ts';
 
 /** Who calls, and what it may do: `<area>:read`, `<area>:write` and the grants that stand alone. */
@@ -18,11 +12,6 @@ export const REPLAYED_HEADER = 'idempotency-replayed';
 
 const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' });
 const requestIdKey = createContextKey('', { description: 'request id' });
-
-/** Values of a call whose caller and causing request are known; interceptors and use cases read them. */
-export function callValues(caller: Caller, requestId: string = uuidv7()): ContextValues {
-  return createContextValues().set(callerKey, caller).set(requestIdKey, requestId);
-}
 
 /** Puts the caller and the causing request into the values of a call that is being taken in. */
 export function identifyCall(values: ContextValues, caller: Caller, requestId: string): void {

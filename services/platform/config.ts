@@ -1,4 +1,3 @@
-import type { KeyRing } from './key-ring.ts';
 import {
   addressBlocks,
   boolean,
@@ -173,5 +172,3 @@ export function readConfig<Required extends SettingName = never, Unused extends 
   if (faults.length > 0) throw new ConfigError(faults);
   return config as ConfigOf<Required, Unused>;
 }
-
-export type { KeyRing };

@@ -1,22 +1,8 @@
 /** SQLSTATE of a failed statement, wherever in the chain of causes the driver's error stands. */
-export function sqlStateOf(error: unknown): string | undefined {
+function sqlStateOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause ?? (at as { previous?: unknown }).previous) {
     const code = (at as { code?: unknown }).code;
     if (typeof code === 'string') return code;
-  }
-  return undefined;
-}
-
-/** Whether a statement failed on a unique index, and on which one if a name is given. */
-export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  if (sqlStateOf(error) !== '23505') return false;
-  return constraint === undefined || constraintOf(error) === constraint;
-}
-
-function constraintOf(error: unknown): string | undefined {
-  for (let at = error; at instanceof Error; at = at.cause ?? (at as { previous?: unknown }).previous) {
-    const constraint = (at as { constraint?: unknown }).constraint;
-    if (typeof constraint === 'string') return constraint;
   }
   return undefined;
 }

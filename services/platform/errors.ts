@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ErrorInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.js';
 
-export const ERROR_DOMAIN = 'payments';
+const ERROR_DOMAIN = 'payments';
 
 /**
  * A refusal with a name: what an RPC's caller may learn and act on. `reason` is UPPER_SNAKE_CASE and unique within

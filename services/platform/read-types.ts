@@ -7,7 +7,7 @@ const OID = { int8: 20, timestamptz: 1184, date: 1082 } as const;
  * PostgreSQL's text of a timestamptz in UTC ("2026-11-21 07:09:28.123+00") as a protobuf Timestamp, without the
  * detour over Date: lists of fifty rows with five timestamps each are on the hot path.
  */
-export function parseTimestamp(text: string): Timestamp {
+function parseTimestamp(text: string): Timestamp {
   const milliseconds = Date.parse(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
   const seconds = Math.floor(milliseconds / 1000);
   return {

@@ -1,4 +1,4 @@
-import { type InferEntity, p } from '@mikro-orm/postgresql';
+import { p } from '@mikro-orm/postgresql';
 
 /** The columns that lead every table's key. */
 export const tenantColumns = {
@@ -11,5 +11,3 @@ export const timestampColumn = () => p.datetime(3);
 
 /** An amount in minor units. */
 export const amountColumn = () => p.bigint('bigint');
-
-export type { InferEntity };

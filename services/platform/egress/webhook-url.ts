@@ -65,7 +65,7 @@ export const HOST_NOT_PUBLIC_DETAIL = 'The host of the url is not on the public 
 const TOO_LONG_DETAIL = `The url is longer than ${MAX_WEBHOOK_URL_LENGTH} characters.`;
 
 /** The port a URL is called at, its scheme's default included. */
-export function portOf(url: URL): number {
+function portOf(url: URL): number {
   return url.port === '' ? 443 : Number(url.port);
 }
 

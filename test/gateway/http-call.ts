@@ -94,7 +94,7 @@ function parseAnswer(raw: string): Answer {
   };
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Expects the closed error body with this code, and a detail that says what is at fault. */
 export function expectProblem(answer: Answer, code: ProblemCode, detail?: string | RegExp): void {

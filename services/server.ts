@@ -20,8 +20,9 @@ import { createRpcServer } from './platform/rpc-server.ts';
 import type { ServiceBinding } from './platform/service-binding.ts';
 import { Writes } from './platform/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
+import { webhooks } from './webhooks/webhooks.area.ts';
 
-const AREAS: readonly Area[] = [refunds, catalog, funds, advances, apiKeys];
+const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, apiKeys];
 
 /** The services of one process. */
 export interface Services {

@@ -1,0 +1,55 @@
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type Attempt,
+  AttemptFailure,
+  type Delivery,
+  DeliveryStatus,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import * as deliverBatch from '../../workflows/webhooks/deliver-batch.contract.ts';
+import * as retryDelivery from '../../workflows/webhooks/retry-delivery.contract.ts';
+import { environmentEnum } from '../platform/tenant.ts';
+import type { AttemptReadRow, DeliveryReadRow } from './delivery.queries.ts';
+
+/** A row of a hot read as the wire's delivery. */
+export function deliveryMessage(row: DeliveryReadRow): Delivery {
+  return {
+    $typeName: 'payments.webhooks.v1.Delivery',
+    id: row.id,
+    merchantId: row.merchant_id,
+    environment: environmentEnum(row.environment),
+    subscriptionId: row.subscription_id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    status: DeliveryStatus[row.status],
+    attemptCount: row.attempt_count,
+    nextAttemptAt: row.next_attempt_at ?? undefined,
+    createdAt: timeOf(row.id),
+    endedAt: row.ended_at ?? undefined,
+    workflowId: workflowIdOf(row),
+  };
+}
+
+/** A row of a hot read as the wire's attempt. */
+export function attemptMessage(row: AttemptReadRow): Attempt {
+  return {
+    $typeName: 'payments.webhooks.v1.Attempt',
+    number: row.number,
+    startedAt: row.started_at,
+    endedAt: row.ended_at ?? undefined,
+    latencyMs: row.latency_ms ?? undefined,
+    httpStatus: row.http_status ?? undefined,
+    failure: row.failure === null ? undefined : AttemptFailure[row.failure],
+    responseExcerpt: row.response_excerpt ?? undefined,
+  };
+}
+
+function workflowIdOf({ id, status, attempt_count, batch_id }: DeliveryReadRow): string {
+  if (status === 'HELD') return '';
+  if (batch_id !== null) return deliverBatch.workflowId(batch_id);
+  return status === 'PENDING' || attempt_count === 0 ? '' : retryDelivery.workflowId(id);
+}
+
+/** The time in a UUIDv7: its first 48 bits are milliseconds. */
+function timeOf(id: string): Timestamp {
+  return timestampFromMs(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+}

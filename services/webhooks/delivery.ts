@@ -1,0 +1,112 @@
+export type DeliveryStatusName = 'PENDING' | 'RETRYING' | 'HELD' | 'SUCCEEDED' | 'EXHAUSTED' | 'CANCELED';
+
+export type AttemptFailureName =
+  | 'DNS'
+  | 'CONNECT_TIMEOUT'
+  | 'CONNECTION_REFUSED'
+  | 'CONNECTION_RESET'
+  | 'TLS'
+  | 'TIMEOUT'
+  | 'EGRESS_DENIED'
+  | 'PROTOCOL'
+  | 'WORKER_LOST';
+
+/** What is known of a delivery when an attempt of it is reported. */
+export interface DeliveryState {
+  readonly status: DeliveryStatusName;
+  /** Attempts recorded, one under way included. */
+  readonly attemptCount: number;
+  readonly nextAttemptAt: Date | null;
+  readonly endedAt: Date | null;
+  /** Of the reported attempt: whether it is recorded, and whether it has ended. */
+  readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
+}
+
+/** How an attempt ended: by an answer or by a failure. */
+export interface AttemptResult {
+  readonly endedAt: Date;
+  readonly latencyMs?: number | undefined;
+  readonly httpStatus?: number | undefined;
+  readonly failure?: AttemptFailureName | undefined;
+  readonly responseExcerpt?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** An attempt as a worker reports it: with its result, or until when it may still be under way. */
+export interface ReportedAttempt {
+  readonly deliveryId: string;
+  readonly number: number;
+  /** Of the subscription, when the attempt was handed out. */
+  readonly generation: bigint;
+  readonly startedAt: Date;
+  readonly outcome: { readonly result: AttemptResult } | { readonly deadlineAt: Date };
+}
+
+/** A delivery after a report. */
+export interface DeliveryChange {
+  readonly status: DeliveryStatusName;
+  readonly nextAttemptAt: Date | null;
+  readonly endedAt: Date | null;
+  /** Until when the attempt counts as under way. */
+  readonly busyUntil: Date | null;
+}
+
+/** An attempt that has not ended so long after its deadline never will. */
+export const LOST_AFTER_MS = 5_000;
+const JITTER = 0.2;
+const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+
+export const isSuccess = ({ httpStatus = 0 }: AttemptResult) => httpStatus >= 200 && httpStatus < 300;
+
+/** A report that changes nothing: of an attempt that is recorded already, or that was never handed out. */
+export function isKnown({ attempt, attemptCount }: DeliveryState, report: ReportedAttempt): boolean {
+  if (attempt === 'UNKNOWN') return report.number !== attemptCount + 1;
+  return attempt === 'ENDED' || !('result' in report.outcome);
+}
+
+/**
+ * What a new report makes of its delivery. What waits for a batch goes on as RETRYING, if the caller finds room for
+ * its workflow; what is HELD stays so, because nobody would start one; what has ended does not change.
+ * @param schedule waits before each attempt, in milliseconds.
+ * @param random 0 to 1, for the jitter.
+ */
+export function afterReport(
+  delivery: DeliveryState,
+  report: ReportedAttempt,
+  schedule: readonly number[],
+  random: number,
+): DeliveryChange {
+  const { status, nextAttemptAt, endedAt } = delivery;
+  const { outcome } = report;
+  if (endedAt) return { status, nextAttemptAt, endedAt, busyUntil: null };
+  const open = status === 'HELD' ? 'HELD' : 'RETRYING';
+  if (!('result' in outcome)) {
+    const lostAt = new Date(outcome.deadlineAt.getTime() + LOST_AFTER_MS);
+    return { status: open, nextAttemptAt: lostAt, endedAt: null, busyUntil: lostAt };
+  }
+  const { result } = outcome;
+  const ended = { nextAttemptAt: null, endedAt: result.endedAt, busyUntil: null };
+  if (isSuccess(result)) return { ...ended, status: 'SUCCEEDED' };
+  const next = nextAttempt(report.number, result, schedule, random);
+  if (!next) return { ...ended, status: 'EXHAUSTED' };
+  return { status: open, nextAttemptAt: next, endedAt: null, busyUntil: null };
+}
+
+/** When the attempt after a failed one is due: by the schedule or as the receiver asked, whichever is later. */
+export function nextAttempt(
+  number: number,
+  { endedAt, retryAfterMs = 0 }: AttemptResult,
+  schedule: readonly number[],
+  random: number,
+): Date | undefined {
+  const wait = schedule[number];
+  if (wait === undefined) return undefined;
+  const jittered = wait * (1 - JITTER + 2 * JITTER * random);
+  const asked = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
+  return new Date(endedAt.getTime() + Math.round(Math.max(jittered, asked)));
+}
+
+/** What stands in the reason of an ERROR: never the receiver's words. */
+export function exhaustionReason(number: number, { httpStatus, failure }: AttemptResult): string {
+  return `a delivery failed ${number} times, at last with ${failure ?? `HTTP ${httpStatus}`}`;
+}

@@ -1,0 +1,200 @@
+import type { Logger } from 'pino';
+import { aborted } from '../../platform/errors.ts';
+import type { Writes } from '../../platform/writes.ts';
+import type { ReportedAttempt } from '../delivery.ts';
+import { disableSubscription } from '../disable-subscription.ts';
+import { SubscriptionEntity } from '../subscription.entity.ts';
+import type { DispatchDatabase, Run } from './dispatch-database.ts';
+import {
+  COUNT_RETRIES,
+  FIND_LOST,
+  LOCK_SUBSCRIPTIONS,
+  type LostRow,
+  READ_REPORTED,
+  RECORD,
+  type RecordRow,
+  type ReportedRow,
+  type RetryCountRow,
+  STORE_HEALTH,
+} from './record-attempts.sql.ts';
+import { type PlannedReport, type PlanSettings, planRecord, type RecordPlan } from './record-plan.ts';
+
+/** What a delivery has come to, once a report of it is recorded. */
+export interface RecordedDelivery {
+  readonly id: string;
+  readonly status: ReportedRow['status'];
+  readonly nextAttemptAt: Date | null;
+}
+
+interface Dependencies {
+  readonly db: DispatchDatabase;
+  readonly writes: Writes;
+  readonly settings: PlanSettings;
+  readonly logger: Logger;
+}
+
+const GONE = 410;
+const MAX_TRIES = 5;
+
+/** Between the plan and its writing a delivery was canceled, or reported by another. */
+class DeliveryChanged extends Error {}
+
+/** Records reports of attempts, once each, and what follows for deliveries and subscriptions. */
+export class AttemptRecorder {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Records reports, at most one of each delivery. Answers what its delivery has come to for each that is known,
+   * by delivery. Most are a read and one statement; those that change a subscription lock it first.
+   */
+  async record(
+    reports: readonly ReportedAttempt[],
+    requestId: string,
+  ): Promise<Map<string, RecordedDelivery>> {
+    let plan = await this.#plan(this.#deps.db.run, reports, false);
+    if (await this.#disableGone(plan, requestId)) plan = await this.#plan(this.#deps.db.run, reports, false);
+    for (let tries = 1; ; tries += 1) {
+      const locks = plan.takesRoom || plan.healths.size > 0;
+      try {
+        return locks
+          ? await this.#deps.db.transaction((run) => this.#storeLocked(run, plan, reports))
+          : await this.#store(this.#deps.db.run, plan);
+      } catch (error) {
+        if (!(error instanceof DeliveryChanged)) throw error;
+        if (tries === MAX_TRIES)
+          throw aborted('ATTEMPT_REPORT_RACE', 'the deliveries keep changing; try again');
+      }
+      plan = await this.#plan(this.#deps.db.run, reports, false);
+    }
+  }
+
+  /** Closes attempts whose worker never reported their end: of these deliveries, or of any. Answers how many. */
+  async closeLost(deliveryIds: readonly string[] | null, requestId: string): Promise<number> {
+    const lost = await this.#deps.db.run<LostRow>(FIND_LOST, [deliveryIds]);
+    if (lost.length === 0) return 0;
+    const reports = lost.map(({ id, number, generation, started_at, deadline_at }) => ({
+      deliveryId: id,
+      number,
+      generation,
+      startedAt: started_at,
+      outcome: { result: { endedAt: deadline_at, failure: 'WORKER_LOST' as const } },
+    }));
+    await this.record(reports, requestId);
+    return lost.length;
+  }
+
+  async #plan(run: Run, reports: readonly ReportedAttempt[], counted: boolean): Promise<RecordPlan> {
+    const ids = reports.map(({ deliveryId }) => deliveryId);
+    const numbers = reports.map(({ number }) => number);
+    const rows = await run<ReportedRow>(READ_REPORTED, [ids, numbers]);
+    const subscriptionIds = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
+    const retrying = counted ? await run<RetryCountRow>(COUNT_RETRIES, [subscriptionIds]) : [];
+    return planRecord(
+      new Map(rows.map((row) => [row.id, row])),
+      reports,
+      new Map(retrying.map(({ subscription_id, retrying: count }) => [subscription_id, count])),
+      this.#deps.settings,
+    );
+  }
+
+  /** A 410 disables the subscription before it is recorded, so that no crash in between leaves it enabled. */
+  async #disableGone({ reports }: RecordPlan, requestId: string): Promise<boolean> {
+    const gone = reports.filter(
+      ({ row, change, report: { outcome, generation } }) =>
+        change && 'result' in outcome && outcome.result.httpStatus === GONE && generation === row.generation,
+    );
+    for (const { row, report } of gone) {
+      const tenant = { merchantId: row.merchant_id, environment: row.environment };
+      await this.#deps.writes.transaction(tenant, requestId, async (tx) => {
+        const subscription = await tx.lockOne(SubscriptionEntity, { id: row.subscription_id });
+        if (subscription?.generation !== report.generation) return;
+        await disableSubscription(tx, subscription, new Date(), `the endpoint answered HTTP ${GONE}`);
+      });
+    }
+    return gone.length > 0;
+  }
+
+  async #storeLocked(run: Run, { reports: found }: RecordPlan, reports: readonly ReportedAttempt[]) {
+    const rows = found.map(({ row }) => row);
+    await run(LOCK_SUBSCRIPTIONS, [
+      rows.map(({ merchant_id }) => merchant_id),
+      rows.map(({ environment }) => environment),
+      rows.map(({ subscription_id }) => subscription_id),
+    ]);
+    const plan = await this.#plan(run, reports, true);
+    const stored = await this.#store(run, plan);
+    if (plan.healths.size > 0) await run(STORE_HEALTH, [JSON.stringify(healthRows(plan))]);
+    return stored;
+  }
+
+  /** Throws DeliveryChanged after writing the others, which are known from then on. */
+  async #store(run: Run, { reports }: RecordPlan): Promise<Map<string, RecordedDelivery>> {
+    const rows = reports.flatMap(recordRow);
+    const written = rows.length > 0 ? await run(RECORD, [JSON.stringify(rows)]) : [];
+    if (written.length < rows.length) throw new DeliveryChanged();
+    this.#logStale(reports);
+    return new Map(
+      reports.map(({ row, change }) => [
+        row.id,
+        {
+          id: row.id,
+          status: change?.status ?? row.status,
+          nextAttemptAt: change ? change.nextAttemptAt : row.next_attempt_at,
+        },
+      ]),
+    );
+  }
+
+  #logStale(reports: readonly PlannedReport[]): void {
+    for (const { report, row, change } of reports) {
+      if (!change || report.generation === row.generation) continue;
+      const { deliveryId, number } = report;
+      this.#deps.logger.info({ deliveryId, number }, 'an attempt from before its subscription was disabled');
+    }
+  }
+}
+
+function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
+  if (!change) return [];
+  const { outcome } = report;
+  const result = 'result' in outcome ? outcome.result : undefined;
+  return [
+    {
+      delivery_id: row.id,
+      known_status: row.status,
+      known_count: row.attempt_count,
+      known_busy_until: row.busy_until,
+      status: change.status,
+      next_attempt_at: change.nextAttemptAt,
+      ended_at: change.endedAt,
+      busy_until: change.busyUntil,
+      number: report.number,
+      generation: String(report.generation),
+      attempt_started_at: report.startedAt,
+      attempt_deadline_at: 'deadlineAt' in outcome ? outcome.deadlineAt : null,
+      attempt_ended_at: result?.endedAt ?? null,
+      latency_ms: result?.latencyMs ?? null,
+      http_status: result?.httpStatus ?? null,
+      failure: result?.failure ?? null,
+      response_excerpt: result?.responseExcerpt ?? null,
+    },
+  ];
+}
+
+function healthRows({ healths }: RecordPlan) {
+  return [...healths.values()].map(({ row, health }) => ({
+    merchant_id: row.merchant_id,
+    environment: row.environment,
+    id: row.subscription_id,
+    generation: String(row.generation),
+    state: health.state,
+    error_reason: health.error?.reason ?? null,
+    error_at: health.error?.at ?? null,
+    holding: health.held !== undefined,
+    probe_at: health.held?.probeAt ?? null,
+  }));
+}

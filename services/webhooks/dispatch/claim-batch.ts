@@ -1,0 +1,91 @@
+import type { AttemptRecorder } from './attempt-recorder.ts';
+import { type ClaimedCommand, claimCommands } from './claim-commands.ts';
+import { type ClaimedDelivery, DeliveryClaims } from './claim-deliveries.ts';
+import type { DispatchDatabase } from './dispatch-database.ts';
+import { fanOut } from './fan-out.ts';
+import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
+import { releaseHeld } from './release-held.ts';
+import type { WorkSignal } from './work-signal.ts';
+
+/** What a worker is to do. */
+export interface ClaimedWork {
+  readonly deliveries: readonly ClaimedDelivery[];
+  readonly retries: readonly RetryRow[];
+  readonly commands: readonly ClaimedCommand[];
+}
+
+export interface ClaimRequest {
+  /** Who asks; what is claimed is leased to it. */
+  readonly caller: string;
+  readonly waitMs: number;
+  readonly maxDeliveries: number;
+  readonly requestId: string;
+  /** Aborted when the caller has given up. */
+  readonly signal: AbortSignal;
+}
+
+interface Dependencies {
+  readonly db: DispatchDatabase;
+  readonly recorder: AttemptRecorder;
+  readonly work: WorkSignal;
+  /** Before the first attempt of a delivery, in milliseconds. */
+  readonly firstWaits: { readonly live: number; readonly test: number };
+}
+
+const POLL_MS = 1_000;
+/** While deliveries wait only for others of their subscription to end, which sends no signal. */
+const BLOCKED_POLL_MS = 50;
+const UPKEEP_INTERVAL_MS = 1_000;
+const NOTHING: ClaimedWork = { deliveries: [], retries: [], commands: [] };
+
+/** Claims work for workers; one for each process. */
+export class WorkClaims {
+  readonly #deps: Dependencies;
+  readonly #claims = new DeliveryClaims();
+  #upkeepAt = 0;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /** Claims what there is, or waits for it: answers empty when the time is up. */
+  async claim(request: ClaimRequest): Promise<ClaimedWork> {
+    const endsAt = performance.now() + request.waitMs;
+    while (!request.signal.aborted) {
+      const seen = this.#deps.work.version;
+      const { pollMs, ...work } = await this.#look(request);
+      const leftMs = endsAt - performance.now();
+      if (work.deliveries.length + work.retries.length + work.commands.length > 0) return work;
+      if (leftMs <= 0) break;
+      await this.#deps.work.wait(seen, Math.min(leftMs, pollMs), request.signal);
+    }
+    return NOTHING;
+  }
+
+  async #look(request: ClaimRequest): Promise<ClaimedWork & { readonly pollMs: number }> {
+    const again = await this.#upkeep(request);
+    const { caller, maxDeliveries } = request;
+    return this.#deps.db.transaction(async (run) => {
+      await fanOut(run, this.#deps.firstWaits);
+      const { deliveries, blocked, cut } = await this.#claims.claim(run, caller, maxDeliveries);
+      const commands = await claimCommands(run);
+      return {
+        deliveries: [...again.deliveries, ...deliveries],
+        retries: again.retries,
+        commands,
+        pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS,
+      };
+    });
+  }
+
+  /** About once a second: what was lost on the way, and what was held and is due. */
+  async #upkeep({ caller, requestId }: ClaimRequest): Promise<Pick<ClaimedWork, 'deliveries' | 'retries'>> {
+    if (performance.now() < this.#upkeepAt) return NOTHING;
+    this.#upkeepAt = performance.now() + UPKEEP_INTERVAL_MS;
+    const { db, recorder } = this.#deps;
+    await recorder.closeLost(null, requestId);
+    await releaseHeld(db.run);
+    const deliveries = await handOutBatchesAgain(db.run, caller);
+    return { deliveries, retries: await handOutRetriesAgain(db.run, caller) };
+  }
+}

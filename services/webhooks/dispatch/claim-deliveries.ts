@@ -1,0 +1,132 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Run, Statement } from './dispatch-database.ts';
+import {
+  BATCH_LEASE_MS,
+  FEW,
+  MAX_BUSY,
+  MAX_SUBSCRIPTIONS,
+  SEVERAL_SLOW,
+  SLOW_AFTER_MS,
+} from './dispatch-limits.ts';
+
+/** A delivery that a batch has claimed. */
+export interface ClaimedDelivery {
+  readonly id: string;
+  readonly batch_id: string;
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+  readonly subscription_id: string;
+  readonly event_type: string;
+  readonly request_id: string;
+}
+
+interface Claim {
+  readonly deliveries: ClaimedDelivery[];
+  /** Deliveries wait for attempts of their own subscription to end. */
+  readonly blocked: boolean;
+  /** More subscriptions have work than were looked at. */
+  readonly cut: boolean;
+}
+
+const WAITING = `webhooks.delivery where status = 'PENDING' and batch_id is null`;
+const nextWaiting = (after: string) =>
+  `(select subscription_id from ${WAITING} and subscription_id > ${after} order by subscription_id limit 1)`;
+const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscription_id limit 1)`;
+
+/**
+ * Goes round the subscriptions that have work, from after the one where the last claim began, by jumps in the index
+ * of what waits. Those with attempts in trouble fill a batch of their own: a batch ends with its slowest attempt.
+ */
+const CLAIM: Statement = {
+  name: 'claim_deliveries',
+  text: `
+with recursive ring (id, start, position) as (
+  select first.id, first.id, 1
+    from (select coalesce(${nextWaiting('$1::uuid')}, ${FIRST_WAITING}) as id) first
+   where first.id is not null
+  union all
+  select next.id, ring.start, ring.position + 1
+    from ring
+   cross join lateral (select coalesce(${nextWaiting('ring.id')}, ${FIRST_WAITING}) as id) next
+   where ring.position < ${MAX_SUBSCRIPTIONS} and next.id <> ring.start
+), room as (
+  select ring.id, ring.position, least(${MAX_BUSY} - busy.total, share.size) as size,
+         exists (select from webhooks.delivery t where t.subscription_id = ring.id
+                    and t.status in ('RETRYING', 'HELD') and t.ended_at is null) as troubled
+    from ring
+   cross join (select greatest(${FEW}, ceil($2::numeric / count(*)))::bigint as size from ring) share
+   cross join lateral (
+     select count(*) as total,
+            count(*) filter (where busy_since < now() - interval '${SLOW_AFTER_MS} ms') as slow
+       from webhooks.delivery b
+      where b.subscription_id = ring.id and b.busy_since is not null and b.busy_until > now()
+   ) busy
+   where busy.slow < ${SEVERAL_SLOW} and busy.total < ${MAX_BUSY}
+), candidate as (
+  select d.id, room.troubled
+    from room
+   cross join lateral (
+     select w.id, row_number() over (order by w.id) as turn
+       from (select id from ${WAITING} and subscription_id = room.id and next_attempt_at <= now()
+              order by id limit room.size) w
+   ) d
+   order by d.turn, room.position
+   limit $2
+), picked as materialized (
+  select d.id, c.troubled
+    from webhooks.delivery d
+    join candidate c on c.id = d.id
+   where d.status = 'PENDING' and d.batch_id is null
+   order by d.id
+     for update of d skip locked
+), claimed as (
+  update webhooks.delivery d
+     set batch_id = case when d.environment = 'live' and picked.troubled then $4::uuid
+                         when d.environment = 'live' then $5::uuid
+                         when picked.troubled then $6::uuid else $7::uuid end,
+         leased_to = $3, busy_since = now(), busy_until = now() + interval '${BATCH_LEASE_MS} ms'
+    from picked
+   where d.id = picked.id
+  returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_id
+), stored as (
+  insert into webhooks.batch (id, environment, leased_until, delivery_ids)
+  select batch_id, environment, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
+    from claimed group by batch_id, environment
+)
+select (select coalesce(json_agg(json_build_object('id', c.id, 'batch_id', c.batch_id, 'merchant_id', c.merchant_id,
+               'environment', c.environment, 'subscription_id', c.subscription_id, 'event_type', e.type,
+               'request_id', e.request_id) order by c.id), '[]')
+          from claimed c
+          join webhooks.event e
+            on e.merchant_id = c.merchant_id and e.environment = c.environment and e.id = c.event_id) as deliveries,
+       (select start from ring limit 1) as start,
+       (select id from ring order by position desc limit 1) as last,
+       (select count(*)::int from ring) as looked_at,
+       (select count(*)::int from room) as with_room`,
+};
+
+interface ClaimRow {
+  readonly deliveries: ClaimedDelivery[];
+  readonly start: string | null;
+  readonly last: string | null;
+  readonly looked_at: number;
+  readonly with_room: number;
+}
+
+const NIL = '00000000-0000-0000-0000-000000000000';
+
+/** Claims what waits, in turns of its own: each claim begins one subscription later than the one before. */
+export class DeliveryClaims {
+  #after = NIL;
+
+  /** Claims up to `max` deliveries into new batches, leased to the caller. */
+  async claim(run: Run, caller: string, max: number): Promise<Claim> {
+    const batchIds = Array.from({ length: 4 }, () => uuidv7());
+    const [row] = await run<ClaimRow>(CLAIM, [this.#after, max, caller, ...batchIds]);
+    const { deliveries, start, last, looked_at, with_room } = row!;
+    const cut = looked_at === MAX_SUBSCRIPTIONS;
+    this.#after = (cut ? last : start) ?? NIL;
+    return { deliveries, blocked: with_room < looked_at, cut };
+  }
+}

@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg, { type PoolClient } from 'pg';
+import type { Database } from '../../platform/database.ts';
+import { isRetryable } from '../../platform/database-errors.ts';
+
+/** A statement over all merchants, prepared under its name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Runs a statement; rows come with int8 as bigint and timestamptz as Date. */
+export type Run = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
+
+const INT8 = 20;
+const types = new pg.TypeOverrides();
+types.setTypeParser(INT8, (text) => BigInt(text));
+
+const MAX_TRIES = 5;
+
+/** Set-based SQL of dispatch, which works for all merchants at once and so outside any tenant's transaction. */
+export class DispatchDatabase {
+  readonly #database: Database;
+  readonly #prepared: boolean;
+
+  constructor(database: Database, preparedStatements: boolean) {
+    this.#database = database;
+    this.#prepared = preparedStatements;
+  }
+
+  /** One statement, a transaction by itself. */
+  readonly run: Run = async <Row>(statement: Statement, values: readonly unknown[]) => {
+    const connection = await this.#database.connect();
+    try {
+      return await this.#query<Row>(connection, statement, values);
+    } finally {
+      connection.release();
+    }
+  };
+
+  /** Statements in one transaction; after a deadlock the work starts again, a bounded number of times. */
+  async transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#transactionOnce(work);
+      } catch (error) {
+        if (!isRetryable(error) || tries === MAX_TRIES) throw error;
+        await delay(Math.random() * 10 * 2 ** tries);
+      }
+    }
+  }
+
+  async #transactionOnce<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    const connection = await this.#database.connect();
+    let broken = false;
+    try {
+      await connection.query('begin');
+      const answer = await work((statement, values) => this.#query(connection, statement, values));
+      await connection.query('commit');
+      return answer;
+    } catch (error) {
+      await connection.query('rollback').catch(() => {
+        broken = true;
+      });
+      throw error;
+    } finally {
+      connection.release(broken);
+    }
+  }
+
+  async #query<Row>(connection: PoolClient, { name, text }: Statement, values: readonly unknown[]) {
+    const result = await connection.query({
+      ...(this.#prepared && { name: `dispatch_${name}` }),
+      ...{ text, values: [...values], types },
+    });
+    return result.rows as Row[];
+  }
+}

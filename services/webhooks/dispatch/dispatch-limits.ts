@@ -1,0 +1,27 @@
+/** A batch is handed out again when it is not reported by then. */
+export const BATCH_LEASE_MS = 60_000;
+export const COMMAND_LEASE_MS = 30_000;
+/** A retry that is so long overdue, and has not been handed out so recently, has lost its workflow. */
+export const OVERDUE_AFTER_MS = 120_000;
+/** A retry attempt counts as under way so long: its deadline of 15 s, and 5 s for its report. */
+export const RETRY_BUSY_MS = 20_000;
+
+/**
+ * What one subscription may have under way. Several slow ones keep it out of batches until they end, so that an
+ * endpoint that hangs holds few places of a worker, while a fast one fills them.
+ */
+export const MAX_BUSY = 200;
+export const SEVERAL_SLOW = 10;
+export const SLOW_AFTER_MS = 250;
+
+/** The least share of a subscription in a batch; the others that wait take the rest. */
+export const FEW = 10;
+/** Subscriptions looked at for one batch, and events taken in with it. */
+export const MAX_SUBSCRIPTIONS = 100;
+export const MAX_EVENTS = 200;
+export const MAX_COMMANDS = 100;
+/** Held deliveries of one subscription that flow again with each look. */
+export const MAX_RELEASED = 100;
+/** Batches, and retries, handed out again with each look. */
+export const MAX_BATCHES_AGAIN = 10;
+export const MAX_RETRIES_AGAIN = 100;

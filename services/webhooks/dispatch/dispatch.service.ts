@@ -1,0 +1,54 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { AreaDependencies } from '../../platform/area.ts';
+import { callerOf, requestIdOf } from '../../platform/call-context.ts';
+import { AttemptRecorder } from './attempt-recorder.ts';
+import { WorkClaims } from './claim-batch.ts';
+import { confirmCommands } from './claim-commands.ts';
+import { answerMessage, claimMessage, outcomeMessage, reportedAttempt } from './dispatch.message.ts';
+import { DispatchDatabase } from './dispatch-database.ts';
+import { getAttempt } from './get-attempt.ts';
+import { registerOutboxLag } from './outbox-lag.ts';
+import { reportAttempts } from './report-attempts.ts';
+import { WorkSignal } from './work-signal.ts';
+
+/** The RPCs of the worker. */
+export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typeof DispatchService> {
+  const { config, database, writes, logger } = dependencies;
+  const db = new DispatchDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
+  const schedules = { live: config.WEBHOOK_SCHEDULE_LIVE, test: config.WEBHOOK_SCHEDULE_SANDBOX };
+  const settings = { schedules, retryLimit: config.WEBHOOK_RETRY_WORKFLOW_LIMIT, random: Math.random };
+  const recorder = new AttemptRecorder({ db, writes, settings, logger });
+  const firstWaits = { live: schedules.live[0] ?? 0, test: schedules.test[0] ?? 0 };
+  const claims = new WorkClaims({ db, recorder, work: new WorkSignal(dependencies), firstWaits });
+  const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
+  registerOutboxLag(db);
+  return {
+    claimBatch: async ({ waitMs, maxDeliveries }, context) => {
+      const { signal } = context;
+      const claim = { caller: callerName(context), requestId: requestIdOf(context), signal };
+      return claimMessage(await claims.claim({ ...claim, waitMs, maxDeliveries }));
+    },
+    confirmCommands: async ({ commandIds }) => {
+      await confirmCommands(db.run, commandIds);
+      return {};
+    },
+    getAttempt: async ({ attempts }, context) => {
+      const answers = await getAttempt(attemptDeps, callerName(context), attempts, requestIdOf(context));
+      return {
+        answers: answers.map((answer, index) => answerMessage(attempts[index]!.deliveryId, answer)),
+      };
+    },
+    reportAttempts: async ({ reports }, context) => {
+      const reported = reports.map(reportedAttempt);
+      const { deliveries, retries } = await reportAttempts(attemptDeps, reported, requestIdOf(context));
+      return {
+        outcomes: reported.map(({ deliveryId: id }) =>
+          outcomeMessage(id, deliveries.get(id), retries.get(id)),
+        ),
+      };
+    },
+  };
+}
+
+const callerName = (context: HandlerContext) => callerOf(context.values)?.name ?? '';

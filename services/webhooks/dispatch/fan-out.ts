@@ -1,0 +1,44 @@
+import { PING_TYPE } from '../ping.event.ts';
+import type { Run, Statement } from './dispatch-database.ts';
+import { MAX_EVENTS } from './dispatch-limits.ts';
+
+/**
+ * Moves committed events from the outbox to the log and adds a delivery for each subscription that matches. The body
+ * is written here, once: what is signed and sent. Disabling waits for the key share lock, or is seen by it, so no
+ * delivery is added to a disabled subscription.
+ */
+const FAN_OUT: Statement = {
+  name: 'fan_out',
+  text: `
+with taken as (
+  delete from platform.outbox_event o
+   using (select id from platform.outbox_event order by id limit ${MAX_EVENTS} for update skip locked) next
+   where o.id = next.id
+  returning o.*
+), logged as (
+  insert into webhooks.event
+    (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
+  select merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at,
+         '{"id":"' || id || '","type":' || to_json(type)
+         || ',"timestamp":"' || to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+         || '","environment":"' || environment || '","requestId":' || to_json(request_id)
+         || ',"sequence":' || sequence || ',"data":' || data || '}'
+    from taken
+)
+insert into webhooks.delivery
+  (merchant_id, environment, id, subscription_id, event_id, status, attempt_count, next_attempt_at)
+select t.merchant_id, t.environment, uuidv7(), s.id, t.id, 'PENDING', 0,
+       now() + case t.environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms'
+  from taken t
+  join webhooks.subscription s
+    on s.merchant_id = t.merchant_id and s.environment = t.environment and s.state <> 'DISABLED'
+   and case when t.type = '${PING_TYPE}' then s.id::text = t.object_id
+            else t.type = any (s.event_types) and s.enabled_at <= t.occurred_at end
+ order by t.id, s.id
+   for key share of s`,
+};
+
+/** Turns committed events into deliveries, which wait for a batch. */
+export async function fanOut(run: Run, firstWaits: { live: number; test: number }): Promise<void> {
+  await run(FAN_OUT, [firstWaits.live, firstWaits.test]);
+}

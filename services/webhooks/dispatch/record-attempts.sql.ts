@@ -1,0 +1,150 @@
+import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { DeliveryStatusName } from '../delivery.ts';
+import { LOST_AFTER_MS } from '../delivery.ts';
+import type { SubscriptionState } from '../subscription.ts';
+import type { Statement } from './dispatch-database.ts';
+
+/** A delivery and its subscription as a report finds them. */
+export interface ReportedRow {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+  readonly subscription_id: string;
+  readonly status: DeliveryStatusName;
+  readonly attempt_count: number;
+  readonly next_attempt_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly busy_until: Date | null;
+  readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
+  readonly state: SubscriptionState;
+  readonly generation: bigint;
+  readonly error_reason: string | null;
+  readonly error_at: Date | null;
+  readonly holding: boolean;
+  readonly probe_at: Date | null;
+}
+
+export const READ_REPORTED: Statement = {
+  name: 'read_reported',
+  text: `
+select d.id, d.merchant_id, d.environment, d.subscription_id, d.status, d.attempt_count, d.next_attempt_at,
+       d.ended_at, d.busy_until,
+       case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
+       s.state, s.generation, s.error_reason, s.error_at, s.holding, s.probe_at
+  from unnest($1::uuid[], $2::int[]) as asked (id, number)
+  join webhooks.delivery d on d.id = asked.id
+  join webhooks.subscription s
+    on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
+  left join webhooks.attempt a
+    on a.merchant_id = d.merchant_id and a.environment = d.environment
+   and a.delivery_id = d.id and a.number = asked.number`,
+};
+
+/** In an order, so that two reports about the same subscriptions wait for each other and do not deadlock. */
+export const LOCK_SUBSCRIPTIONS: Statement = {
+  name: 'lock_subscriptions',
+  text: `
+select from webhooks.subscription s
+  join unnest($1::uuid[], $2::text[], $3::uuid[]) as asked (merchant_id, environment, id)
+    on s.merchant_id = asked.merchant_id and s.environment = asked.environment and s.id = asked.id
+ order by s.id
+   for no key update of s`,
+};
+
+export interface RetryCountRow {
+  readonly subscription_id: string;
+  readonly retrying: number;
+}
+
+export const COUNT_RETRIES: Statement = {
+  name: 'count_retries',
+  text: `
+select subscription_id, count(*)::int as retrying from webhooks.delivery
+ where subscription_id = any ($1::uuid[]) and status = 'RETRYING' and ended_at is null
+ group by subscription_id`,
+};
+
+/** One report as the statement below takes it. The known columns are what the decision was made on. */
+export interface RecordRow {
+  readonly delivery_id: string;
+  readonly known_status: DeliveryStatusName;
+  readonly known_count: number;
+  readonly known_busy_until: Date | null;
+  readonly status: DeliveryStatusName;
+  readonly next_attempt_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly busy_until: Date | null;
+  readonly number: number;
+  readonly generation: string;
+  readonly attempt_started_at: Date;
+  readonly attempt_deadline_at: Date | null;
+  readonly attempt_ended_at: Date | null;
+  readonly latency_ms: number | null;
+  readonly http_status: number | null;
+  readonly failure: string | null;
+  readonly response_excerpt: string | null;
+}
+
+/** Writes deliveries and attempts; leaves out, and does not answer, those that have changed meanwhile. */
+export const RECORD: Statement = {
+  name: 'record_attempts',
+  text: `
+with report as (
+  select * from json_to_recordset($1::json) as r (
+    delivery_id uuid, known_status text, known_count int, known_busy_until timestamptz, status text,
+    next_attempt_at timestamptz, ended_at timestamptz, busy_until timestamptz, number int, generation bigint,
+    attempt_started_at timestamptz, attempt_deadline_at timestamptz, attempt_ended_at timestamptz,
+    latency_ms int, http_status int, failure text, response_excerpt text)
+), moved as (
+  update webhooks.delivery d
+     set status = r.status, attempt_count = r.number, next_attempt_at = r.next_attempt_at, ended_at = r.ended_at,
+         busy_since = case when r.busy_until is not null then r.attempt_started_at end, busy_until = r.busy_until,
+         batch_id = case when r.status <> 'RETRYING' then d.batch_id end
+    from report r
+   where d.id = r.delivery_id and d.status = r.known_status and d.attempt_count = r.known_count
+     and d.busy_until is not distinct from r.known_busy_until
+  returning d.merchant_id, d.environment, r.*
+)
+insert into webhooks.attempt as a
+  (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at, ended_at, latency_ms,
+   http_status, failure, response_excerpt)
+select merchant_id, environment, delivery_id, number, generation, attempt_started_at, attempt_deadline_at,
+       attempt_ended_at, latency_ms, http_status, failure, response_excerpt
+  from moved
+on conflict (merchant_id, environment, delivery_id, number) do update
+   set ended_at = excluded.ended_at, latency_ms = excluded.latency_ms, http_status = excluded.http_status,
+       failure = excluded.failure, response_excerpt = excluded.response_excerpt
+ where a.ended_at is null
+returning delivery_id`,
+};
+
+/** The health of a subscription; of one whose generation has risen nothing changes. */
+export const STORE_HEALTH: Statement = {
+  name: 'store_health',
+  text: `
+update webhooks.subscription s
+   set state = h.state, error_reason = h.error_reason, error_at = h.error_at, holding = h.holding,
+       probe_at = h.probe_at
+  from json_to_recordset($1::json) as h (
+    merchant_id uuid, environment text, id uuid, generation bigint, state text, error_reason text,
+    error_at timestamptz, holding boolean, probe_at timestamptz)
+ where s.merchant_id = h.merchant_id and s.environment = h.environment and s.id = h.id
+   and s.generation = h.generation`,
+};
+
+export interface LostRow {
+  readonly id: string;
+  readonly number: number;
+  readonly generation: bigint;
+  readonly started_at: Date;
+  readonly deadline_at: Date;
+}
+
+export const FIND_LOST: Statement = {
+  name: 'find_lost',
+  text: `
+select delivery_id as id, number, generation, started_at, deadline_at from webhooks.attempt
+ where ended_at is null and deadline_at < now() - interval '${LOST_AFTER_MS} ms'
+   and ($1::uuid[] is null or delivery_id = any ($1::uuid[]))
+ order by deadline_at limit 100`,
+};

@@ -1,0 +1,106 @@
+import {
+  afterReport,
+  type DeliveryChange,
+  exhaustionReason,
+  isKnown,
+  isSuccess,
+  type ReportedAttempt,
+} from '../delivery.ts';
+import {
+  afterExhaustion,
+  afterHolding,
+  afterSuccess,
+  isSameHealth,
+  type SubscriptionHealth,
+} from '../subscription.ts';
+import type { ReportedRow } from './record-attempts.sql.ts';
+
+export interface PlanSettings {
+  readonly schedules: Readonly<Record<ReportedRow['environment'], readonly number[]>>;
+  readonly retryLimit: number;
+  readonly random: () => number;
+}
+
+export interface PlannedReport {
+  readonly report: ReportedAttempt;
+  readonly row: ReportedRow;
+  /** Undefined where the report is known: nothing is written. */
+  readonly change: DeliveryChange | undefined;
+}
+
+/** What a set of reports comes to: rows to write, and subscriptions whose health changes. */
+export interface RecordPlan {
+  readonly reports: readonly PlannedReport[];
+  readonly healths: ReadonlyMap<string, { readonly row: ReportedRow; readonly health: SubscriptionHealth }>;
+  /** Whether room for retry workflows was asked for, which is counted under the subscription's lock. */
+  readonly takesRoom: boolean;
+}
+
+/**
+ * Decides a set of reports of different deliveries, in their order.
+ * @param retrying open retry workflows by subscription.
+ */
+export function planRecord(
+  rows: ReadonlyMap<string, ReportedRow>,
+  reports: readonly ReportedAttempt[],
+  retrying: ReadonlyMap<string, number>,
+  settings: PlanSettings,
+): RecordPlan {
+  const open = new Map(retrying);
+  const healths = new Map<string, { row: ReportedRow; health: SubscriptionHealth }>();
+  let takesRoom = false;
+  const planned = reports.flatMap((report): PlannedReport[] => {
+    const row = rows.get(report.deliveryId);
+    if (!row) return [];
+    const decided = decide(row, report, settings);
+    const wants = decided?.status === 'RETRYING' && row.status === 'PENDING';
+    takesRoom ||= wants;
+    const used = open.get(row.subscription_id) ?? 0;
+    const held = wants && used >= settings.retryLimit;
+    if (wants && !held) open.set(row.subscription_id, used + 1);
+    const change: DeliveryChange | undefined = held && decided ? { ...decided, status: 'HELD' } : decided;
+    if (change && report.generation === row.generation) {
+      const before = healths.get(row.subscription_id)?.health ?? healthOf(row);
+      healths.set(row.subscription_id, { row, health: healthAfter(before, row, report, change, held) });
+    }
+    return [{ report, row, change }];
+  });
+  for (const [id, { row, health }] of healths) if (isSameHealth(health, healthOf(row))) healths.delete(id);
+  return { reports: planned, healths, takesRoom };
+}
+
+function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }: PlanSettings) {
+  const delivery = {
+    status: row.status,
+    attemptCount: row.attempt_count,
+    nextAttemptAt: row.next_attempt_at,
+    endedAt: row.ended_at,
+    attempt: row.attempt,
+  };
+  if (isKnown(delivery, report)) return undefined;
+  return afterReport(delivery, report, schedules[row.environment], random());
+}
+
+function healthAfter(
+  health: SubscriptionHealth,
+  row: ReportedRow,
+  { number, outcome }: ReportedAttempt,
+  change: DeliveryChange,
+  held: boolean,
+): SubscriptionHealth {
+  if (row.ended_at) return health;
+  if (held) return afterHolding(health, new Date());
+  if (!('result' in outcome)) return health;
+  if (isSuccess(outcome.result)) return afterSuccess(health);
+  if (change.status !== 'EXHAUSTED') return health;
+  return afterExhaustion(health, exhaustionReason(number, outcome.result), outcome.result.endedAt);
+}
+
+function healthOf(row: ReportedRow): SubscriptionHealth {
+  return {
+    state: row.state,
+    error:
+      row.error_reason !== null && row.error_at ? { reason: row.error_reason, at: row.error_at } : undefined,
+    held: row.holding ? { probeAt: row.probe_at ?? undefined } : undefined,
+  };
+}

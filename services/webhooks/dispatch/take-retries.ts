@@ -1,0 +1,94 @@
+import type { DeliveryStatusName } from '../delivery.ts';
+import type { AttemptRecorder } from './attempt-recorder.ts';
+import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
+import { MAX_BUSY, RETRY_BUSY_MS, SEVERAL_SLOW, SLOW_AFTER_MS } from './dispatch-limits.ts';
+
+/** Whether a retry goes now, or when to ask again. */
+export type RetryTurn = 'SEND' | { readonly delayMs: number };
+
+interface RetryStateRow {
+  readonly id: string;
+  readonly status: DeliveryStatusName;
+  readonly leased_to: string | null;
+  readonly due_in_ms: number;
+  readonly busy_in_ms: number | null;
+  readonly under_way: boolean;
+  readonly busy: number;
+  readonly slow: number;
+  /** Until the first of the subscription's attempts under way ends at the latest. */
+  readonly free_in_ms: number | null;
+}
+
+const LOCK_RETRIES: Statement = {
+  name: 'lock_retries',
+  text: `
+select d.id, d.status, d.leased_to,
+       extract(epoch from d.next_attempt_at - now())::float8 * 1000 as due_in_ms,
+       extract(epoch from d.busy_until - now())::float8 * 1000 as busy_in_ms,
+       exists (select from webhooks.attempt a
+                where a.merchant_id = d.merchant_id and a.environment = d.environment
+                  and a.delivery_id = d.id and a.number = d.attempt_count and a.ended_at is null) as under_way,
+       other.*
+  from webhooks.delivery d
+ cross join lateral (
+   select count(*)::int as busy,
+          (count(*) filter (where busy_since < now() - interval '${SLOW_AFTER_MS} ms'))::int as slow,
+          extract(epoch from min(busy_until) - now())::float8 * 1000 as free_in_ms
+     from webhooks.delivery b
+    where b.subscription_id = d.subscription_id and b.busy_since is not null and b.busy_until > now()
+ ) other
+ where d.id = any ($1::uuid[])
+ order by d.id
+   for update of d`,
+};
+
+const MARK_BUSY: Statement = {
+  name: 'mark_busy',
+  text: `
+update webhooks.delivery set busy_since = now(), busy_until = now() + interval '${RETRY_BUSY_MS} ms'
+ where id = any ($1::uuid[])`,
+};
+
+const ASK_AGAIN_MS = 1_000;
+const MAX_WAIT_FOR_ROOM_MS = 15_000;
+/** Of what is leased to another caller: an overdue retry is handed out again, to whoever asks for work. */
+const NOT_LEASED_MS = 5_000;
+
+/**
+ * Decides for each retry whether its attempt goes now; those that do count as under way from then on. An attempt whose
+ * worker is lost is closed first.
+ */
+export async function takeRetries(
+  { db, recorder }: { db: DispatchDatabase; recorder: AttemptRecorder },
+  caller: string,
+  ids: readonly string[],
+  requestId: string,
+): Promise<Map<string, RetryTurn>> {
+  if (ids.length === 0) return new Map();
+  const take = () => db.transaction((run) => takeOnce(run, caller, ids));
+  const { turns, lost } = await take();
+  if (lost.length === 0) return turns;
+  await recorder.closeLost(lost, requestId);
+  return new Map([...turns, ...(await take()).turns]);
+}
+
+async function takeOnce(run: Run, caller: string, ids: readonly string[]) {
+  const rows = await run<RetryStateRow>(LOCK_RETRIES, [ids]);
+  const open = rows.filter(({ status }) => status === 'RETRYING');
+  const turns = new Map(open.map((row) => [row.id, turnOf(row, caller)]));
+  const going = open.filter(({ id }) => turns.get(id) === 'SEND').map(({ id }) => id);
+  if (going.length > 0) await run(MARK_BUSY, [going]);
+  return { turns, lost: open.filter(isLost).map(({ id }) => id) };
+}
+
+function turnOf(row: RetryStateRow, caller: string): RetryTurn {
+  if (row.leased_to !== caller) return { delayMs: NOT_LEASED_MS };
+  if (row.busy_in_ms !== null && row.busy_in_ms > 0) return { delayMs: Math.ceil(row.busy_in_ms) };
+  if (row.under_way) return { delayMs: ASK_AGAIN_MS };
+  if (row.due_in_ms > 0) return { delayMs: Math.ceil(row.due_in_ms) };
+  if (row.slow < SEVERAL_SLOW && row.busy < MAX_BUSY) return 'SEND';
+  const free = Math.min(Math.max(row.free_in_ms ?? 0, ASK_AGAIN_MS), MAX_WAIT_FOR_ROOM_MS);
+  return { delayMs: Math.ceil(free + Math.random() * ASK_AGAIN_MS) };
+}
+
+const isLost = ({ under_way, busy_in_ms }: RetryStateRow) => under_way && (busy_in_ms ?? 0) <= 0;

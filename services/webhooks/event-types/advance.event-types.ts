@@ -1,0 +1,48 @@
+import { Type } from 'typebox';
+import { amount, closed, dateTime, type EventTypeDefinition, oneOf, uuid } from './event-type.ts';
+
+const advanceRequest = closed({
+  id: uuid(),
+  quoteId: uuid(),
+  scheduleId: uuid(),
+  amount: amount(1),
+  feeAmount: amount(),
+  netAmount: amount(1),
+  status: oneOf('PENDING_REVIEW', 'APPROVED', 'RELEASED', 'REFUSED', 'SETTLED'),
+  requestedAt: dateTime(),
+  reviewedAt: Type.Optional(dateTime()),
+  reviewReason: Type.Optional(Type.String()),
+  releasedAt: Type.Optional(dateTime()),
+});
+
+const requested = {
+  id: '0197e05b-42f7-7a39-8c6d-1f0be94d7a51',
+  quoteId: '0197e05a-9b20-7e4c-b5d2-7c31f8a60e42',
+  scheduleId: '0197e05a-9b21-7b07-93a8-e2d46c1f5033',
+  amount: 4800,
+  feeAmount: 120,
+  netAmount: 4680,
+  status: 'PENDING_REVIEW',
+  requestedAt: '2026-07-06T11:00:00.000Z',
+};
+const reviewed = { ...requested, reviewedAt: '2026-07-06T15:00:00.000Z' };
+const released = { ...reviewed, releasedAt: '2026-07-06T15:05:00.000Z' };
+
+const advance = (
+  verb: string,
+  description: string,
+  example: Record<string, unknown>,
+): EventTypeDefinition => ({ name: `advance.${verb}.v1`, description, schema: advanceRequest, example });
+
+/** Events of advances; `data` is the request as GET /v1/advance/requests shows it. */
+export const ADVANCE_EVENT_TYPES: readonly EventTypeDefinition[] = [
+  advance('requested', 'An advance was requested.', requested),
+  advance('approved', 'An advance was approved.', { ...reviewed, status: 'APPROVED' }),
+  advance('refused', 'An advance was refused; its receivables are free again.', {
+    ...reviewed,
+    status: 'REFUSED',
+    reviewReason: 'The quoted receivables have changed',
+  }),
+  advance('released', 'An advance was paid out.', { ...released, status: 'RELEASED' }),
+  advance('settled', 'The last date that an advance covers has passed.', { ...released, status: 'SETTLED' }),
+];

@@ -1,0 +1,27 @@
+import type {
+  GetDeliveryRequest,
+  GetDeliveryResponse,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Database } from '../platform/database.ts';
+import { notFound } from '../platform/errors.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import { attemptMessage, deliveryMessage } from './delivery.message.ts';
+import { selectAttempts, selectDelivery } from './delivery.queries.ts';
+
+/** One delivery with its attempts. */
+export async function getDelivery(
+  database: Database,
+  request: GetDeliveryRequest,
+): Promise<GetDeliveryResponse> {
+  const key = { ...tenantOf(request), id: request.deliveryId };
+  const [[delivery], attempts] = await Promise.all([
+    database.read(selectDelivery(key)),
+    database.read(selectAttempts(key)),
+  ]);
+  if (!delivery) throw notFound('DELIVERY_NOT_FOUND', 'there is no such delivery');
+  return {
+    $typeName: 'payments.webhooks.v1.GetDeliveryResponse',
+    delivery: deliveryMessage(delivery),
+    attempts: attempts.map(attemptMessage),
+  };
+}

@@ -1,0 +1,41 @@
+import {
+  DeliveryStatus,
+  type ListDeliveriesRequest,
+  type ListDeliveriesResponse,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Database } from '../platform/database.ts';
+import { enumName } from '../platform/enum-name.ts';
+import type { Pagination } from '../platform/pagination.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import { deliveryMessage } from './delivery.message.ts';
+import { selectDeliveries } from './delivery.queries.ts';
+
+/** A page of deliveries, newest first. */
+export async function listDeliveries(
+  database: Database,
+  pagination: Pagination,
+  request: ListDeliveriesRequest,
+): Promise<ListDeliveriesResponse> {
+  const tenant = tenantOf(request);
+  const filters = {
+    subscriptionId: request.subscriptionId?.toLowerCase(),
+    eventId: request.eventId?.toLowerCase(),
+    status: request.status === undefined ? undefined : enumName(DeliveryStatus, request.status),
+  };
+  const scope = { tenant, list: 'deliveries', filters };
+  const position = pagination.position(scope, request.pageToken, 1);
+  const fetched = await database.read(
+    selectDeliveries({
+      ...tenant,
+      ...filters,
+      afterId: position?.[0],
+      limit: pagination.fetchSize(request.pageSize),
+    }),
+  );
+  const page = pagination.cut(scope, request.pageSize, fetched, ({ id }) => [id]);
+  return {
+    $typeName: 'payments.webhooks.v1.ListDeliveriesResponse',
+    deliveries: page.rows.map(deliveryMessage),
+    nextPageToken: page.nextPageToken,
+  };
+}

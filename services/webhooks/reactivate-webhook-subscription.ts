@@ -1,0 +1,38 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ReactivateWebhookSubscriptionRequest,
+  ReactivateWebhookSubscriptionResponseSchema,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { timestampOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { publishPing } from './ping.event.ts';
+import { storedSubscriptionMessage } from './subscription.message.ts';
+import { requireDisabled } from './subscription.ts';
+import { lockSubscription, lockSubscriptionLimit, requireRoom } from './subscription-store.ts';
+
+/** DISABLED to PENDING, within the limit, with a new ping. What happened meanwhile is not sent. */
+export function reactivateWebhookSubscription(
+  writes: Writes,
+  limit: number,
+  request: ReactivateWebhookSubscriptionRequest,
+  context: HandlerContext,
+) {
+  return writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
+    await lockSubscriptionLimit(tx);
+    const subscription = await lockSubscription(tx, request.subscriptionId);
+    requireDisabled(subscription.state);
+    await requireRoom(tx, limit);
+    const now = new Date();
+    const missedFrom = subscription.disabledAt ?? now;
+    subscription.state = 'PENDING';
+    subscription.enabledAt = now;
+    subscription.disabledAt = null;
+    await tx.flush();
+    await publishPing(tx, subscription, now);
+    return {
+      subscription: storedSubscriptionMessage(subscription),
+      missedFrom: timestampOf(missedFrom),
+      missedTo: timestampOf(now),
+    };
+  });
+}

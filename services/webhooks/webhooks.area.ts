@@ -1,0 +1,37 @@
+import {
+  DeliveryService,
+  DispatchService,
+  EventService,
+  WebhookSubscriptionService,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Area } from '../platform/area.ts';
+import type { Config } from '../platform/config.ts';
+import { createEnvironmentGuards, type EnvironmentGuards } from '../platform/egress/environment-guards.ts';
+import { bindService } from '../platform/service-binding.ts';
+import { deliveryService } from './deliveries.service.ts';
+import { dispatchService } from './dispatch/dispatch.service.ts';
+import { eventService } from './events.service.ts';
+import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
+import { subscriptionService } from './subscriptions.service.ts';
+
+/** @param createGuards of what subscriptions may point at; a test has names resolve as it likes. */
+export function webhooksArea(
+  createGuards: (config: Config) => EnvironmentGuards = createEnvironmentGuards,
+): Area {
+  return {
+    name: 'webhooks',
+    entities: [SubscriptionEntity, SigningSecretEntity],
+    grants: [],
+    bind: (dependencies) => [
+      bindService(
+        WebhookSubscriptionService,
+        subscriptionService(dependencies, createGuards(dependencies.config)),
+      ),
+      bindService(EventService, eventService(dependencies)),
+      bindService(DeliveryService, deliveryService(dependencies)),
+      bindService(DispatchService, dispatchService(dependencies)),
+    ],
+  };
+}
+
+export const webhooks = webhooksArea();

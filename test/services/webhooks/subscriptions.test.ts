@@ -1,0 +1,330 @@
+import { randomUUID } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  type CreateWebhookSubscriptionRequest,
+  WebhookSubscriptionState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { REPLAYED_HEADER } from '../../../services/platform/call-context.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newUrl, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
+
+const LIMIT = 5;
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({
+    SERVICES: 'webhooks',
+    WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT),
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+  });
+});
+afterAll(() => house.close());
+
+describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %s', (way) => {
+  const desk = () => webhooksDesk(house, house.transports[way]);
+  const create = (tenant: TestTenant, request: Partial<CreateWebhookSubscriptionRequest> = {}) =>
+    desk().subscriptions.createWebhookSubscription({
+      ...tenant,
+      idempotencyKey: newKey(),
+      url: newUrl(),
+      eventTypes: ['payment.succeeded.v1', 'refund.requested.v1'],
+      ...request,
+    });
+
+  it('creates a subscription in PENDING, with its URL as the WHATWG parser writes it', async () => {
+    const tenant = newTenant();
+    const { subscription } = await create(tenant, { url: 'HTTPS://93.184.215.14:443/a/../hook?x=ü' });
+    expect(subscription).toMatchObject({
+      ...tenant,
+      url: 'https://93.184.215.14/hook?x=%C3%BC',
+      eventTypes: ['payment.succeeded.v1', 'refund.requested.v1'],
+      state: WebhookSubscriptionState.PENDING,
+    });
+    const got = await desk().subscriptions.getWebhookSubscription({
+      ...tenant,
+      subscriptionId: subscription!.id.toUpperCase(),
+    });
+    expect(got.subscription).toMatchObject({ id: subscription!.id, url: subscription!.url });
+  });
+
+  it.each([
+    'http://93.184.215.14/hook',
+    'https://user:pass@93.184.215.14/hook',
+    'https://93.184.215.14/hook#part',
+    'https://93.184.215.14:22/hook',
+    'https://',
+    'hook',
+    'https://127.0.0.1/hook',
+    'https://localhost/hook',
+    'https://2130706433/hook',
+    'https://[::ffff:169.254.169.254]/hook',
+    'https://10.0.0.7./hook',
+  ])('refuses %s', async (url) => {
+    await expectRefusal(create(newTenant(), { url }), Code.InvalidArgument, 'INVALID_WEBHOOK_URL', {
+      field: 'url',
+    });
+  });
+
+  it('refuses a URL that is too long, as it comes or as it is written, as an invalid argument', async () => {
+    const long = `https://93.184.215.14/${'a'.repeat(2048)}`;
+    const longWhenWritten = `https://93.184.215.14/${'ü'.repeat(1000)}`;
+    for (const url of [long, longWhenWritten]) {
+      await expectRefusal(create(newTenant(), { url }), Code.InvalidArgument, 'INVALID_ARGUMENT', {
+        field: 'url',
+      });
+    }
+  });
+
+  it('refuses event types that the catalogue does not have, and the ping', async () => {
+    for (const type of ['payment.succeeded', 'webhook.ping.v1', 'PAYMENT.SUCCEEDED.V1']) {
+      const created = create(newTenant(), { eventTypes: ['refund.failed.v1', type] });
+      await expectRefusal(created, Code.InvalidArgument, 'INVALID_EVENT_TYPE', { event_type: type });
+    }
+    const twice = create(newTenant(), { eventTypes: ['refund.failed.v1', 'refund.failed.v1'] });
+    await expectRefusal(twice, Code.InvalidArgument, 'INVALID_ARGUMENT');
+    await expectRefusal(create(newTenant(), { eventTypes: [] }), Code.InvalidArgument, 'INVALID_ARGUMENT');
+  });
+
+  it('lets the sandbox alone point at allowed private addresses', async () => {
+    const url = `https://localhost:8443/${randomUUID()}`;
+    const sandbox = await create(newTenant(Environment.TEST), { url });
+    expect(sandbox.subscription?.url).toBe(url);
+    await expectRefusal(create(newTenant(), { url }), Code.InvalidArgument, 'INVALID_WEBHOOK_URL');
+    const elsewhere = create(newTenant(Environment.TEST), { url: 'https://10.1.2.3/hook' });
+    await expectRefusal(elsewhere, Code.InvalidArgument, 'INVALID_WEBHOOK_URL');
+  });
+
+  it('has one subscription per URL, disabled ones and a final dot of the host included', async () => {
+    const tenant = newTenant(Environment.TEST);
+    const path = randomUUID();
+    const { subscription } = await create(tenant, { url: `https://localhost:8443/${path}` });
+    const again = (url: string) => create(tenant, { url });
+    const refused = (url: string) =>
+      expectRefusal(again(url), Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', {
+        subscription_id: subscription!.id,
+      });
+    await refused(`https://localhost.:8443/${path}`);
+    await desk().subscriptions.disableWebhookSubscription({
+      ...tenant,
+      idempotencyKey: newKey(),
+      subscriptionId: subscription!.id,
+    });
+    await refused(`https://LOCALHOST:8443/${path}`);
+    const others = [newTenant(Environment.TEST), { ...tenant, merchantId: randomUUID() }];
+    for (const other of others) {
+      await expect(create(other, { url: `https://localhost:8443/${path}` })).resolves.toBeDefined();
+    }
+  });
+
+  it('creates one subscription of many parallel requests for a URL', async () => {
+    const tenant = newTenant();
+    const url = newUrl();
+    const results = await Promise.allSettled(Array.from({ length: 8 }, () => create(tenant, { url })));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const result of results) {
+      if (result.status === 'fulfilled') continue;
+      await expectRefusal(
+        Promise.reject(result.reason),
+        Code.AlreadyExists,
+        'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS',
+      );
+    }
+  });
+
+  it('keeps the limit under parallel requests; disabled ones do not count', async () => {
+    const tenant = newTenant();
+    const results = await Promise.allSettled(Array.from({ length: LIMIT + 5 }, () => create(tenant)));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
+    const limited = () =>
+      expectRefusal(create(tenant), Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED', {
+        limit: String(LIMIT),
+      });
+    await limited();
+    const { subscriptions } = await desk().subscriptions.listWebhookSubscriptions(tenant);
+    const subscriptionId = subscriptions[0]!.id;
+    const disable = { ...tenant, subscriptionId, idempotencyKey: newKey() };
+    await desk().subscriptions.disableWebhookSubscription(disable);
+    await create(tenant);
+    await limited();
+    const reactivate = desk().subscriptions.reactivateWebhookSubscription({
+      ...tenant,
+      subscriptionId,
+      idempotencyKey: newKey(),
+    });
+    await expectRefusal(reactivate, Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED');
+  });
+
+  it('says that the limit is reached before it says that the URL is taken', async () => {
+    const tenant = newTenant();
+    const url = newUrl();
+    await create(tenant, { url });
+    for (let n = 1; n < LIMIT; n += 1) await create(tenant);
+    await expectRefusal(
+      create(tenant, { url }),
+      Code.FailedPrecondition,
+      'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
+    );
+  });
+
+  it('answers a repeated key with the same bytes, also after the state has changed', async () => {
+    const tenant = newTenant();
+    const request = { url: newUrl(), idempotencyKey: newKey() };
+    const headers: (string | null)[] = [];
+    const call = () =>
+      desk().subscriptions.createWebhookSubscription(
+        { ...tenant, eventTypes: ['refund.failed.v1'], ...request },
+        { onHeader: (header) => headers.push(header.get(REPLAYED_HEADER)) },
+      );
+    const first = await call();
+    const [subscriptionId] = [first.subscription!.id];
+    await desk().subscriptions.disableWebhookSubscription({
+      ...tenant,
+      subscriptionId,
+      idempotencyKey: newKey(),
+    });
+    const second = await call();
+    expect(second).toEqual(first);
+    expect(headers).toEqual([null, 'true']);
+    await expectRefusal(
+      create(tenant, { ...request, eventTypes: ['refund.canceled.v1'] }),
+      Code.AlreadyExists,
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+    const { subscriptions } = await desk().subscriptions.listWebhookSubscriptions(tenant);
+    expect(subscriptions).toHaveLength(1);
+  });
+
+  it('judges what is written before the key, and the host after it', async () => {
+    const tenant = newTenant();
+    const idempotencyKey = newKey();
+    await create(tenant, { idempotencyKey });
+    await expectRefusal(
+      create(tenant, { idempotencyKey, url: 'http://example.com' }),
+      Code.InvalidArgument,
+      'INVALID_WEBHOOK_URL',
+    );
+    await expectRefusal(
+      create(tenant, { idempotencyKey, url: 'https://10.0.0.1/hook' }),
+      Code.AlreadyExists,
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+  });
+
+  it('creates nothing twice by parallel requests with one key', async () => {
+    const tenant = newTenant();
+    const request = { url: newUrl(), idempotencyKey: newKey() };
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => create(tenant, request)));
+    for (const result of results) {
+      if (result.status === 'rejected') {
+        await expectRefusal(Promise.reject(result.reason), Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE');
+      }
+    }
+    const { subscriptions } = await desk().subscriptions.listWebhookSubscriptions(tenant);
+    expect(subscriptions).toHaveLength(1);
+  });
+
+  it('lists newest first, page by page, of its merchant and environment alone', async () => {
+    const tenant = newTenant();
+    const ids: string[] = [];
+    for (let n = 0; n < LIMIT; n += 1) ids.unshift((await create(tenant)).subscription!.id);
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await desk().subscriptions.listWebhookSubscriptions({ ...tenant, pageSize: 2, pageToken });
+      seen.push(...page.subscriptions.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+      expect(pageToken.length).toBeLessThanOrEqual(200);
+    } while (pageToken !== '');
+    expect(seen).toEqual(ids);
+    const { nextPageToken } = await desk().subscriptions.listWebhookSubscriptions({ ...tenant, pageSize: 1 });
+    for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
+      const empty = await desk().subscriptions.listWebhookSubscriptions(other);
+      expect(empty.subscriptions).toEqual([]);
+      const stolen = desk().subscriptions.listWebhookSubscriptions({ ...other, pageToken: nextPageToken });
+      await expectRefusal(stolen, Code.InvalidArgument, 'INVALID_PAGE_TOKEN');
+    }
+  });
+
+  it('is not found by another merchant or in the other environment', async () => {
+    const tenant = newTenant();
+    const subscriptionId = (await create(tenant)).subscription!.id;
+    const client = desk().subscriptions;
+    for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
+      const key = { ...other, subscriptionId };
+      const calls = [
+        client.getWebhookSubscription(key),
+        client.disableWebhookSubscription({ ...key, idempotencyKey: newKey() }),
+        client.reactivateWebhookSubscription({ ...key, idempotencyKey: newKey() }),
+        client.revealSigningSecret({ ...key, idempotencyKey: newKey() }),
+      ];
+      for (const call of calls) await expectRefusal(call, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+    }
+  });
+
+  it('disables again and again, and reactivates only what is disabled, naming the period missed', async () => {
+    const tenant = newTenant();
+    const subscriptionId = (await create(tenant)).subscription!.id;
+    const client = desk().subscriptions;
+    const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    await expectRefusal(
+      client.reactivateWebhookSubscription(key()),
+      Code.FailedPrecondition,
+      'WEBHOOK_SUBSCRIPTION_STATE',
+      { state: 'PENDING' },
+    );
+    const disabled = await client.disableWebhookSubscription(key());
+    expect(disabled.subscription?.state).toBe(WebhookSubscriptionState.DISABLED);
+    expect(disabled.subscription?.disabledAt).toBeDefined();
+    const again = await client.disableWebhookSubscription(key());
+    expect(again.subscription).toEqual(disabled.subscription);
+    const reactivated = await client.reactivateWebhookSubscription(key());
+    expect(reactivated.subscription?.state).toBe(WebhookSubscriptionState.PENDING);
+    expect(reactivated.subscription?.disabledAt).toBeUndefined();
+    expect(reactivated.missedFrom).toEqual(disabled.subscription?.disabledAt);
+    expect(reactivated.missedTo!.seconds).toBeGreaterThanOrEqual(reactivated.missedFrom!.seconds);
+  });
+
+  it('reveals the signing secret once; the same key for five minutes', async () => {
+    const tenant = newTenant();
+    const subscriptionId = (await create(tenant)).subscription!.id;
+    const reveal = (idempotencyKey: string) =>
+      desk().subscriptions.revealSigningSecret({ ...tenant, subscriptionId, idempotencyKey });
+    const key = newKey();
+    const { signingSecret } = await reveal(key);
+    expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect((await reveal(key)).signingSecret).toBe(signingSecret);
+    const refused = (idempotencyKey: string) =>
+      expectRefusal(reveal(idempotencyKey), Code.FailedPrecondition, 'SIGNING_SECRET_ALREADY_REVEALED');
+    await refused(newKey());
+    await desk().sql(
+      `update webhooks.signing_secret set revealed_at = revealed_at - interval '5 minutes 1 second'
+        where subscription_id = $1`,
+      [subscriptionId],
+    );
+    await refused(key);
+  });
+
+  it('stores secrets sealed, and none of them in a record of an idempotency key', async () => {
+    const tenant = newTenant();
+    const subscriptionId = (await create(tenant)).subscription!.id;
+    const { signingSecret } = await desk().subscriptions.revealSigningSecret({
+      ...tenant,
+      subscriptionId,
+      idempotencyKey: newKey(),
+    });
+    const stored = await desk().sql<{ bytes: Buffer }>(
+      `select sealed as bytes from webhooks.signing_secret where subscription_id = $1
+       union all select response from platform.idempotency_record where merchant_id = $2`,
+      [subscriptionId, tenant.merchantId],
+    );
+    expect(stored).toHaveLength(3);
+    const raw = Buffer.from(signingSecret.slice('whsec_'.length), 'base64');
+    for (const { bytes } of stored) {
+      expect(bytes.includes(signingSecret)).toBe(false);
+      expect(bytes.includes(raw)).toBe(false);
+    }
+  });
+});

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { v7 as uuidv7 } from 'uuid';
 import type { GatewayApp } from '../gateway-app.ts';
 
 /** A request's id. Ids sent by clients are ignored, so that no two requests share one. */
-export const newRequestId = (): string => uuidv7();
+export const newRequestId = (): string => randomUUID();
 
 const SECURITY_HEADERS = {
   'cache-control': 'no-store',

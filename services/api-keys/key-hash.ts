@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import type { KeyRing } from '../platform/key-ring.ts';
 
 /** How a key is stored: its HMAC-SHA256 under the pepper that writes, and that pepper's version. */
@@ -12,4 +12,4 @@ export function possibleHashes(key: string, peppers: KeyRing): Buffer[] {
   return peppers.secrets.map((pepper) => hash(key, pepper));
 }
 
-const hash = (key: string, pepper: Buffer) => createHmac('sha256', pepper).update(key).digest();
+const hash = (key: string, pepper: KeyObject) => createHmac('sha256', pepper).update(key).digest();

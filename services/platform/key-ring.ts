@@ -1,9 +1,11 @@
-/** Versioned secret keys: the first writes, all read. */
-export class KeyRing {
-  readonly current: { readonly id: number; readonly secret: Buffer };
-  readonly #keys: ReadonlyMap<number, Buffer>;
+import { createSecretKey, type KeyObject } from 'node:crypto';
 
-  constructor(keys: readonly { id: number; secret: Buffer }[]) {
+/** Versioned secret keys: the first writes, all read. Kept as key objects: a raw key is prepared anew at each use. */
+export class KeyRing {
+  readonly current: { readonly id: number; readonly secret: KeyObject };
+  readonly #keys: ReadonlyMap<number, KeyObject>;
+
+  constructor(keys: readonly { id: number; secret: KeyObject }[]) {
     const [first] = keys;
     if (!first) throw new TypeError('a key ring holds at least one key');
     this.current = first;
@@ -11,12 +13,12 @@ export class KeyRing {
   }
 
   /** The key of a version; undefined for one that is not configured. */
-  find(id: number): Buffer | undefined {
+  find(id: number): KeyObject | undefined {
     return this.#keys.get(id);
   }
 
   /** All keys, the one that writes first. */
-  get secrets(): readonly Buffer[] {
+  get secrets(): readonly KeyObject[] {
     return [...this.#keys.values()];
   }
 
@@ -31,7 +33,7 @@ export class KeyRing {
       if (!match || id < 1 || id > 255) {
         throw new Error('must be a comma-separated list of v<1-255>:<base64 of 32 bytes>');
       }
-      return { id, secret: Buffer.from(match[2]!, 'base64') };
+      return { id, secret: createSecretKey(match[2]!, 'base64') };
     });
     if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error('names a version twice');
     return new KeyRing(keys);

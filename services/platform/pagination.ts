@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import stringify from 'safe-stable-stringify';
 import { invalidArgument } from './errors.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -86,7 +86,7 @@ export class Pagination {
   }
 }
 
-function sign(key: Buffer, scope: ListScope, signed: Buffer): Buffer {
+function sign(key: KeyObject, scope: ListScope, signed: Buffer): Buffer {
   const { tenant, list, filters } = scope;
   const bound = stringify([VERSION, tenant.merchantId, tenant.environment, list, filters])!;
   return createHmac('sha256', key)

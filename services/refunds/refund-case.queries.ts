@@ -1,6 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database.ts';
+import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { RefundCaseEntity } from './refund-case.entity.ts';
 import type { ApprovalMode, Blocker, Initiator, MerchantDecision, RefundStatus } from './refund-case.ts';
@@ -42,50 +43,55 @@ export interface RefundCaseReadRow {
   updated_at: Timestamp;
 }
 
-/** What a list is narrowed to; what is undefined does not narrow it. */
-export interface RefundCaseFilter {
+const db = queryBuilder<RefundTables>();
+
+function refundCases(parameters: ReadParameters<Tenant>) {
+  return db
+    .selectFrom('refunds.refund_case')
+    .selectAll()
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'));
+}
+
+interface RefundCaseKey extends Tenant {
+  readonly id: string;
+}
+
+/** One refund case by its id. */
+export const selectRefundCase = prepareRead<RefundCaseKey, RefundCaseReadRow>((parameters) =>
+  refundCases(parameters).where('id', '=', parameters('id')).$castTo<RefundCaseReadRow>().compile(),
+);
+
+/** Which page of a merchant's cases; what is undefined does not narrow it. */
+export interface RefundCasePage extends Tenant {
   readonly initiator: Initiator | undefined;
   readonly orderId: string | undefined;
   readonly paymentIntentId: string | undefined;
   readonly status: RefundStatus | undefined;
-}
-
-const db = queryBuilder<RefundTables>();
-
-function refundCases({ merchantId, environment }: Tenant) {
-  return db
-    .selectFrom('refunds.refund_case')
-    .selectAll()
-    .where('merchant_id', '=', merchantId)
-    .where('environment', '=', environment);
-}
-
-/** One refund case by its id. */
-export function selectRefundCase(tenant: Tenant, id: string) {
-  return refundCases(tenant).where('id', '=', id).$castTo<RefundCaseReadRow>().compile();
+  /** The position that the page starts after: both or neither. */
+  readonly afterRequestedAt: Date | undefined;
+  readonly afterId: string | undefined;
+  readonly limit: number;
 }
 
 /** Refund cases newest first by (requested_at, id), after a position. */
-export function selectRefundCases(
-  tenant: Tenant,
-  filter: RefundCaseFilter,
-  after: { requestedAt: Date; id: string } | undefined,
-  limit: number,
-) {
-  let query = refundCases(tenant);
-  if (filter.initiator) query = query.where('initiator', '=', filter.initiator);
-  if (filter.orderId) query = query.where('order_id', '=', filter.orderId);
-  if (filter.paymentIntentId) query = query.where('payment_intent_id', '=', filter.paymentIntentId);
-  if (filter.status) query = query.where('status', '=', filter.status);
-  if (after) {
+export const selectRefundCases = prepareRead<RefundCasePage, RefundCaseReadRow>((parameters) => {
+  let query = refundCases(parameters);
+  if (parameters.has('initiator')) query = query.where('initiator', '=', parameters('initiator'));
+  if (parameters.has('orderId')) query = query.where('order_id', '=', parameters('orderId'));
+  if (parameters.has('paymentIntentId')) {
+    query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
+  }
+  if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  if (parameters.has('afterId')) {
     query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('requested_at', 'id'), '<', tuple(after.requestedAt, after.id)),
+      eb(refTuple('requested_at', 'id'), '<', tuple(parameters('afterRequestedAt'), parameters('afterId'))),
     );
   }
   return query
     .orderBy('requested_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
+    .limit(parameters('limit'))
     .$castTo<RefundCaseReadRow>()
     .compile();
-}
+});

@@ -1,0 +1,29 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+/** A server of the benchmark in a process of its own. */
+export interface BenchProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+}
+
+/** In a server's process: listens on a free port and tells the bench which. */
+export async function announcePort(app: {
+  listen(options: { host: string; port: number }): Promise<unknown>;
+  server: { address(): AddressInfo | string | null };
+}): Promise<void> {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  process.send?.((app.server.address() as AddressInfo).port);
+}
+
+/** Starts a server's file with these settings; its log goes to /dev/null, as a file's would. */
+export async function startBenchProcess(file: string, env: Record<string, string>): Promise<BenchProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url))], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const [port] = await once(child, 'message');
+  return { url: `http://127.0.0.1:${port}`, child };
+}

@@ -1,0 +1,37 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** A program of the house as a process of its own. */
+export interface ChildProgram extends AsyncDisposable {
+  /** What it wrote on standard error so far. */
+  readonly errors: string;
+  /** Kills it with SIGKILL, at whatever it does. */
+  kill(): Promise<void>;
+}
+
+/** @param path from the root of the repository. */
+export function startProgram(path: string, settings: Record<string, string>): ChildProgram {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const child: ChildProcess = spawn(process.execPath, [path], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr!.on('data', (text) => {
+    errors += text;
+  });
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  return {
+    get errors() {
+      return errors;
+    },
+    kill,
+    [Symbol.asyncDispose]: kill,
+  };
+}

@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { timestampFromDate, timestampMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DeliveryStatus,
+  WebhookSubscriptionState,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
+import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import { newKey, startHouse, type TestHouse } from '../support/house.ts';
+import { loopbackSettings } from '../support/loopback-settings.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
+import { SandboxMerchant } from './sandbox-merchant.ts';
+
+const { PENDING, ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
+const { SUCCEEDED, RETRYING, EXHAUSTED, CANCELED } = DeliveryStatus;
+
+let temporal: TestTemporal;
+let house: TestHouse;
+let worker: PaymentsWorker;
+
+beforeAll(async () => {
+  temporal = await startTemporal();
+  house = await startHouse({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,500ms,500ms,1s' });
+  worker = await startWorker({
+    config: house.config,
+    logger: createLogger('fatal'),
+    transport: house.services.transportFor(WORKER_CALLER),
+    temporalAddress: temporal.address,
+  });
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  await worker?.close();
+  await house?.close();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+/** Answers pings with 204, and events with these statuses by turns, the last one for ever. */
+async function startMoody(...statuses: number[]): Promise<Receiver> {
+  const receiver = await startReceiver((_request, response) => {
+    const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
+    const status = statuses.length > 1 ? statuses[0] : statuses.at(-1);
+    if (type !== 'webhook.ping.v1' && statuses.length > 1) statuses.shift();
+    response.writeHead(type === 'webhook.ping.v1' ? 204 : status!).end();
+  });
+  return receiver;
+}
+
+const subscribe = (receiver: Receiver, eventTypes?: string[]) =>
+  SandboxMerchant.subscribe(house.transports.grpc, receiver, '/hook', eventTypes);
+
+describe('a webhook', () => {
+  it('tells a merchant that a refund case was opened over gRPC', async () => {
+    await using receiver = await startMoody(200);
+    const merchant = await subscribe(receiver, ['refund.requested.v1']);
+    await merchant.becomes(ACTIVE);
+    const { refundCase } = await createClient(RefundCaseService, house.transports.grpc).openRefundCase({
+      ...{ ...merchant.tenant, idempotencyKey: newKey(), paymentIntentId: crypto.randomUUID() },
+      ...{ amountMinor: 1_000n, paidAmountMinor: 5_000n, initiator: RefundInitiator.CUSTOMER },
+      ...{ reason: 'does not fit', window: { case: 'refundWindowDays', value: 30 } },
+      paidAt: timestampFromDate(new Date(Date.now() - 86_400_000)),
+    });
+    await vi.waitFor(() => expect(merchant.arrivals).toHaveLength(1), { timeout: 5_000 });
+    expect(merchant.arrivals).toMatchObject([
+      {
+        type: 'refund.requested.v1',
+        environment: 'test',
+        requestId: expect.any(String),
+        sequence: 1,
+        data: { id: refundCase!.id, amount: 1_000, status: 'MERCHANT_REVIEW' },
+      },
+    ]);
+    expect(merchant.pings).toHaveLength(1);
+  });
+
+  it('arrives after its receiver has failed twice, on schedule, under the same id', async () => {
+    await using receiver = await startMoody(500, 503, 200);
+    const merchant = await subscribe(receiver);
+    const eventId = await merchant.publish();
+    const { attempts, delivery } = await merchant.delivery(eventId, SUCCEEDED);
+    expect(attempts).toMatchObject([
+      { number: 1, httpStatus: 500 },
+      { number: 2, httpStatus: 503 },
+      { number: 3, httpStatus: 200 },
+    ]);
+    const [first, second] = attempts.map(({ startedAt }) => timestampMs(startedAt!));
+    // 500 ms, 20 % more or less.
+    expect(second! - first!).toBeGreaterThanOrEqual(400);
+    expect(merchant.arrivals.map(({ id }) => id)).toEqual([eventId, eventId, eventId]);
+    expect(delivery!.workflowId).toBe(`delivery-${delivery!.id}`);
+    await merchant.becomes(ACTIVE);
+  });
+
+  it('turns its subscription to ERROR when it is exhausted, and the next success back to ACTIVE', async () => {
+    await using receiver = await startMoody(500, 500, 500, 500, 200);
+    const merchant = await subscribe(receiver);
+    await merchant.becomes(ACTIVE);
+    const { attempts } = await merchant.delivery(await merchant.publish(), EXHAUSTED, 20_000);
+    expect(attempts).toHaveLength(4);
+    await merchant.becomes(ERROR);
+    await merchant.delivery(await merchant.publish(), SUCCEEDED);
+    await merchant.becomes(ACTIVE);
+  });
+
+  it('disables its subscription when the receiver says 410', async () => {
+    await using receiver = await startMoody(410);
+    const merchant = await subscribe(receiver);
+    await merchant.becomes(ACTIVE);
+    await merchant.publish();
+    await merchant.becomes(DISABLED);
+    expect(merchant.arrivals).toHaveLength(1);
+  });
+
+  it('is not tried again once its subscription is disabled', async () => {
+    await using receiver = await startMoody(500);
+    const merchant = await subscribe(receiver);
+    const eventId = await merchant.publish();
+    const { delivery } = await merchant.delivery(eventId, RETRYING);
+    await merchant.disable();
+    const { attempts } = await merchant.delivery(eventId, CANCELED);
+    const workflow = temporal.client.workflow.getHandle(delivery!.workflowId);
+    await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 5_000);
+    const arrived = merchant.arrivals.length;
+    await delay(1_500);
+    expect(merchant.arrivals).toHaveLength(arrived);
+    expect(attempts.length).toBe(arrived);
+    await merchant.publish();
+    await delay(500);
+    expect(merchant.arrivals).toHaveLength(arrived);
+  });
+
+  it('is delivered also before the ping is answered', async () => {
+    await using receiver = await startReceiver(async (_request, response) => {
+      const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
+      if (type === 'webhook.ping.v1') await delay(3_000);
+      response.writeHead(type === 'webhook.ping.v1' ? 500 : 204).end();
+    });
+    const merchant = await subscribe(receiver);
+    await merchant.becomes(PENDING);
+    await merchant.delivery(await merchant.publish(), SUCCEEDED, 2_000);
+    await merchant.becomes(ACTIVE);
+  });
+});

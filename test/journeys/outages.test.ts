@@ -1,0 +1,149 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { findFreePort } from '../../local/ports.ts';
+import {
+  DeliveryStatus,
+  EventService,
+  WebhookSubscriptionState,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { startWorker } from '../../workflows/worker.ts';
+import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import { ALL_GRANTS, bearer, createTestDatabase, startHouse } from '../support/house.ts';
+import { loopbackSettings } from '../support/loopback-settings.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { startReceiver } from '../support/tls-receiver.ts';
+import { startProgram } from './child-program.ts';
+import { SandboxMerchant } from './sandbox-merchant.ts';
+
+const { ACTIVE } = WebhookSubscriptionState;
+const { SUCCEEDED } = DeliveryStatus;
+/** A batch that died with its worker is handed out again after a minute. */
+const LEASE_AND_MORE_MS = 90_000;
+
+let temporal: TestTemporal;
+
+beforeAll(async () => {
+  temporal = await startTemporal();
+}, TEMPORAL_START_MS);
+
+afterAll(() => temporal?.[Symbol.asyncDispose]());
+
+/** Publishes until it is told to stop; answers the ids of what was committed. */
+function publishOn(merchant: SandboxMerchant): () => Promise<string[]> {
+  const committed: string[] = [];
+  let stopped = false;
+  const running = (async () => {
+    while (!stopped) {
+      // A refusal means that nothing was committed, or that nobody was told so.
+      await merchant.publish().then(
+        (id) => committed.push(id),
+        () => delay(50),
+      );
+      await delay(5);
+    }
+  })();
+  return async () => {
+    stopped = true;
+    await running;
+    return committed;
+  };
+}
+
+describe('nothing that was committed is lost', () => {
+  it('when Temporal is killed while events are published, and comes back', async () => {
+    await using receiver = await startReceiver();
+    const house = await startHouse(loopbackSettings());
+    const worker = await startWorker({
+      config: house.config,
+      logger: createLogger('fatal'),
+      transport: house.services.transportFor(WORKER_CALLER),
+      temporalAddress: temporal.address,
+    });
+    try {
+      const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
+      await merchant.becomes(ACTIVE);
+      const stop = publishOn(merchant);
+      await delay(500);
+      await temporal.kill();
+      await delay(2_000);
+      await temporal.start();
+      await delay(500);
+      const committed = await stop();
+      expect(committed.length).toBeGreaterThan(50);
+      await merchant.received(committed, LEASE_AND_MORE_MS);
+    } finally {
+      await worker.close();
+      await house.close();
+    }
+  }, 150_000);
+
+  it('when the whole process is killed and started again', async () => {
+    await using receiver = await startReceiver();
+    const port = await findFreePort();
+    const token = `mps_${randomBytes(24).toString('base64url')}`;
+    const key = () => `v1:${randomBytes(32).toString('base64')}`;
+    const settings = {
+      ...{ ...loopbackSettings(), DATABASE_URL: await createTestDatabase(), LOG_LEVEL: 'error' },
+      ...{ TEMPORAL_ADDRESS: temporal.address, GRPC_PORT: `${port}` },
+      ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },
+      SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
+    };
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const transport = createGrpcTransport({ baseUrl, interceptors: [bearer(token)] });
+    const isUp = () =>
+      vi.waitFor(
+        () => createClient(EventService, transport).listEventTypes({}, { timeoutMs: 1_000 }),
+        30_000,
+      );
+
+    const first = startProgram('test/journeys/whole-process.ts', settings);
+    await isUp();
+    const merchant = await SandboxMerchant.subscribe(transport, receiver);
+    await merchant.becomes(ACTIVE);
+    const stop = publishOn(merchant);
+    await delay(1_000);
+    await first.kill();
+    const committed = await stop();
+    const missing = committed.length - new Set(merchant.arrivals.map(({ id }) => id)).size;
+    await using second = startProgram('test/journeys/whole-process.ts', settings);
+    await isUp();
+    expect(committed.length).toBeGreaterThan(20);
+    await merchant.received(committed, LEASE_AND_MORE_MS);
+    expect(second.errors).toBe('');
+    console.info(`${missing} of ${committed.length} events were under way when the process was killed`);
+  }, 150_000);
+
+  it('when a worker is killed between sending and reporting: the event comes twice', async () => {
+    const house = await startHouse(loopbackSettings());
+    const settings = {
+      ...{ ...loopbackSettings(), SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token },
+      ...{ TEMPORAL_ADDRESS: temporal.address, LOG_LEVEL: 'error' },
+    };
+    const started = () => startProgram('workflows/main.ts', settings);
+    let worker = started();
+    let silent = false;
+    await using receiver = await startReceiver((_request, response) => {
+      if (!silent) response.writeHead(204).end();
+    });
+    try {
+      const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
+      await merchant.becomes(ACTIVE, 30_000);
+      silent = true;
+      const eventId = await merchant.publish();
+      await merchant.received([eventId]);
+      await worker.kill();
+      silent = false;
+      worker = started();
+      const { attempts } = await merchant.delivery(eventId, SUCCEEDED, LEASE_AND_MORE_MS);
+      expect(attempts.length).toBeGreaterThanOrEqual(1);
+      expect(merchant.arrivals.map(({ id }) => id)).toEqual([eventId, eventId]);
+    } finally {
+      await worker.kill();
+      await house.close();
+    }
+  }, 150_000);
+});

@@ -55,7 +55,7 @@ with recursive ring (id, start, position) as (
          exists (select from webhooks.delivery t where t.subscription_id = ring.id
                     and t.status in ('RETRYING', 'HELD') and t.ended_at is null) as troubled
     from ring
-   cross join (select greatest(${FEW}, ceil($2::numeric / count(*)))::bigint as size from ring) share
+   cross join (select greatest(${FEW}, ceil($2::numeric / greatest(count(*), 1)))::bigint as size from ring) share
    cross join lateral (
      select count(*) as total,
             count(*) filter (where busy_since < now() - interval '${SLOW_AFTER_MS} ms') as slow

@@ -5,7 +5,7 @@ import { MAX_EVENTS } from './dispatch-limits.ts';
 /**
  * Moves committed events from the outbox to the log and adds a delivery for each subscription that matches. The body
  * is written here, once: what is signed and sent. Disabling waits for the key share lock, or is seen by it, so no
- * delivery is added to a disabled subscription.
+ * delivery is added to a disabled subscription. Times are cut to milliseconds: rounded up, what is due now would wait.
  */
 const FAN_OUT: Statement = {
   name: 'fan_out',
@@ -28,7 +28,7 @@ with taken as (
 insert into webhooks.delivery
   (merchant_id, environment, id, subscription_id, event_id, status, attempt_count, next_attempt_at)
 select t.merchant_id, t.environment, uuidv7(), s.id, t.id, 'PENDING', 0,
-       now() + case t.environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms'
+       date_trunc('milliseconds', now()) + case t.environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms'
   from taken t
   join webhooks.subscription s
     on s.merchant_id = t.merchant_id and s.environment = t.environment and s.state <> 'DISABLED'

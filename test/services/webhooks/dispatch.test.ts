@@ -1,0 +1,500 @@
+import { randomUUID } from 'node:crypto';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  AttemptFailure,
+  type AttemptReport,
+  DeliveryStatus,
+  WebhookSubscriptionState,
+  WorkflowCommandKind,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { timestampOf } from '../../../services/platform/timestamps.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { answered, PAYMENT, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+
+const open = async (way: 'inProcess' | 'grpc', settings: Record<string, string> = {}) => {
+  house = await startHouse({ SERVICES: 'webhooks', ...settings });
+  desk = webhooksDesk(house, house.transports[way]);
+};
+afterEach(() => house.close());
+
+/** A subscription whose ping was answered: ACTIVE, with nothing waiting. */
+async function activeSubscription(tenant: TestTenant) {
+  const subscription = await desk.subscribe(tenant);
+  const [key] = await desk.claimKeys();
+  await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
+  return subscription;
+}
+
+const stateOf = async (tenant: TestTenant, subscriptionId: string) =>
+  (await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!;
+
+const deliveryOf = (tenant: TestTenant, deliveryId: string) =>
+  desk.deliveries.getDelivery({ ...tenant, deliveryId });
+
+/** Publishes an event and has its first attempt answered with this status; answers the delivery's id. */
+async function failFirst(tenant: TestTenant, status = 500) {
+  await desk.publish(tenant);
+  const [key] = await desk.claimKeys();
+  const [outcome] = await desk.report(answered(key!.deliveryId, await desk.send(key!), status));
+  return { deliveryId: key!.deliveryId, outcome: outcome! };
+}
+
+/** Lets the time of a delivery's next attempt come, and forgets that one is under way. */
+const due = (deliveryId: string) =>
+  desk.sql(
+    `update webhooks.delivery set next_attempt_at = now() - interval '1 ms', busy_since = null, busy_until = null
+      where id = $1`,
+    [deliveryId],
+  );
+
+describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) => {
+  beforeEach(() => open(way));
+
+  it('pings a new subscription, and the first 2xx makes it ACTIVE', async () => {
+    const tenant = newTenant();
+    const subscription = await desk.subscribe(tenant);
+    const { batches } = await desk.claim();
+    expect(batches).toMatchObject([
+      {
+        environment: Environment.LIVE,
+        merchantIds: [tenant.merchantId],
+        subscriptionIds: [subscription.id],
+        eventType: 'webhook.ping.v1',
+      },
+    ]);
+    const key = { deliveryId: batches[0]!.deliveryIds[0]!, batchId: batches[0]!.id };
+    const send = await desk.send(key);
+    expect(send).toMatchObject({ attemptNumber: 1, subscriptionId: subscription.id, url: subscription.url });
+    const { signingSecret } = await desk.subscriptions.revealSigningSecret({
+      ...tenant,
+      subscriptionId: subscription.id,
+      idempotencyKey: newKey(),
+    });
+    expect(send.signingSecrets).toEqual([signingSecret]);
+    const body = JSON.parse(new TextDecoder().decode(send.body));
+    expect(body).toMatchObject({
+      id: send.eventId,
+      type: 'webhook.ping.v1',
+      environment: 'live',
+      sequence: 1,
+      data: { subscriptionId: subscription.id },
+    });
+    const outcomes = await desk.report(answered(key.deliveryId, send, 204));
+    expect(outcomes).toMatchObject([{ deliveryId: key.deliveryId, status: DeliveryStatus.SUCCEEDED }]);
+    expect((await stateOf(tenant, subscription.id)).state).toBe(WebhookSubscriptionState.ACTIVE);
+  });
+
+  it('sends one and the same body of an event: id, type, timestamp, environment, requestId, sequence, data', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    await desk.subscribe(tenant);
+    await desk.claimKeys();
+    const objectId = randomUUID();
+    await desk.publish(tenant, objectId);
+    const event = await desk.publish(tenant, objectId, 'req "1"');
+    const keys = await desk.claimKeys();
+    expect(keys).toHaveLength(4);
+    const bodies = new Map<string, string[]>();
+    for (const key of keys) {
+      const { eventId, body } = await desk.send(key);
+      bodies.set(eventId, [...(bodies.get(eventId) ?? []), new TextDecoder().decode(body)]);
+    }
+    const [body, other] = bodies.get(event.id)!;
+    expect(body).toBe(other);
+    expect(body).toBe(
+      JSON.stringify({
+        id: event.id,
+        type: 'payment.succeeded.v1',
+        timestamp: timestampDate(event.timestamp!).toISOString(),
+        environment: 'live',
+        requestId: 'req "1"',
+        sequence: 2,
+        data: JSON.parse(body!).data,
+      }),
+    );
+    expect(JSON.parse(body!).data).toEqual(PAYMENT);
+  });
+
+  it('delivers to subscriptions of the type, the merchant and the environment that are older than the event', async () => {
+    const tenant = newTenant();
+    const matching = await activeSubscription(tenant);
+    await desk.subscribe(tenant, ['refund.failed.v1']);
+    await desk.subscribe({ ...tenant, environment: Environment.TEST });
+    await desk.subscribe(newTenant());
+    const disabled = await desk.subscribe(tenant);
+    await desk.claimKeys();
+    await desk.subscriptions.disableWebhookSubscription({
+      ...tenant,
+      subscriptionId: disabled.id,
+      idempotencyKey: newKey(),
+    });
+    const event = await desk.publish(tenant);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const younger = await desk.subscribe(tenant);
+    await desk.claimKeys();
+    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: event.id });
+    expect(deliveries.map(({ subscriptionId }) => subscriptionId)).toEqual([matching.id]);
+    const pings = await desk.deliveries.listDeliveries({ ...tenant, subscriptionId: younger.id });
+    expect(pings.deliveries.map(({ eventType }) => eventType)).toEqual(['webhook.ping.v1']);
+  });
+
+  it('delivers nothing of the time a subscription was disabled, also when it is taken in late', async () => {
+    const tenant = newTenant();
+    const { id: subscriptionId } = await activeSubscription(tenant);
+    const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    await desk.subscriptions.disableWebhookSubscription(key());
+    const missed = await desk.publish(tenant);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await desk.subscriptions.reactivateWebhookSubscription(key());
+    const { batches } = await desk.claim();
+    expect(batches.map(({ eventType }) => eventType)).toEqual(['webhook.ping.v1']);
+    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: missed.id });
+    expect(deliveries).toEqual([]);
+    const found = await desk.events.getEvent({ ...tenant, eventId: missed.id });
+    expect(found.event?.id).toBe(missed.id);
+  });
+
+  it('answers a waiting worker as soon as something is committed', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    const waiting = desk.claim(100, 10_000);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const startedAt = performance.now();
+    await desk.publish(tenant);
+    const { batches } = await waiting;
+    expect(batches).toHaveLength(1);
+    expect(performance.now() - startedAt).toBeLessThan(700);
+  });
+
+  it('answers empty when the time is up', async () => {
+    const startedAt = performance.now();
+    const { batches, retries, commands } = await desk.claim(100, 300);
+    expect([batches, retries, commands]).toEqual([[], [], []]);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
+  });
+
+  it('sends what waits in this batch, again until it is reported, and never after', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    await desk.publish(tenant);
+    const [key] = await desk.claimKeys();
+    const first = await desk.send(key!);
+    expect(await desk.send(key!)).toEqual(first);
+    const skipped = { case: 'skip', value: { status: DeliveryStatus.PENDING } };
+    expect(await desk.ask([{ ...key!, batchId: randomUUID() }])).toMatchObject([skipped]);
+    const [other] = await desk.ask([{ deliveryId: key!.deliveryId }]);
+    expect(other).toMatchObject({ case: 'skip', value: { status: DeliveryStatus.HELD } });
+    await desk.report(answered(key!.deliveryId, first, 200));
+    const done = { case: 'skip', value: { status: DeliveryStatus.SUCCEEDED } };
+    expect(await desk.ask([key!, { deliveryId: key!.deliveryId }])).toMatchObject([done, done]);
+    const [unknown] = await desk.ask([{ deliveryId: randomUUID() }]);
+    expect(unknown).toMatchObject({ case: 'skip', value: { status: DeliveryStatus.CANCELED } });
+  });
+
+  it('records a report once, however often and in parallel it comes', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    await desk.publish(tenant);
+    const [key] = await desk.claimKeys();
+    const report = answered(key!.deliveryId, await desk.send(key!), 500);
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => desk.report(report)));
+    for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0]);
+    const { delivery, attempts } = await deliveryOf(tenant, key!.deliveryId);
+    expect(delivery).toMatchObject({ status: DeliveryStatus.RETRYING, attemptCount: 1 });
+    expect(attempts).toHaveLength(1);
+    const later = answered(key!.deliveryId, { attemptNumber: 1, generation: 1n }, 200);
+    expect(await desk.report(later)).toEqual(outcomes[0]);
+    const ahead = answered(key!.deliveryId, { attemptNumber: 3, generation: 1n }, 200);
+    expect(await desk.report(ahead)).toEqual(outcomes[0]);
+  });
+
+  it('never claims a delivery twice by parallel calls', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    for (let n = 0; n < 40; n += 1) await desk.publish(tenant);
+    const claims = await Promise.all(Array.from({ length: 8 }, () => desk.claim(10)));
+    const ids = claims.flatMap(({ batches }) => batches.flatMap(({ deliveryIds }) => deliveryIds));
+    const rest = await desk.claimKeys();
+    const all = [...ids, ...rest.map(({ deliveryId }) => deliveryId)];
+    expect(new Set(all).size).toBe(all.length);
+    expect(all).toHaveLength(40);
+  });
+
+  it('retries by the schedule with jitter, and by Retry-After where that is later', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    await desk.publish(tenant);
+    const [key] = await desk.claimKeys();
+    const first = await desk.send(key!);
+    const report = answered(key!.deliveryId, first, 500);
+    const [outcome] = await desk.report(report);
+    expect(outcome).toMatchObject({
+      status: DeliveryStatus.RETRYING,
+      retry: { ...tenant, deliveryId: key!.deliveryId, eventType: 'payment.succeeded.v1' },
+    });
+    const waitMs = timestampDate(outcome!.nextAttemptAt!).getTime() - Date.now();
+    expect(waitMs).toBeGreaterThan(3_500);
+    expect(waitMs).toBeLessThan(6_100);
+    const retry = { deliveryId: key!.deliveryId };
+    const [notNow] = await desk.ask([retry]);
+    if (notNow?.case !== 'notNow') throw new Error(`answered ${notNow?.case}`);
+    expect(notNow.value.delayMs).toBeGreaterThan(3_000);
+    await due(retry.deliveryId);
+    const second = await desk.send(retry);
+    expect(second).toEqual({ ...first, attemptNumber: 2 });
+    const [asked] = await desk.report({
+      ...answered(retry.deliveryId, second, 503),
+      retryAfterMs: 7_200_000n,
+    });
+    const askedMs = timestampDate(asked!.nextAttemptAt!).getTime() - Date.now();
+    expect(askedMs).toBeGreaterThan(7_190_000);
+    expect(askedMs).toBeLessThan(7_201_000);
+  });
+
+  it('sends a retry once while it is under way, and again when its worker is lost', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    const { deliveryId } = await failFirst(tenant);
+    await due(deliveryId);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => desk.ask([{ deliveryId }])));
+    expect(answers.flat().filter((answer) => answer.case === 'send')).toHaveLength(1);
+    await desk.sql(`update webhooks.delivery set busy_until = now() where id = $1`, [deliveryId]);
+    expect((await desk.send({ deliveryId })).attemptNumber).toBe(2);
+  });
+
+  it('turns a subscription ERROR when a delivery is exhausted, and ACTIVE by the next 2xx', async () => {
+    const tenant = newTenant(Environment.TEST);
+    const { id } = await activeSubscription(tenant);
+    const { deliveryId } = await failFirst(tenant);
+    for (const number of [2, 3, 4]) {
+      await due(deliveryId);
+      const send = await desk.send({ deliveryId });
+      expect(send.attemptNumber).toBe(number);
+      const [outcome] = await desk.report({
+        deliveryId,
+        attemptNumber: number,
+        generation: send.generation,
+        startedAt: timestampOf(new Date()),
+        failure: AttemptFailure.CONNECTION_REFUSED,
+      });
+      expect(outcome!.status).toBe(number < 4 ? DeliveryStatus.RETRYING : DeliveryStatus.EXHAUSTED);
+    }
+    const failed = await stateOf(tenant, id);
+    expect(failed.state).toBe(WebhookSubscriptionState.ERROR);
+    expect(failed.errorReason).toBe('a delivery failed 4 times, at last with CONNECTION_REFUSED');
+    expect(failed.errorAt).toBeDefined();
+    const { delivery, attempts } = await deliveryOf(tenant, deliveryId);
+    expect(delivery).toMatchObject({ status: DeliveryStatus.EXHAUSTED, attemptCount: 4 });
+    expect(delivery!.endedAt).toBeDefined();
+    expect(attempts.map(({ number, httpStatus, failure }) => [number, httpStatus, failure])).toEqual([
+      [1, 500, undefined],
+      [2, undefined, AttemptFailure.CONNECTION_REFUSED],
+      [3, undefined, AttemptFailure.CONNECTION_REFUSED],
+      [4, undefined, AttemptFailure.CONNECTION_REFUSED],
+    ]);
+    await desk.publish(tenant);
+    const [key] = await desk.claimKeys();
+    await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
+    const healthy = await stateOf(tenant, id);
+    expect(healthy).toMatchObject({ state: WebhookSubscriptionState.ACTIVE });
+    expect(healthy.errorReason).toBeUndefined();
+  });
+
+  it('disables on 410: nothing waits any more, and why is kept', async () => {
+    const tenant = newTenant();
+    const { id } = await activeSubscription(tenant);
+    const retrying = await failFirst(tenant);
+    const waiting = await desk.publish(tenant);
+    await desk.claim(1);
+    const { outcome, deliveryId } = await failFirst(tenant, 410);
+    expect(outcome.status).toBe(DeliveryStatus.CANCELED);
+    const disabled = await stateOf(tenant, id);
+    expect(disabled.state).toBe(WebhookSubscriptionState.DISABLED);
+    expect(disabled.errorReason).toBe('the endpoint answered HTTP 410');
+    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: waiting.id });
+    expect(deliveries).toMatchObject([{ status: DeliveryStatus.CANCELED }]);
+    expect((await deliveryOf(tenant, deliveryId)).attempts).toMatchObject([{ httpStatus: 410 }]);
+    const { commands } = await desk.claim();
+    expect(commands).toMatchObject([
+      { kind: WorkflowCommandKind.CANCEL, workflowId: `delivery-${retrying.deliveryId}`, ...tenant },
+    ]);
+  });
+
+  it('stops at once when it is disabled: waiting deliveries are canceled, late outcomes change nothing', async () => {
+    const tenant = newTenant();
+    const { id: subscriptionId } = await activeSubscription(tenant);
+    const retrying = await failFirst(tenant);
+    await due(retrying.deliveryId);
+    const underWay = await desk.send({ deliveryId: retrying.deliveryId });
+    await desk.publish(tenant);
+    const [claimed] = await desk.claimKeys();
+    const send = await desk.send(claimed!);
+    await desk.subscriptions.disableWebhookSubscription({
+      ...tenant,
+      subscriptionId,
+      idempotencyKey: newKey(),
+    });
+    const skipped = { case: 'skip', value: { status: DeliveryStatus.CANCELED } };
+    expect(await desk.ask([claimed!, { deliveryId: retrying.deliveryId }])).toMatchObject([skipped, skipped]);
+    const outcomes = await desk.report(
+      answered(claimed!.deliveryId, send, 200),
+      answered(retrying.deliveryId, underWay, 410),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual([DeliveryStatus.CANCELED, DeliveryStatus.CANCELED]);
+    expect((await stateOf(tenant, subscriptionId)).state).toBe(WebhookSubscriptionState.DISABLED);
+    expect((await deliveryOf(tenant, claimed!.deliveryId)).attempts).toMatchObject([{ httpStatus: 200 }]);
+    const { commands } = await desk.claim();
+    expect(commands.map(({ workflowId }) => workflowId)).toEqual([`delivery-${retrying.deliveryId}`]);
+  });
+
+  it('lets no outcome of before a reactivation count', async () => {
+    const tenant = newTenant();
+    const { id: subscriptionId } = await activeSubscription(tenant);
+    await desk.publish(tenant);
+    const [key] = await desk.claimKeys();
+    const send = await desk.send(key!);
+    const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    await desk.subscriptions.disableWebhookSubscription(write());
+    await desk.subscriptions.reactivateWebhookSubscription(write());
+    await desk.report(answered(key!.deliveryId, send, 200));
+    expect((await stateOf(tenant, subscriptionId)).state).toBe(WebhookSubscriptionState.PENDING);
+    const [ping] = await desk.claimKeys();
+    const pinged = await desk.send(ping!);
+    expect(pinged.generation).toBe(send.generation + 1n);
+    await desk.report(answered(ping!.deliveryId, pinged, 200));
+    expect((await stateOf(tenant, subscriptionId)).state).toBe(WebhookSubscriptionState.ACTIVE);
+  });
+
+  it('takes over an attempt that is still running: not sent meanwhile, its outcome counts', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    await desk.publish(tenant);
+    const [key] = await desk.claimKeys();
+    const { deliveryId } = key!;
+    const { attemptNumber, generation } = await desk.send(key!);
+    const deadlineAt = new Date(Date.now() + 15_000);
+    const running: Partial<AttemptReport> = {
+      ...{ deliveryId, attemptNumber, generation, stillRunning: true },
+      startedAt: timestampOf(new Date()),
+      deadlineAt: timestampOf(deadlineAt),
+    };
+    const [outcome] = await desk.report(running);
+    expect(outcome).toMatchObject({ status: DeliveryStatus.RETRYING, retry: { deliveryId } });
+    expect(timestampDate(outcome!.nextAttemptAt!).getTime()).toBe(deadlineAt.getTime() + 5_000);
+    expect(await desk.report(running)).toEqual([outcome]);
+    const [skipped, notNow] = await desk.ask([key!, { deliveryId }]);
+    expect(skipped).toMatchObject({
+      case: 'skip',
+      value: { status: DeliveryStatus.RETRYING, retry: { deliveryId } },
+    });
+    expect(notNow?.case).toBe('notNow');
+    const [done] = await desk.report(answered(deliveryId, { attemptNumber, generation }, 200));
+    expect(done).toMatchObject({ status: DeliveryStatus.SUCCEEDED });
+    const { attempts } = await deliveryOf(tenant, deliveryId);
+    expect(attempts).toMatchObject([{ number: 1, httpStatus: 200, latencyMs: 12 }]);
+  });
+
+  it.each(['GetAttempt', 'ClaimBatch'])(
+    'closes an attempt that nobody ended as WORKER_LOST by %s, and goes on',
+    async (rpc) => {
+      const tenant = newTenant();
+      await activeSubscription(tenant);
+      await desk.publish(tenant);
+      const [key] = await desk.claimKeys();
+      const { deliveryId } = key!;
+      const { attemptNumber, generation } = await desk.send(key!);
+      const startedAt = new Date(Date.now() - 20_100);
+      const deadlineAt = new Date(startedAt.getTime() + 15_000);
+      await desk.report({
+        ...{ deliveryId, attemptNumber, generation, stillRunning: true },
+        startedAt: timestampOf(startedAt),
+        deadlineAt: timestampOf(deadlineAt),
+      });
+      if (rpc === 'GetAttempt') await desk.ask([{ deliveryId }]);
+      else await desk.claim(1, 1_500);
+      const { delivery, attempts } = await deliveryOf(tenant, deliveryId);
+      expect(attempts).toMatchObject([{ number: 1, failure: AttemptFailure.WORKER_LOST }]);
+      expect(attempts[0]!.endedAt).toEqual(timestampOf(deadlineAt));
+      expect(delivery).toMatchObject({ status: DeliveryStatus.RETRYING, attemptCount: 1 });
+      await due(deliveryId);
+      expect((await desk.send({ deliveryId })).attemptNumber).toBe(2);
+      const late = answered(deliveryId, { attemptNumber, generation }, 200);
+      expect(await desk.report(late)).toMatchObject([{ status: DeliveryStatus.RETRYING }]);
+    },
+  );
+
+  it('hands a batch out again under its id when its lease has ended with open deliveries', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    await desk.publish(tenant);
+    await desk.publish(tenant);
+    const [reported, lost] = await desk.claimKeys();
+    await desk.report(answered(reported!.deliveryId, await desk.send(reported!), 200));
+    const expire = () => desk.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
+    expect((await desk.claim()).batches).toEqual([]);
+    await expire();
+    const { batches } = await desk.claim(100, 2_000);
+    expect(batches).toMatchObject([{ id: lost!.batchId, deliveryIds: [lost!.deliveryId] }]);
+    await desk.report(answered(lost!.deliveryId, await desk.send(lost!), 200));
+    await expire();
+    expect((await desk.claim(100, 1_300)).batches).toEqual([]);
+    expect(await desk.sql('select id from webhooks.batch')).toEqual([]);
+  });
+
+  it('hands a retry out again when it is two minutes overdue, and not at once again', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    const { deliveryId, outcome } = await failFirst(tenant);
+    const overdue = (interval: string) =>
+      desk.sql(
+        `update webhooks.delivery set next_attempt_at = now() - $2::interval,
+           handed_out_at = handed_out_at - $2::interval where id = $1`,
+        [deliveryId, interval],
+      );
+    await overdue('1 minute 50 s');
+    expect((await desk.claim(100, 1_300)).retries).toEqual([]);
+    await overdue('2 minutes 1 s');
+    expect((await desk.claim(100, 2_000)).retries).toEqual([outcome.retry]);
+    expect((await desk.claim(100, 1_300)).retries).toEqual([]);
+    await overdue('2 minutes 1 s');
+    expect((await desk.claim(100, 2_000)).retries).toEqual([outcome.retry]);
+  });
+
+  it('leases commands, hands them out again when unconfirmed, and forgets them when confirmed', async () => {
+    const tenant = newTenant();
+    const { id: subscriptionId } = await activeSubscription(tenant);
+    await failFirst(tenant);
+    await desk.subscriptions.disableWebhookSubscription({
+      ...tenant,
+      subscriptionId,
+      idempotencyKey: newKey(),
+    });
+    const { commands } = await desk.claim();
+    expect(commands).toHaveLength(1);
+    expect((await desk.claim()).commands).toEqual([]);
+    await desk.sql(`update platform.outbox_command set leased_until = now() - interval '1 s'`);
+    expect((await desk.claim()).commands).toEqual(commands);
+    await desk.dispatch.confirmCommands({ commandIds: commands.map(({ id }) => id) });
+    expect(await desk.sql('select id from platform.outbox_command')).toEqual([]);
+  });
+
+  it('opens secrets for their own subscription alone; one that cannot be opened holds up only itself', async () => {
+    const tenant = newTenant();
+    const swapped = await desk.subscribe(tenant);
+    const sound = await desk.subscribe(tenant);
+    await desk.sql(
+      `update webhooks.signing_secret set sealed =
+         (select sealed from webhooks.signing_secret where subscription_id = $2)
+        where subscription_id = $1`,
+      [swapped.id, sound.id],
+    );
+    const keys = await desk.claimKeys();
+    const answers = await desk.ask(keys);
+    expect(answers.map((answer) => answer.case).sort()).toEqual(['notNow', 'send']);
+  });
+});

@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createClient, type Transport } from '@connectrpc/connect';
+import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import {
+  PaymentMethod,
+  PriceType,
+  ProductService,
+  ProductType,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundBlocker,
+  RefundInitiator,
+  ReviewDecision,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DeliveryService,
+  DispatchService,
+  EventService,
+  WebhookSubscriptionService,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { fundsCaller } from '../services/funds/funds-caller.ts';
+import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
+import { newKey, newTenant, type TestHouse } from '../support/house.ts';
+
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
+
+interface Page {
+  readonly nextPageToken: string;
+}
+
+/** Two pages of a list of at least two: the statement after a position is another than the first. */
+async function twoPages(list: (page: { pageSize: number; pageToken: string }) => Promise<Page>) {
+  const { nextPageToken } = await list({ pageSize: 1, pageToken: '' });
+  if (nextPageToken === '') throw new Error('the list is too short for two pages');
+  await list({ pageSize: 1, pageToken: nextPageToken });
+}
+
+/** A story for each area in which every RPC of its services succeeds. */
+export const SCENARIOS: Readonly<Record<string, (house: TestHouse) => Promise<void>>> = {
+  catalog: ({ transports }) => catalog(transports.inProcess),
+  refunds,
+  funds: ({ transports }) => funds(transports.inProcess),
+  advances: ({ transports }) => advances(transports.inProcess),
+  webhooks,
+  'api-keys': ({ transports }) => apiKeys(transports.inProcess),
+};
+
+async function catalog(transport: Transport) {
+  const client = createClient(ProductService, transport);
+  const tenant = newTenant();
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const create = async () => {
+    const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
+    return (await client.createProduct({ ...write(), name: 'Course', ...kind })).product!.id;
+  };
+  const [productId] = [await create(), await create()];
+  const price = async () => {
+    const terms = { amountMinor: 5_000n, type: PriceType.ONE_TIME, maxInstallments: 1 };
+    return (await client.createPrice({ ...write(), productId, ...terms })).price!.id;
+  };
+  const [priceId] = [await price(), await price()];
+  const { offer } = await client.createOffer({
+    ...{ ...write(), priceId, name: 'Launch', checkoutUrl: 'https://shop.example/launch' },
+    ...{ paymentMethods: [PaymentMethod.CARD], maxInstallments: 1 },
+  });
+  await client.activateProduct({ ...write(), productId });
+  await client.getProduct({ ...tenant, productId });
+  await twoPages((page) => client.listProducts({ ...tenant, ...page }));
+  await client.retireOffer({ ...write(), offerId: offer!.id });
+  await client.retirePrice({ ...write(), priceId });
+  await client.archiveProduct({ ...write(), productId });
+}
+
+async function refunds(house: TestHouse) {
+  const { refunds: client, tenant, write, open, start, debit, processing } = refundsOf(house);
+  const { id: contested } = await open();
+  const decision = MerchantDecisionKind.CONTESTED;
+  await client.decideRefundCase({ ...write(), refundCaseId: contested, decision, reason: 'used' });
+  const blocker = RefundBlocker.KYC_NOT_APPROVED;
+  await client.addBlocker({ ...write(), refundCaseId: contested, blocker });
+  await client.clearBlocker({ ...write(), refundCaseId: contested, blocker });
+  const approval = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
+  await client.reviewRefundCase({ ...write(), refundCaseId: contested, ...approval });
+  await start(contested);
+  await debit(contested);
+  const outcome = { outcome: ProviderOutcome.SUCCEEDED, providerRefundId: 'pr_1' };
+  await client.recordProviderOutcome({ ...write(), refundCaseId: contested, ...outcome });
+  const failing = await processing({ initiator: RefundInitiator.MERCHANT });
+  const failure = { outcome: ProviderOutcome.FAILED };
+  await client.recordProviderOutcome({ ...write(), refundCaseId: failing.id, ...failure });
+
+  const overdue = await open({ occurredAt: daysAgo(10), paidAt: daysAgo(11) });
+  await client.expireMerchantReview({ ...write(), refundCaseId: overdue.id });
+  const { id: canceled, paymentIntentId } = await open();
+  const disputeId = randomUUID();
+  await client.openDispute({ ...write(), disputeId, paymentIntentId });
+  await client.closeDispute({ ...write(), disputeId });
+  await client.cancelRefundCase({ ...write(), refundCaseId: canceled });
+
+  await client.getRefundCase({ ...tenant, refundCaseId: canceled });
+  await twoPages((page) => client.listRefundCases({ ...tenant, ...page }));
+}
+
+async function funds(transport: Transport) {
+  const caller = fundsCaller(transport);
+  const { client, tenant, write } = caller;
+  const card = await caller.sell({ gross: 30_000n, fees: 300n, installments: 3 });
+  const sold = { saleId: randomUUID(), method: SaleMethod.INSTANT_TRANSFER, installments: 1 };
+  await client.recordSale({
+    ...{ ...write('2020-06-01'), ...sold, grossAmountMinor: 9_000n, feesAmountMinor: 90n },
+  });
+  await caller.deduct(100n, card.saleId);
+  await caller.deduct(100n);
+  const sourceId = randomUUID();
+  await caller.block(card.saleId, sourceId);
+  await caller.unblock(card.saleId, sourceId);
+  await client.releaseDueFunds({ ...tenant });
+
+  const { parts } = await client.listAdvanceableParts(tenant);
+  const quoted = parts.map(({ id, version }) => ({ partId: id, version }));
+  const advanceRequestId = randomUUID();
+  await client.reserveForAdvance({ ...write(), advanceRequestId, parts: quoted.slice(0, 1) });
+  await client.settleReservation({ ...write(), advanceRequestId });
+  const freed = randomUUID();
+  await client.reserveForAdvance({ ...write(), advanceRequestId: freed, parts: quoted.slice(1, 2) });
+  await client.freeReservation({ ...write(), advanceRequestId: freed });
+
+  const refundCaseId = randomUUID();
+  await client.debitForRefund({ ...write(), refundCaseId, amountMinor: 1_000n });
+  await client.reverseRefundDebit({ ...write(), refundCaseId });
+  await twoPages((page) => client.listFundsReleases({ ...tenant, ...page }));
+  await client.getReleaseCalendar(tenant);
+  await client.getBalance(tenant);
+}
+
+async function advances(transport: Transport) {
+  const client = createClient(AdvanceService, transport);
+  const { tenant, write, sell } = fundsCaller(transport);
+  const on = '2020-06-20';
+  await sell({ on, gross: 30_000n, installments: 3 });
+  const request = async () => {
+    const { quote } = await client.quoteAdvance({ ...write(on), maxAmountMinor: 10_000n });
+    const { advanceRequest } = await client.requestAdvance({ ...write(on), quoteId: quote!.id });
+    return advanceRequest!.id;
+  };
+  const advanceRequestId = await request();
+  await client.approveAdvance({ ...write(on), advanceRequestId });
+  await client.releaseAdvance({ ...write(on), advanceRequestId });
+  await client.settleAdvance({ ...write(), advanceRequestId });
+  await client.refuseAdvance({ ...write(), advanceRequestId: await request(), reason: 'not this time' });
+  await client.getAdvanceRequest({ ...tenant, advanceRequestId });
+  await twoPages((page) => client.listAdvanceRequests({ ...tenant, ...page }));
+}
+
+async function webhooks(house: TestHouse) {
+  const transport = house.transports.inProcess;
+  const subscriptions = createClient(WebhookSubscriptionService, transport);
+  const events = createClient(EventService, transport);
+  const tenant = newTenant(Environment.TEST);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const { eventTypes } = await events.listEventTypes({});
+  const { name, dataExample } = eventTypes.find((type) => type.name.startsWith('refund.'))!;
+  const subscribe = async (path: string) => {
+    const target = { url: `https://127.0.0.1:8443/${path}`, eventTypes: [name] };
+    return (await subscriptions.createWebhookSubscription({ ...write(), ...target })).subscription!.id;
+  };
+  const [subscriptionId] = [await subscribe('a'), await subscribe('b')];
+  await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
+  await subscriptions.revealSigningSecret({ ...write(), subscriptionId });
+  await twoPages((page) => subscriptions.listWebhookSubscriptions({ ...tenant, ...page }));
+  const about = { type: name, objectId: randomUUID(), data: dataExample! };
+  const { event } = await events.publishEvent({ ...write(), ...about });
+  await events.getEvent({ ...tenant, eventId: event!.id });
+  await refundsOf(house).open();
+
+  await dispatch(transport);
+  const deliveries = createClient(DeliveryService, transport);
+  const page = await deliveries.listDeliveries({ ...tenant, subscriptionId });
+  await deliveries.getDelivery({ ...tenant, deliveryId: page.deliveries[0]!.id });
+  await twoPages((bounds) => deliveries.listDeliveries({ ...tenant, ...bounds }));
+  await subscriptions.disableWebhookSubscription({ ...write(), subscriptionId });
+  await subscriptions.reactivateWebhookSubscription({ ...write(), subscriptionId });
+}
+
+/** What the worker asks: claims all there is, and reports every attempt as accepted. */
+async function dispatch(transport: Transport) {
+  const client = createClient(DispatchService, transport);
+  for (;;) {
+    const { batches, commands } = await client.claimBatch({ waitMs: 0, maxDeliveries: 100 });
+    if (batches.length === 0 && commands.length === 0) return;
+    if (commands.length > 0) await client.confirmCommands({ commandIds: commands.map(({ id }) => id) });
+    for (const { id: batchId, deliveryIds } of batches) {
+      const keys = deliveryIds.map((deliveryId) => ({ deliveryId, batchId }));
+      const { answers } = await client.getAttempt({ attempts: keys });
+      const reports = answers.flatMap(({ deliveryId, answer }) => {
+        if (answer.case !== 'send') return [];
+        const { attemptNumber, generation } = answer.value;
+        const accepted = { startedAt: daysAgo(0), latencyMs: 5, httpStatus: 204 };
+        return [{ deliveryId, attemptNumber, generation, ...accepted }];
+      });
+      await client.reportAttempts({ reports });
+    }
+  }
+}
+
+async function apiKeys(transport: Transport) {
+  const client = createClient(ApiKeyService, transport);
+  const tenant = newTenant();
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const scopes = [ApiKeyScope.REFUNDS_READ];
+  const { apiKey, key } = await client.issueApiKey({ ...write(), name: 'Shop', scopes });
+  await client.authenticateApiKey({ key, environment: tenant.environment });
+  await client.rotateApiKey({ ...write(), apiKeyId: apiKey!.id, overlapSeconds: 60 });
+  await client.revokeApiKey({ ...write(), apiKeyId: apiKey!.id });
+  await twoPages((page) => client.listApiKeys({ ...tenant, ...page }));
+}

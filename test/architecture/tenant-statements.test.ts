@@ -1,0 +1,90 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { glob } from 'node:fs/promises';
+import type { DescService } from '@bufbuild/protobuf';
+import type { Transport } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHouse, type TestHouse } from '../support/house.ts';
+import { SCENARIOS } from './rpc-scenarios.ts';
+import { keepsToTenant } from './tenant-scope.ts';
+
+/** RPCs that ask across merchants: who shows a key has not said whose it is, and the worker works for all. */
+const ACROSS_MERCHANTS =
+  /^payments\.(apikeys\.v1\.ApiKeyService\/AuthenticateApiKey|webhooks\.v1\.DispatchService\/.*)$/;
+const running = new AsyncLocalStorage<string>();
+const statements: { readonly rpc: string; readonly sql: string }[] = [];
+const succeeded = new Set<string>();
+
+/** A transport whose calls know which RPC they are, wherever its statements are made; it notes which succeed. */
+function recording(transport: Transport): Transport {
+  return {
+    ...transport,
+    unary: (method, ...call) => {
+      const rpc = `${method.parent.typeName}/${method.name}`;
+      return running.run(rpc, async () => {
+        const answer = await transport.unary(method, ...call);
+        succeeded.add(rpc);
+        return answer;
+      });
+    },
+  };
+}
+
+const record = (sql: string) => statements.push({ rpc: running.getStore() ?? 'outside of RPCs', sql });
+
+/** Every RPC there is in the proto files. */
+async function declaredRpcs(): Promise<string[]> {
+  const rpcs: string[] = [];
+  const root = new URL('../../', import.meta.url);
+  for await (const file of glob('proto/gen/payments/**/*_pb.js', { cwd: root })) {
+    const exported: Record<string, unknown> = await import(new URL(file, root).href);
+    for (const service of Object.values(exported).filter(isService)) {
+      rpcs.push(...service.methods.map(({ name }) => `${service.typeName}/${name}`));
+    }
+  }
+  return rpcs.sort();
+}
+
+const isService = (value: unknown): value is DescService => (value as { kind?: unknown }).kind === 'service';
+
+describe('statements', () => {
+  let house: TestHouse;
+  beforeAll(async () => {
+    const started = await startHouse({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }, record);
+    const transports = { ...started.transports, inProcess: recording(started.transports.inProcess) };
+    house = { ...started, transports };
+  });
+  afterAll(() => house.close());
+
+  test.for(Object.entries(SCENARIOS))('of %s keep to one merchant in one environment', async ([, play]) => {
+    statements.length = 0;
+    await play(house);
+    expect(statements).not.toEqual([]);
+    const stray = statements.filter(({ rpc, sql }) => !ACROSS_MERCHANTS.test(rpc) && !keepsToTenant(sql));
+    expect(stray).toEqual([]);
+  });
+
+  test('were seen of every RPC there is', async () => {
+    expect([...succeeded].sort()).toEqual(await declaredRpcs());
+  });
+});
+
+describe('the rule', () => {
+  const scoped = "p.merchant_id = '1' and p.environment = 'live'";
+  test.each([
+    [true, 'begin'],
+    [true, "select pg_try_advisory_xact_lock(hashtextextended('a.b from c.d', 0)) as locked"],
+    [true, `select * from "funds"."part" as "p" where "p"."merchant_id" = $1 and "p"."environment" = $2`],
+    [true, `update funds.part as p set amount_minor = 1 where ${scoped}`],
+    [true, 'insert into "funds"."part" ("merchant_id", "environment", "id") values (1, 2, 3)'],
+    [true, "delete from funds.part where (merchant_id, environment, id) in (('1', 'live', '2'))"],
+    [false, 'select merchant_id, environment from funds.part where id = $1'],
+    [false, "select id from funds.part where merchant_id = '1'"],
+    [false, "select id from funds.part where environment = 'live'"],
+    [false, "update funds.part set note = 'merchant_id = 1 and environment = 2' where id = '3'"],
+    [false, "update funds.part set amount_minor = 0 where id = '3' returning merchant_id, environment"],
+    [false, `select * from funds.part as p join funds.sale as s on s.id = p.sale_id where ${scoped}`],
+    [false, "insert into funds.part (id, note) values ('1', 'merchant_id environment')"],
+  ])('says %j of %s', (keeps, sql) => {
+    expect(keepsToTenant(sql)).toBe(keeps);
+  });
+});

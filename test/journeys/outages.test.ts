@@ -108,13 +108,11 @@ describe('nothing that was committed is lost', () => {
     await delay(1_000);
     await first.kill();
     const committed = await stop();
-    const missing = committed.length - new Set(merchant.arrivals.map(({ id }) => id)).size;
     await using second = startProgram('test/journeys/whole-process.ts', settings);
     await isUp();
     expect(committed.length).toBeGreaterThan(20);
     await merchant.received(committed, LEASE_AND_MORE_MS);
     expect(second.errors).toBe('');
-    console.info(`${missing} of ${committed.length} events were under way when the process was killed`);
   }, 150_000);
 
   it('when a worker is killed between sending and reporting: the event comes twice', async () => {
@@ -138,8 +136,7 @@ describe('nothing that was committed is lost', () => {
       await worker.kill();
       silent = false;
       worker = started();
-      const { attempts } = await merchant.delivery(eventId, SUCCEEDED, LEASE_AND_MORE_MS);
-      expect(attempts.length).toBeGreaterThanOrEqual(1);
+      await merchant.delivery(eventId, SUCCEEDED, LEASE_AND_MORE_MS);
       expect(merchant.arrivals.map(({ id }) => id)).toEqual([eventId, eventId]);
     } finally {
       await worker.kill();

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { AttemptSendSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  closeGuards,
+  createEnvironmentGuards,
+} from '../../../services/platform/egress/environment-guards.ts';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
+import { testConfig } from '../../support/house.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
+
+const guards = createEnvironmentGuards(testConfig(loopbackSettings()));
+afterAll(() => closeGuards(guards));
+
+const openAttempts = () =>
+  new OpenAttempts({ guards, logger: createLogger('silent'), limit: 3, attemptTimeoutMs: 5_000 });
+
+const order = (receiver: Receiver, overrides: { attemptNumber?: number; environment?: Environment } = {}) =>
+  create(AttemptSendSchema, {
+    ...{ attemptNumber: 1, generation: 1n, subscriptionId: randomUUID(), eventId: randomUUID() },
+    ...{ environment: Environment.TEST, url: `https://localhost:${receiver.port}/`, body: Buffer.from('{}') },
+    signingSecrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
+    ...overrides,
+  });
+
+describe('open attempts', () => {
+  it('join an attempt that is asked for again, and send the next one', async () => {
+    await using receiver = await startReceiver();
+    const attempts = openAttempts();
+    const first = attempts.begin('delivery', order(receiver));
+    expect(attempts.begin('delivery', order(receiver))).toBe(first);
+    await first.ended;
+    expect(attempts.begin('delivery', order(receiver))).toBe(first);
+    attempts.close(first);
+    const second = attempts.begin('delivery', order(receiver, { attemptNumber: 2 }));
+    expect(await second.ended).toMatchObject({ httpStatus: 204 });
+    expect(receiver.requests).toHaveLength(2);
+  });
+
+  it('count what is under way or not yet reported against the limit', async () => {
+    await using receiver = await startReceiver();
+    const attempts = openAttempts();
+    const begun = ['a', 'b', 'c'].map((id) => attempts.begin(id, order(receiver)));
+    await Promise.all(begun.map(({ ended }) => ended));
+    expect(attempts.room).toBe(0);
+    for (const attempt of begun) attempts.close(attempt);
+    expect(attempts.room).toBe(3);
+  });
+
+  it('end as aborted when the process gives up', async () => {
+    await using receiver = await startReceiver(() => undefined);
+    const attempts = openAttempts();
+    const { ended } = attempts.begin('delivery', order(receiver));
+    setTimeout(() => attempts.abort(), 100);
+    expect(await ended).toMatchObject({ failureKind: 'ABORTED' });
+  });
+
+  it('never reach a private address for the live environment', async () => {
+    await using receiver = await startReceiver();
+    const { ended } = openAttempts().begin('delivery', order(receiver, { environment: Environment.LIVE }));
+    expect(await ended).toMatchObject({ failureKind: 'EGRESS_DENIED' });
+    expect(receiver.requests).toEqual([]);
+  });
+
+  it('record a secret that cannot sign as a failed attempt, and say so in the log', async () => {
+    await using receiver = await startReceiver();
+    const faulty = create(AttemptSendSchema, { ...order(receiver), signingSecrets: ['nonsense'] });
+    const { ended } = openAttempts().begin('delivery', faulty);
+    expect(await ended).toMatchObject({ failureKind: 'PROTOCOL' });
+  });
+});

@@ -14,6 +14,7 @@ import { StartError } from './start-error.ts';
 import { ownPorts, TemporalServer } from './temporal-server.ts';
 
 const DEMO_FILE = 'demo.json';
+const LOG_FILE = 'logs/payments.log';
 const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
 const say = (line: string) => console.log(line);
@@ -35,7 +36,7 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const databaseUrl = config.DATABASE_URL ?? (await startOwnPostgres(folder, stack));
   const receiver = await startDemoReceiver({ folder, port: config.DEMO_RECEIVER_PORT });
   stack.defer(() => receiver.stop());
-  const logger = createLogger(config.LOG_LEVEL);
+  const logger = createLogger(config.LOG_LEVEL, folder.file(LOG_FILE));
   const house = await startHouse({ config, databaseUrl, temporalAddress: temporal.address, logger, stack });
 
   const access = await demoAccess(folder, house);
@@ -122,6 +123,7 @@ function announce(house: House, temporal: TemporalServer, receiverUrl: string, f
   Temporal       ${temporal.address}${temporal.uiUrl ? `   UI ${temporal.uiUrl}` : ''}
   demo receiver  ${receiverUrl}
   keys, tokens   ${folder.file(DEMO_FILE)}
+  log            ${folder.file(LOG_FILE)}
 
   curl -s -H 'Authorization: Bearer ${live.apiKey}' '${house.liveUrl}/v1/refund-cases?limit=2'
 `);

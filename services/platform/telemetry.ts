@@ -17,13 +17,13 @@ const LOG_BUFFER_BYTES = 4_096;
 const LOG_FLUSH_MS = 250;
 
 /**
- * A JSON logger on standard output; credentials never reach it, whatever is logged. Lines are gathered for a moment
+ * A JSON logger on standard output or into a file; credentials never reach it, whatever is logged. Lines are gathered for a moment
  * and written together, since a write per request costs as much as the request's own answer; what is gathered is
  * written when the process exits.
  */
-export function createLogger(level: string): Logger {
+export function createLogger(level: string, file?: string): Logger {
   const destination = pino.destination({
-    dest: 1,
+    dest: file ?? 1,
     sync: false,
     minLength: LOG_BUFFER_BYTES,
     periodicFlush: LOG_FLUSH_MS,

@@ -110,6 +110,21 @@ describe('the dispatcher', () => {
     expect(await worker!.health()).toEqual({ temporal: true });
   });
 
+  it('asks for no more once Temporal has died, and goes on when it is back', async () => {
+    const dispatch = new MemoryDispatch();
+    await startWith(dispatch);
+    await isDelivered(send(dispatch), 20_000);
+    await vi.waitFor(() => expect(dispatch.calls.claimBatch).toBeGreaterThan(1));
+    await temporal.kill();
+    const { claimBatch } = dispatch.calls;
+    dispatch.endWait();
+    await delay(1_500);
+    expect(dispatch.calls.claimBatch).toBe(claimBatch);
+    expect(await worker!.health()).toEqual({ temporal: false });
+    await temporal.start();
+    await isDelivered(send(dispatch), 30_000);
+  });
+
   it('keeps what it claimed while Temporal dies and comes back', async () => {
     const dispatch = new MemoryDispatch();
     await startWith(dispatch);

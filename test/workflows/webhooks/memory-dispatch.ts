@@ -47,6 +47,7 @@ export class MemoryDispatch {
   readonly #merchantId = randomUUID();
   readonly #deliveries = new Map<string, MemoryDelivery>();
   readonly #waiting: MemoryDelivery[] = [];
+  #endWait = false;
   readonly #commands: (MemoryCommand & { id: string })[] = [];
 
   constructor() {
@@ -95,6 +96,11 @@ export class MemoryDispatch {
     this.command({ kind: WorkflowCommandKind.CANCEL, workflowId: `delivery-${delivery.id}` });
   }
 
+  /** Has the claim that waits now answer that there is nothing, as when its time is up. */
+  endWait(): void {
+    this.#endWait = true;
+  }
+
   #count(rpc: keyof MemoryDispatch['calls']): void {
     this.calls[rpc] += 1;
     if (this.away.has(rpc)) throw new ConnectError('the service is away', Code.Unavailable);
@@ -102,9 +108,9 @@ export class MemoryDispatch {
 
   async #claim(waitMs: number, most: number, signal: AbortSignal) {
     const until = Date.now() + waitMs;
-    while (this.#waiting.length + this.#commands.length === 0 && Date.now() < until && !signal.aborted) {
-      await delay(2);
-    }
+    this.#endWait = false;
+    const isIdle = () => this.#waiting.length + this.#commands.length === 0;
+    while (isIdle() && Date.now() < until && !signal.aborted && !this.#endWait) await delay(2);
     const claimed = this.#waiting.splice(0, most);
     const id = randomUUID();
     for (const delivery of claimed) delivery.batchId = id;

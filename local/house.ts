@@ -31,6 +31,8 @@ export interface House {
   readonly sandboxUrl: string;
   readonly grpcUrl: string;
   readonly opsUrl: string;
+  /** Starts delivery and the other workflows; resolves at once, the worker goes on getting ready. */
+  startWorker(): void;
   /** To all services, as the local caller. */
   readonly transport: Transport;
 }
@@ -72,7 +74,7 @@ export interface HouseOptions {
   readonly stack: AsyncDisposableStack;
 }
 
-/** Starts all three runtimes in this process; resolves when the API answers. The worker goes on getting ready. */
+/** Starts services and gateway in this process; resolves when the API answers. The worker starts when it is told to. */
 export async function startHouse({
   config,
   databaseUrl,
@@ -83,14 +85,8 @@ export async function startHouse({
   await migrate(databaseUrl);
   const services = await createServices({ config, databaseUrl, logger });
   stack.defer(() => services.close());
-  const worker = startWorker({
-    config,
-    temporalAddress,
-    logger,
-    transport: services.transportFor(WORKER_CALLER),
-  });
-  worker.catch((error) => logger.error({ err: error }, 'the worker did not start: no webhook is delivered'));
-  stack.defer(async () => (await worker.catch(() => undefined))?.close());
+  let worker: Promise<PaymentsWorker> | undefined;
+  stack.defer(async () => (await worker?.catch(() => undefined))?.close());
   const ops = createOpsServer({ ready: () => readiness(services, worker), metrics });
   const transport = services.transportFor(GATEWAY_CALLER);
   const live = createGateway({ environment: 'live', config, transport, logger });
@@ -105,13 +101,25 @@ export async function startHouse({
     liveUrl: await listen(live as never, config.LIVE_PORT),
     sandboxUrl: await listen(sandbox as never, config.SANDBOX_PORT),
     opsUrl: await listen(ops, config.OPS_PORT),
+    startWorker: () => {
+      worker = startWorker({
+        config,
+        temporalAddress,
+        logger,
+        transport: services.transportFor(WORKER_CALLER),
+      });
+      worker.catch((error) =>
+        logger.error({ err: error }, 'the worker did not start: no webhook is delivered'),
+      );
+    },
     transport: services.transportFor({ name: LOCAL_CALLER, grants: new Set(ALL_GRANTS) }),
   };
 }
 
-async function readiness(services: { ping(): Promise<void> }, worker: Promise<PaymentsWorker>) {
+async function readiness(services: { ping(): Promise<void> }, worker: Promise<PaymentsWorker> | undefined) {
   await services.ping();
-  const starting = { health: async () => ({ temporal: false }) };
-  const { temporal } = await (await Promise.race([worker, Promise.resolve(starting)])).health();
+  // The API is ready whether the worker is or not.
+  const started = await Promise.race([worker, Promise.resolve(undefined)]).catch(() => undefined);
+  const temporal = (await started?.health())?.temporal ?? false;
   return { ok: true, details: { database: 'up', temporal: temporal ? 'up' : 'away: deliveries wait' } };
 }

@@ -42,6 +42,8 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const access = await demoAccess(folder, house);
   const addresses = addressesOf(house, temporal, config, secrets, receiver);
   folder.write(DEMO_FILE, `${JSON.stringify(withAddresses(access, addresses), null, 2)}\n`);
+  // After the demo data, which takes the steps of its workflows itself.
+  house.startWorker();
   announce(house, temporal, receiver.url, folder);
 }
 

@@ -36,12 +36,14 @@ test('it serves both environments in front of services in another process, and s
   expect((await call(ops, '/healthz')).status).toBe(200);
   expect(await call(ops, '/readyz')).toMatchObject({ status: 200, json: { services: 'SERVING' } });
   expect((await call(ops, '/metrics')).text).toMatch(/operation="getProduct",status="200"\} 1/);
-  const lines = logged()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(4);
-  expect(lines.find(({ operation }) => operation === 'getProduct')).toMatchObject({
+  const requests = () =>
+    logged()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg === 'request');
+  await expect.poll(requests).toHaveLength(4);
+  expect(requests().find(({ operation }) => operation === 'getProduct')).toMatchObject({
     ...{ requestId: product.headers['request-id'], status: 200, merchantId: tenant.merchantId },
     ...{ path: `/v1/products/${productId}`, environment: 'test' },
   });

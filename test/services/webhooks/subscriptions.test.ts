@@ -260,7 +260,9 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
         client.reactivateWebhookSubscription({ ...key, idempotencyKey: newKey() }),
         client.revealSigningSecret({ ...key, idempotencyKey: newKey() }),
       ];
-      for (const call of calls) await expectRefusal(call, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+      await Promise.all(
+        calls.map((call) => expectRefusal(call, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND')),
+      );
     }
   });
 

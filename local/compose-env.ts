@@ -3,6 +3,7 @@ import { GATEWAY_CALLER } from '../gateway/clients.ts';
 import type { Caller } from '../services/platform/call-context.ts';
 import { GRANT_AREAS } from '../services/platform/grants.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';
+import { newKeyRings, newServiceToken } from './generated-secrets.ts';
 
 /** Who calls from outside the containers: npm run keys, grpcurl. */
 const OPERATOR_CALLER: Caller = {
@@ -15,28 +16,21 @@ const OPERATOR_CALLER: Caller = {
 
 /** The secrets that docker-compose.yml takes from .env: new ones with every call. */
 export function composeEnv(): string {
-  const callers = [GATEWAY_CALLER, WORKER_CALLER, OPERATOR_CALLER].map((caller) => ({
-    caller,
-    token: newToken(),
-  }));
+  const callers = [GATEWAY_CALLER, WORKER_CALLER, OPERATOR_CALLER];
+  const tokens = callers.map(({ name }) => newServiceToken(name));
   const variables = {
     POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),
-    API_KEY_PEPPERS: newKeyRing(),
-    WEBHOOK_SECRET_KEYS: newKeyRing(),
-    CURSOR_KEYS: newKeyRing(),
-    SERVICE_TOKENS: `'${callers.map(({ caller, token }) => grant(caller, token)).join(';')}'`,
-    ...Object.fromEntries(callers.map(({ caller, token }) => [`${caller.name.toUpperCase()}_TOKEN`, token])),
+    ...newKeyRings(),
+    SERVICE_TOKENS: `'${callers.map((caller, n) => granted(caller, tokens[n]![1])).join(';')}'`,
+    ...Object.fromEntries(tokens.map(([name, token]) => [`${name.toUpperCase()}_TOKEN`, token])),
   };
   return Object.entries(variables)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 }
 
-const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
-const newToken = () => `mps_${randomBytes(32).toString('base64url')}`;
-
 /** A row of SERVICE_TOKENS. */
-function grant({ name, grants }: Caller, token: string): string {
+function granted({ name, grants }: Caller, token: string): string {
   const sha256 = createHash('sha256').update(token).digest('hex');
   return `${name}|${sha256}|${[...grants].join(' ')}`;
 }

@@ -42,11 +42,13 @@ function parse(folder: DataFolder): Partial<GeneratedSecrets> {
   }
 }
 
-function newKeyRings(): GeneratedSecrets['keyRings'] {
+/** New key rings, by the name of their setting. */
+export function newKeyRings(): GeneratedSecrets['keyRings'] {
   const ring = () => `v1:${randomBytes(32).toString('base64')}`;
   return { API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() };
 }
 
-function newServiceToken(caller: string): [string, string] {
+/** A caller's name with a new token. */
+export function newServiceToken(caller: string): [string, string] {
   return [caller, `mps_${randomBytes(32).toString('base64url')}`];
 }

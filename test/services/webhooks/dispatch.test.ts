@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -16,8 +18,8 @@ import { answered, PAYMENT, type TestTenant, type WebhooksDesk, webhooksDesk } f
 let house: TestHouse;
 let desk: WebhooksDesk;
 
-const open = async (way: 'inProcess' | 'grpc', settings: Record<string, string> = {}) => {
-  house = await startHouse({ SERVICES: 'webhooks', ...settings });
+const open = async (way: 'inProcess' | 'grpc') => {
+  house = await startHouse({ SERVICES: 'webhooks' });
   desk = webhooksDesk(house, house.transports[way]);
 };
 afterEach(() => house.close());
@@ -134,7 +136,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
       idempotencyKey: newKey(),
     });
     const event = await desk.publish(tenant);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await delay(5);
     const younger = await desk.subscribe(tenant);
     await desk.claimKeys();
     const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: event.id });
@@ -149,7 +151,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
     await desk.subscriptions.disableWebhookSubscription(key());
     const missed = await desk.publish(tenant);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await delay(5);
     await desk.subscriptions.reactivateWebhookSubscription(key());
     const { batches } = await desk.claim();
     expect(batches.map(({ eventType }) => eventType)).toEqual(['webhook.ping.v1']);
@@ -163,7 +165,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const tenant = newTenant();
     await activeSubscription(tenant);
     const waiting = desk.claim(100, 10_000);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await delay(100);
     const startedAt = performance.now();
     await desk.publish(tenant);
     const { batches } = await waiting;
@@ -213,14 +215,37 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     expect(await desk.report(ahead)).toEqual(outcomes[0]);
   });
 
+  it('lets one of two contradicting reports of an attempt win as a whole', async () => {
+    const tenant = newTenant();
+    await activeSubscription(tenant);
+    await desk.publish(tenant);
+    const [key] = await desk.claimKeys();
+    const { deliveryId } = key!;
+    const send = await desk.send(key!);
+    const locking = new pg.Client({ connectionString: house.databaseUrl });
+    await locking.connect();
+    await locking.query('begin');
+    await locking.query('select from webhooks.delivery where id = $1 for update', [deliveryId]);
+    const failure = desk.report(answered(deliveryId, send, 500));
+    await delay(100);
+    const success = desk.report(answered(deliveryId, send, 200));
+    await delay(100);
+    await locking.query('commit');
+    await locking.end();
+    expect(await success).toEqual(await failure);
+    const { delivery, attempts } = await deliveryOf(tenant, deliveryId);
+    expect(delivery!.status).toBe(DeliveryStatus.RETRYING);
+    expect(attempts).toMatchObject([{ number: 1, httpStatus: 500 }]);
+  });
+
   it('never claims a delivery twice by parallel calls', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     for (let n = 0; n < 40; n += 1) await desk.publish(tenant);
     const claims = await Promise.all(Array.from({ length: 8 }, () => desk.claim(10)));
     const ids = claims.flatMap(({ batches }) => batches.flatMap(({ deliveryIds }) => deliveryIds));
-    const rest = await desk.claimKeys();
-    const all = [...ids, ...rest.map(({ deliveryId }) => deliveryId)];
+    const rest = await desk.claim();
+    const all = [...ids, ...rest.batches.flatMap(({ deliveryIds }) => deliveryIds)];
     expect(new Set(all).size).toBe(all.length);
     expect(all).toHaveLength(40);
   });

@@ -1,0 +1,304 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  type ClaimBatchResponse,
+  DeliveryStatus,
+  WebhookSubscriptionState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { timestampOf } from '../../../services/platform/timestamps.ts';
+import { createServices } from '../../../services/server.ts';
+import { ALL_GRANTS, newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+const RETRY_LIMIT = 3;
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+beforeEach(async () => {
+  house = await startHouse({ SERVICES: 'webhooks', WEBHOOK_RETRY_WORKFLOW_LIMIT: String(RETRY_LIMIT) });
+  desk = webhooksDesk(house, house.transports.inProcess);
+});
+afterEach(() => house.close());
+
+/** A subscription with this many deliveries waiting and nothing under way. */
+async function subscriptionWithWork(events: number, tenant: TestTenant = newTenant()) {
+  const { id } = await desk.subscribe(tenant);
+  await answerAll(await desk.claim(), 200);
+  for (let n = 0; n < events; n += 1) await desk.publish(tenant);
+  return { id, tenant };
+}
+
+/** Has every delivery of these batches answered with one status. */
+async function answerAll({ batches }: ClaimBatchResponse, status: number) {
+  const keys = batches.flatMap((batch) =>
+    batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id })),
+  );
+  if (keys.length === 0) return [];
+  const answers = await desk.ask(keys);
+  return desk.report(
+    ...answers.map((answer, index) => {
+      if (answer.case !== 'send') throw new Error(`answered ${answer.case}`);
+      return answered(keys[index]!.deliveryId, answer.value, status);
+    }),
+  );
+}
+
+/** How many deliveries of each subscription a claim has. */
+async function sharesOf({ batches }: ClaimBatchResponse): Promise<Record<string, number>> {
+  const rows = await desk.sql<{ subscription_id: string; count: number }>(
+    `select subscription_id, count(*)::int from webhooks.delivery where id = any ($1) group by 1`,
+    [batches.flatMap(({ deliveryIds }) => deliveryIds)],
+  );
+  return Object.fromEntries(rows.map(({ subscription_id, count }) => [subscription_id, count]));
+}
+
+const sizeOf = ({ batches }: ClaimBatchResponse) =>
+  batches.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0);
+
+const statuses = async (tenant: TestTenant, status: DeliveryStatus) =>
+  (await desk.deliveries.listDeliveries({ ...tenant, status })).deliveries.map(({ id }) => id);
+
+describe('batches', () => {
+  it('let one subscription that has work alone fill them', async () => {
+    const { id } = await subscriptionWithWork(60);
+    expect(await sharesOf(await desk.claim(50))).toEqual({ [id]: 50 });
+  });
+
+  it('take a few deliveries of each subscription that has work, however much it has', async () => {
+    const busy = await subscriptionWithWork(0);
+    const quiet = [await subscriptionWithWork(0), await subscriptionWithWork(0)];
+    for (let n = 0; n < 60; n += 1) await desk.publish(busy.tenant);
+    for (const { tenant } of quiet) for (let n = 0; n < 2; n += 1) await desk.publish(tenant);
+    const shares = await sharesOf(await desk.claim(20));
+    expect(shares).toEqual({ [busy.id]: 10, [quiet[0]!.id]: 2, [quiet[1]!.id]: 2 });
+  });
+
+  it('begin with another subscription each time, so that small batches reach all', async () => {
+    const all = [await subscriptionWithWork(0), await subscriptionWithWork(0), await subscriptionWithWork(0)];
+    for (const { tenant } of all) for (let n = 0; n < 3; n += 1) await desk.publish(tenant);
+    const seen: string[] = [];
+    for (let n = 0; n < 3; n += 1) seen.push(...Object.keys(await sharesOf(await desk.claim(1))));
+    expect(new Set(seen)).toEqual(new Set(all.map(({ id }) => id)));
+  });
+
+  it('are of one environment each', async () => {
+    const live = newTenant();
+    const test = { ...live, environment: Environment.TEST };
+    await subscriptionWithWork(2, live);
+    await subscriptionWithWork(0, test);
+    await desk.publish(test);
+    await desk.publish(live);
+    await desk.publish(test);
+    const { batches } = await desk.claim();
+    const sizes = batches.map(({ environment, deliveryIds }) => [environment, deliveryIds.length]);
+    expect(sizes).toEqual(
+      expect.arrayContaining([
+        [Environment.LIVE, 1],
+        [Environment.TEST, 2],
+      ]),
+    );
+    expect(sizes).toHaveLength(2);
+  });
+
+  it('leave out a subscription with several slow attempts under way, until they end', async () => {
+    const slow = await subscriptionWithWork(0);
+    const other = await subscriptionWithWork(0);
+    for (let n = 0; n < 10; n += 1) await desk.publish(slow.tenant);
+    const hanging = await desk.claim();
+    expect(sizeOf(hanging)).toBe(10);
+    await delay(260);
+    await desk.publish(slow.tenant);
+    await desk.publish(other.tenant);
+    expect(await sharesOf(await desk.claim())).toEqual({ [other.id]: 1 });
+    expect(sizeOf(await desk.claim(100, 200))).toBe(0);
+    await answerAll(hanging, 200);
+    expect(await sharesOf(await desk.claim(100, 500))).toEqual({ [slow.id]: 1 });
+  });
+
+  it('keep subscriptions in trouble apart from the others', async () => {
+    const troubled = await subscriptionWithWork(0);
+    const healthy = await subscriptionWithWork(0);
+    await desk.publish(troubled.tenant);
+    await answerAll(await desk.claim(), 500);
+    await desk.publish(troubled.tenant);
+    await desk.publish(healthy.tenant);
+    const { batches } = await desk.claim();
+    expect(batches).toHaveLength(2);
+    for (const { subscriptionIds } of batches) expect(subscriptionIds).toHaveLength(1);
+  });
+
+  it('name nobody when they are large', async () => {
+    await subscriptionWithWork(41);
+    const { batches } = await desk.claim();
+    expect(batches).toMatchObject([{ merchantIds: [], subscriptionIds: [], requestIds: [] }]);
+    expect(batches[0]!.eventType).toBeUndefined();
+  });
+
+  it('reach a worker whose services are another process than the one that committed', async () => {
+    const { tenant } = await subscriptionWithWork(0);
+    const { config, databaseUrl } = house;
+    const elsewhere = await createServices({ config, databaseUrl, logger: createLogger('fatal') });
+    try {
+      const there = webhooksDesk(
+        house,
+        elsewhere.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) }),
+      );
+      const waiting = there.claim(100, 5_000);
+      await delay(150);
+      const startedAt = performance.now();
+      await desk.publish(tenant);
+      expect(sizeOf(await waiting)).toBe(1);
+      expect(performance.now() - startedAt).toBeLessThan(500);
+    } finally {
+      await elsewhere.close();
+    }
+  });
+});
+
+describe('a failing endpoint', () => {
+  it('has so many retry workflows and no more; beyond that deliveries are held', async () => {
+    const { tenant } = await subscriptionWithWork(8);
+    const outcomes = await answerAll(await desk.claim(), 500);
+    const retrying = outcomes.filter(({ status }) => status === DeliveryStatus.RETRYING);
+    expect(retrying).toHaveLength(RETRY_LIMIT);
+    for (const { retry } of retrying) expect(retry).toBeDefined();
+    const held = outcomes.filter(({ status }) => status === DeliveryStatus.HELD);
+    expect(held).toHaveLength(5);
+    for (const { retry, nextAttemptAt } of held) {
+      expect(retry).toBeUndefined();
+      expect(nextAttemptAt).toBeDefined();
+    }
+    const [deliveryId] = await statuses(tenant, DeliveryStatus.HELD);
+    const { delivery } = await desk.deliveries.getDelivery({ ...tenant, deliveryId: deliveryId! });
+    expect(delivery!.workflowId).toBe('');
+  });
+
+  it('has no more retry workflows by parallel reports', async () => {
+    const { tenant } = await subscriptionWithWork(12);
+    const claims = await Promise.all(Array.from({ length: 6 }, () => desk.claim(2)));
+    const rest = await desk.claim();
+    await Promise.all([...claims, rest].map((claim) => answerAll(claim, 500)));
+    expect(await statuses(tenant, DeliveryStatus.RETRYING)).toHaveLength(RETRY_LIMIT);
+    expect(await statuses(tenant, DeliveryStatus.HELD)).toHaveLength(12 - RETRY_LIMIT);
+  });
+
+  it('is probed with one held delivery every five seconds, and all flow again after a success', async () => {
+    const { id, tenant } = await subscriptionWithWork(9);
+    await answerAll(await desk.claim(), 500);
+    const heldDue = () =>
+      desk.sql(`update webhooks.delivery set next_attempt_at = now() - interval '1 s' where status = 'HELD'`);
+    const probeDue = () => desk.sql(`update webhooks.subscription set probe_at = now() where id = $1`, [id]);
+    await heldDue();
+    expect(sizeOf(await desk.claim(100, 1_200))).toBe(0);
+    await probeDue();
+    const probe = await desk.claim(100, 1_200);
+    expect(sizeOf(probe)).toBe(1);
+    expect(sizeOf(await desk.claim(100, 1_200))).toBe(0);
+    const [failed] = await answerAll(probe, 500);
+    expect(failed!.status).toBe(DeliveryStatus.HELD);
+    await heldDue();
+    await probeDue();
+    const next = await desk.claim(100, 1_200);
+    expect(sizeOf(next)).toBe(1);
+    const [answer] = await desk.ask([
+      { deliveryId: next.batches[0]!.deliveryIds[0]!, batchId: next.batches[0]!.id },
+    ]);
+    expect(answer!.case === 'send' && answer!.value.attemptNumber).toBeGreaterThanOrEqual(2);
+    await answerAll(next, 200);
+    const flowing = await desk.claim(100, 1_200);
+    expect(sizeOf(flowing)).toBe(5);
+    await answerAll(flowing, 200);
+    await desk.claim(100, 1_200);
+    const [subscription] = await desk.sql(`select state, holding from webhooks.subscription where id = $1`, [
+      id,
+    ]);
+    expect(subscription).toEqual({ state: 'ACTIVE', holding: false });
+    expect(await statuses(tenant, DeliveryStatus.SUCCEEDED)).toHaveLength(1 + 9 - RETRY_LIMIT);
+  });
+
+  it('holds attempts that are still running beyond the limit, and closes those that are lost', async () => {
+    const { tenant } = await subscriptionWithWork(RETRY_LIMIT + 1);
+    const claim = await desk.claim();
+    const startedAt = new Date(Date.now() - 21_000);
+    const outcomes = await desk.report(
+      ...claim.batches[0]!.deliveryIds.map((deliveryId) => ({
+        ...{ deliveryId, attemptNumber: 1, generation: 1n, stillRunning: true },
+        startedAt: timestampOf(startedAt),
+        deadlineAt: timestampOf(new Date(startedAt.getTime() + 15_000)),
+      })),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(
+      [...Array(RETRY_LIMIT).fill(DeliveryStatus.RETRYING), DeliveryStatus.HELD].sort(),
+    );
+    await desk.claim(1, 1_200);
+    const rows = await desk.sql(
+      `select failure from webhooks.attempt where number = 1 and failure is not null`,
+    );
+    expect(rows).toEqual(Array(RETRY_LIMIT + 1).fill({ failure: 'WORKER_LOST' }));
+    expect(await statuses(tenant, DeliveryStatus.HELD)).toHaveLength(1);
+  });
+});
+
+describe('disabling', () => {
+  it('adds no delivery by an event that is taken in while it commits', async () => {
+    const { id, tenant } = await subscriptionWithWork(0);
+    const disabling = new pg.Client({ connectionString: house.databaseUrl });
+    await disabling.connect();
+    await disabling.query('begin');
+    await disabling.query('select from webhooks.subscription where id = $1 for update', [id]);
+    await disabling.query(
+      `update webhooks.subscription set state = 'DISABLED', disabled_at = now() where id = $1`,
+      [id],
+    );
+    const { id: eventId } = await desk.publish(tenant);
+    const claiming = desk.claim();
+    await delay(200);
+    await disabling.query('commit');
+    await disabling.end();
+    expect(sizeOf(await claiming)).toBe(0);
+    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId });
+    expect(deliveries).toEqual([]);
+  });
+
+  it('leaves nothing open, whatever is published, claimed and reported meanwhile', async () => {
+    const { id: subscriptionId, tenant } = await subscriptionWithWork(10);
+    let disabled = false;
+    const publish = async () => {
+      while (!disabled) await desk.publish(tenant);
+    };
+    const work = async () => {
+      while (!disabled) {
+        const { batches } = await desk.claim(5);
+        const keys = batches.flatMap((batch) =>
+          batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id })),
+        );
+        const answers = keys.length > 0 ? await desk.ask(keys) : [];
+        const reports = answers.flatMap((answer, index) =>
+          answer.case === 'send'
+            ? [answered(keys[index]!.deliveryId, answer.value, index % 2 ? 200 : 500)]
+            : [],
+        );
+        if (reports.length > 0) await desk.report(...reports);
+      }
+    };
+    const disable = async () => {
+      await delay(300);
+      await desk.subscriptions.disableWebhookSubscription({
+        ...tenant,
+        subscriptionId,
+        idempotencyKey: newKey(),
+      });
+      await delay(100);
+      disabled = true;
+    };
+    await Promise.all([publish(), publish(), work(), work(), disable()]);
+    await desk.claim();
+    const open = await desk.sql('select id, status from webhooks.delivery where ended_at is null');
+    expect(open).toEqual([]);
+    const { subscription } = await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
+    expect(subscription!.state).toBe(WebhookSubscriptionState.DISABLED);
+  });
+});

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { answered, webhooksDesk } from './webhooks-desk.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'webhooks' });
+});
+afterAll(() => house.close());
+
+describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) => {
+  const desk = () => webhooksDesk(house, house.transports[way]);
+
+  it('lists deliveries newest first, page by page, by subscription, event and status', async () => {
+    const tenant = newTenant();
+    const subscription = await desk().subscribe(tenant);
+    const other = await desk().subscribe(tenant);
+    const event = await desk().publish(tenant);
+    const [key] = (await desk().claimKeys()).slice(0, 1);
+    await desk().report(answered(key!.deliveryId, await desk().send(key!), 200));
+    const list = (filter: object) => desk().deliveries.listDeliveries({ ...tenant, ...filter });
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await list({ pageSize: 3, pageToken });
+      seen.push(...page.deliveries.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    expect(seen).toHaveLength(4);
+    expect(seen).toEqual([...seen].sort().reverse());
+    const ofEvent = await list({ eventId: event.id });
+    expect(ofEvent.deliveries.map(({ subscriptionId }) => subscriptionId).sort()).toEqual(
+      [subscription.id, other.id].sort(),
+    );
+    const ofSubscription = await list({ subscriptionId: other.id, eventId: event.id });
+    expect(ofSubscription.deliveries).toHaveLength(1);
+    const done = await list({ status: DeliveryStatus.SUCCEEDED });
+    expect(done.deliveries.map(({ id }) => id)).toEqual([key!.deliveryId]);
+    const { nextPageToken } = await list({ pageSize: 1 });
+    await expectRefusal(
+      list({ pageToken: nextPageToken, status: DeliveryStatus.PENDING }),
+      Code.InvalidArgument,
+      'INVALID_PAGE_TOKEN',
+    );
+  });
+
+  it('names the workflow that carries a delivery, and the attempts made', async () => {
+    const tenant = newTenant();
+    await desk().subscribe(tenant);
+    const [key] = await desk().claimKeys();
+    const get = async () => desk().deliveries.getDelivery({ ...tenant, deliveryId: key!.deliveryId });
+    const claimed = (await get()).delivery!;
+    expect(claimed).toMatchObject({
+      status: DeliveryStatus.PENDING,
+      eventType: 'webhook.ping.v1',
+      workflowId: `batch-${key!.batchId}`,
+      attemptCount: 0,
+    });
+    expect(Math.abs(timestampDate(claimed.createdAt!).getTime() - Date.now())).toBeLessThan(10_000);
+    await desk().report({
+      ...answered(key!.deliveryId, await desk().send(key!), 500),
+      responseExcerpt: 'zero \0 byte, lone \ud800 surrogate',
+    });
+    const { delivery, attempts } = await get();
+    expect(delivery).toMatchObject({
+      status: DeliveryStatus.RETRYING,
+      workflowId: `delivery-${key!.deliveryId}`,
+      attemptCount: 1,
+    });
+    expect(attempts).toMatchObject([
+      { number: 1, httpStatus: 500, responseExcerpt: 'zero \ufffd byte, lone \ufffd surrogate' },
+    ]);
+  });
+
+  it('finds no delivery of another merchant or environment', async () => {
+    const tenant = newTenant();
+    await desk().subscribe(tenant);
+    const [key] = await desk().claimKeys();
+    for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
+      const asked = desk().deliveries.getDelivery({ ...other, deliveryId: key!.deliveryId });
+      await expectRefusal(asked, Code.NotFound, 'DELIVERY_NOT_FOUND');
+      expect((await desk().deliveries.listDeliveries(other)).deliveries).toEqual([]);
+    }
+  });
+
+  it('refuses reports that contradict themselves', async () => {
+    const attempt = { attemptNumber: 1, generation: 1n };
+    const report = answered(randomUUID(), attempt, 200);
+    const { httpStatus: _, ...without } = report;
+    const both = { ...report, failure: 1 };
+    const running = { ...without, stillRunning: true };
+    for (const wrong of [without, both, running]) {
+      await expectRefusal(desk().report(wrong), Code.InvalidArgument, 'ATTEMPT_REPORT');
+    }
+    const [outcome] = await desk().report(report);
+    expect(outcome).toMatchObject({ deliveryId: report.deliveryId, status: DeliveryStatus.CANCELED });
+  });
+});

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  afterReport,
+  type DeliveryState,
+  isKnown,
+  nextAttempt,
+  type ReportedAttempt,
+} from '../../../services/webhooks/delivery.ts';
+
+const SCHEDULE = [0, 5_000, 300_000, 3_600_000];
+const DAY_MS = 86_400_000;
+const endedAt = new Date('2026-07-02T13:05:00.000Z');
+
+const delivery = (state: Partial<DeliveryState> = {}): DeliveryState => ({
+  status: 'PENDING',
+  attemptCount: 0,
+  nextAttemptAt: endedAt,
+  endedAt: null,
+  attempt: 'UNKNOWN',
+  ...state,
+});
+const report = (number: number, httpStatus: number): ReportedAttempt => ({
+  deliveryId: 'd',
+  number,
+  generation: 1n,
+  startedAt: endedAt,
+  outcome: { result: { endedAt, httpStatus } },
+});
+
+describe('the next attempt', () => {
+  it('is within 20 % of the schedule after the end of the attempt, never before Retry-After, never later than both', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: SCHEDULE.length - 1 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.integer({ min: 0, max: 3 * DAY_MS }),
+        (number, random, retryAfterMs) => {
+          const next = nextAttempt(number, { endedAt, httpStatus: 503, retryAfterMs }, SCHEDULE, random)!;
+          const waitMs = next.getTime() - endedAt.getTime();
+          const asked = Math.min(retryAfterMs, DAY_MS);
+          const scheduled = SCHEDULE[number]!;
+          expect(waitMs).toBeGreaterThanOrEqual(Math.max(Math.floor(scheduled * 0.8), asked));
+          expect(waitMs).toBeLessThanOrEqual(Math.max(Math.ceil(scheduled * 1.2), asked));
+        },
+      ),
+    );
+  });
+
+  it('does not come after the last of the schedule', () => {
+    expect(nextAttempt(SCHEDULE.length, { endedAt, httpStatus: 500 }, SCHEDULE, 0.5)).toBeUndefined();
+  });
+});
+
+describe('a report', () => {
+  it.each([200, 201, 204, 299])('of %i ends a delivery as SUCCEEDED', (status) => {
+    expect(afterReport(delivery(), report(1, status), SCHEDULE, 0.5)).toEqual({
+      status: 'SUCCEEDED',
+      nextAttemptAt: null,
+      endedAt,
+      busyUntil: null,
+    });
+  });
+
+  it.each([199, 300, 301, 400, 404, 429, 500])(
+    'of %i leads on as RETRYING, or ends the last as EXHAUSTED',
+    (status) => {
+      expect(afterReport(delivery(), report(1, status), SCHEDULE, 0.5)).toEqual({
+        status: 'RETRYING',
+        nextAttemptAt: new Date(endedAt.getTime() + 5_000),
+        endedAt: null,
+        busyUntil: null,
+      });
+      const last = delivery({ status: 'RETRYING', attemptCount: 3 });
+      expect(afterReport(last, report(4, status), SCHEDULE, 0.5)).toMatchObject({
+        status: 'EXHAUSTED',
+        endedAt,
+      });
+    },
+  );
+
+  it('of what was held while it was under way leaves it held, because nobody would start its workflow', () => {
+    const held = delivery({ status: 'HELD', attemptCount: 1, attempt: 'UNDER_WAY' });
+    expect(afterReport(held, report(1, 500), SCHEDULE, 0.5).status).toBe('HELD');
+    expect(afterReport(held, report(1, 200), SCHEDULE, 0.5).status).toBe('SUCCEEDED');
+  });
+
+  it('changes nothing of what has ended', () => {
+    const canceled = delivery({ status: 'CANCELED', nextAttemptAt: null, endedAt });
+    for (const status of [200, 500]) {
+      expect(afterReport(canceled, report(1, status), SCHEDULE, 0.5)).toMatchObject({
+        status: 'CANCELED',
+        endedAt,
+      });
+    }
+  });
+
+  it('is known when its attempt is recorded, and never of an attempt that was not handed out', () => {
+    expect(isKnown(delivery(), report(1, 200))).toBe(false);
+    expect(isKnown(delivery(), report(2, 200))).toBe(true);
+    expect(isKnown(delivery({ attemptCount: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);
+    const running = delivery({ attemptCount: 1, attempt: 'UNDER_WAY' });
+    expect(isKnown(running, report(1, 200))).toBe(false);
+    expect(isKnown(running, { ...report(1, 200), outcome: { deadlineAt: endedAt } })).toBe(true);
+  });
+});

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { KeyRing } from '../../../services/platform/key-ring.ts';
 import { newSigningSecret, openSecret, sealSecret } from '../../../services/webhooks/signing-secret.ts';
 
-const key = (id: number) => ({ id, secret: randomBytes(32) });
+const key = (id: number) => ({ id, secret: createSecretKey(randomBytes(32)) });
 const owner = { merchantId: 'm', environment: 'live', subscriptionId: 's' } as const;
 
 describe('a sealed signing secret', () => {

@@ -1,0 +1,90 @@
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { Database } from '../../../services/platform/database.ts';
+import { createEgressGuard } from '../../../services/platform/egress/egress-guard.ts';
+import { createInProcessTransport } from '../../../services/platform/in-process-transport.ts';
+import { rpcInterceptors } from '../../../services/platform/interceptors.ts';
+import { OutboxSignal } from '../../../services/platform/outbox.ts';
+import { Pagination } from '../../../services/platform/pagination.ts';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { Writes } from '../../../services/platform/writes.ts';
+import { webhooksArea } from '../../../services/webhooks/webhooks.area.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/house.ts';
+
+const names = new Map<string, () => Promise<string[]>>();
+const asked: string[] = [];
+const dnsLookup = async (name: string) => {
+  asked.push(name);
+  const answer = names.get(name);
+  if (!answer) throw new Error('NXDOMAIN');
+  return answer();
+};
+
+let database: Database;
+let client: ReturnType<typeof createClient<typeof WebhookSubscriptionService>>;
+beforeAll(async () => {
+  const config = testConfig();
+  const area = webhooksArea(({ WEBHOOK_ALLOWED_PORTS: allowedPorts }) => {
+    const guard = createEgressGuard({ allowedPorts }, { dnsLookup });
+    return { live: guard, test: guard };
+  });
+  const url = await createTestDatabase();
+  database = await Database.open({ url, poolSize: 5, preparedStatements: true, entities: area.entities });
+  const logger = createLogger('fatal');
+  const outboxSignal = new OutboxSignal(database);
+  const interceptors = rpcInterceptors(logger);
+  const transport = createInProcessTransport([], interceptors, { name: 'none', grants: new Set() });
+  const bindings = area.bind({
+    ...{ config, database, logger, outboxSignal, transport },
+    writes: new Writes(database, outboxSignal),
+    pagination: new Pagination(config.CURSOR_KEYS),
+  });
+  const caller = { name: 'test', grants: new Set(ALL_GRANTS) };
+  client = createClient(WebhookSubscriptionService, createInProcessTransport(bindings, interceptors, caller));
+});
+afterAll(() => database.close());
+
+const create = (host: string, idempotencyKey = newKey(), tenant = newTenant()) =>
+  client.createWebhookSubscription({
+    ...tenant,
+    idempotencyKey,
+    url: `https://${host}/hook`,
+    eventTypes: ['payment.succeeded.v1'],
+  });
+
+describe('the host of a webhook URL', () => {
+  it('is refused when any of its addresses is not public, without naming the address', async () => {
+    names.set('mixed.example.com', async () => ['93.184.215.14', '10.11.12.13']);
+    const refused = create('mixed.example.com');
+    await expectRefusal(refused, Code.InvalidArgument, 'INVALID_WEBHOOK_URL', { field: 'url' });
+    const error = await refused.catch((thrown: unknown) => thrown);
+    expect(String(ConnectError.from(error).rawMessage)).not.toMatch(/\d+\.\d+\.\d+/);
+  });
+
+  it('is accepted when it does not resolve yet, or nobody answers within a second', async () => {
+    await expect(create('not-yet.example.com')).resolves.toBeDefined();
+    names.set('silent.example.com', () => new Promise(() => undefined));
+    const startedAt = performance.now();
+    await expect(create('silent.example.com')).resolves.toBeDefined();
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+  });
+
+  it('is not asked about for a repeated key, whatever it resolves to by then', async () => {
+    names.set('moving.example.com', async () => ['93.184.215.14']);
+    const [key, tenant] = [newKey(), newTenant()];
+    const first = await create('moving.example.com', key, tenant);
+    names.set('moving.example.com', async () => ['127.0.0.1']);
+    expect(await create('moving.example.com', key, tenant)).toEqual(first);
+    expect(asked.filter((name) => name === 'moving.example.com')).toHaveLength(1);
+    await expectRefusal(create('moving.example.com'), Code.InvalidArgument, 'INVALID_WEBHOOK_URL');
+  });
+
+  it('counts as the same with and without a final dot', async () => {
+    const tenant = newTenant();
+    await create('same.example.com', newKey(), tenant);
+    const again = create('SAME.example.com.', newKey(), tenant);
+    await expectRefusal(again, Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
+  });
+});

@@ -128,7 +128,7 @@ describe('the batch workflow', () => {
       latencies.push(performance.now() - sentAt);
     }
     expect(hanging.filter(({ reports }) => reports.length > 0)).toEqual([]);
-    expect(latencies.sort((a, b) => a - b)[5]).toBeLessThan(1_000);
+    expect(Math.max(...latencies)).toBeLessThan(1_500);
     release.resolve();
   });
 });

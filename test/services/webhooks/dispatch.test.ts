@@ -1,19 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   AttemptFailure,
-  type AttemptReport,
+  type AttemptReportSchema,
   DeliveryStatus,
   WebhookSubscriptionState,
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, PAYMENT, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import {
+  type AttemptReportInit,
+  answered,
+  PAYMENT,
+  type TestTenant,
+  type WebhooksDesk,
+  webhooksDesk,
+} from './webhooks-desk.ts';
 
 let house: TestHouse;
 let desk: WebhooksDesk;
@@ -403,7 +411,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const { deliveryId } = key!;
     const { attemptNumber, generation } = await desk.send(key!);
     const deadlineAt = new Date(Date.now() + 15_000);
-    const running: Partial<AttemptReport> = {
+    const running: MessageInitShape<typeof AttemptReportSchema> = {
       ...{ deliveryId, attemptNumber, generation, stillRunning: true },
       startedAt: timestampOf(new Date()),
       deadlineAt: timestampOf(deadlineAt),

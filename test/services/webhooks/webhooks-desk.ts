@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { MessageInitShape, MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import pg from 'pg';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
-  type AttemptReport,
+  type AttemptReportSchema,
   type AttemptSend,
   DeliveryService,
   DispatchService,
@@ -12,6 +13,8 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newKey, type TestHouse } from '../../support/house.ts';
+
+export type AttemptReportInit = MessageInitShape<typeof AttemptReportSchema>;
 
 export interface TestTenant {
   readonly merchantId: string;
@@ -85,7 +88,7 @@ export function webhooksDesk(house: TestHouse, transport: Transport) {
       return answer.value;
     },
 
-    async report(...reports: Partial<AttemptReport>[]) {
+    async report(...reports: MessageInitShape<typeof AttemptReportSchema>[]) {
       return (await dispatch.reportAttempts({ reports })).outcomes;
     },
 
@@ -109,7 +112,7 @@ export const answered = (
   deliveryId: string,
   { attemptNumber, generation }: Pick<AttemptSend, 'attemptNumber' | 'generation'>,
   httpStatus: number,
-): Partial<AttemptReport> => ({
+): MessageInitShape<typeof AttemptReportSchema> => ({
   deliveryId,
   attemptNumber,
   generation,

@@ -108,7 +108,9 @@ function allowedBy(schema: Described): string {
     case 'integer':
       return `an integer from ${schema.minimum} to ${schema.maximum}`;
     case 'string':
-      return `a string of ${schema.minLength ?? 0} to ${schema.maxLength} characters`;
+      return schema.maxLength === undefined
+        ? 'a string'
+        : `a string of ${schema.minLength ?? 0} to ${schema.maxLength} characters`;
     case 'array':
       return `an array of ${schema.minItems ?? 0} to ${schema.maxItems}${schema.uniqueItems ? ' distinct' : ''} items`;
     case 'object':

@@ -61,6 +61,11 @@ describe('on the socket', () => {
       'POST /v1/webhook-subscriptions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
     ],
     ['no Host', 'INVALID_REQUEST', 'GET /v1/refund-cases HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    [
+      'two Hosts',
+      'INVALID_REQUEST',
+      'GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n',
+    ],
     ['CONNECT', 'INVALID_REQUEST', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
     [
       'a target without a path',

@@ -79,10 +79,8 @@ export async function createServices({
       () => true,
       () => false,
     );
-  const open = [
-    healthService(names, isHealthy),
-    ...(config.GRPC_REFLECTION ? [reflectionService(bindings)] : []),
-  ];
+  const health = healthService(names, isHealthy);
+  const open = [health, ...(config.GRPC_REFLECTION ? [reflectionService([...bindings, health])] : [])];
   const server = createRpcServer({
     bindings: [...bindings, ...open],
     interceptors,

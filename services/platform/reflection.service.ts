@@ -16,11 +16,12 @@ import { bindService, type ServiceBinding } from './service-binding.ts';
 
 type Answer = MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse'];
 
-/** grpc.reflection.v1 over the given services, so that grpcurl and buf curl need no files. */
+/** grpc.reflection.v1 over the given services and itself, so that grpcurl and buf curl need no files. */
 export function reflectionService(bindings: readonly ServiceBinding[]): ServiceBinding {
-  const files = withImports(bindings.map(({ service }) => service.file));
+  const described = [...bindings.map(({ service }) => service), ServerReflection];
+  const files = withImports(described.map(({ file }) => file));
   const registry = createRegistry(...files.values());
-  const services = bindings.map(({ service }) => ({ name: service.typeName }));
+  const services = described.map(({ typeName }) => ({ name: typeName }));
   return bindService(ServerReflection, {
     async *serverReflectionInfo(requests) {
       for await (const request of requests) {

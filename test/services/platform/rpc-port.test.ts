@@ -48,6 +48,17 @@ function reflect(message: MessageInitShape<typeof ServerReflection.method.server
   });
 }
 
+/** Names of the files that reflection answers for a symbol. */
+async function filesOf(symbol: string): Promise<string[]> {
+  const { messageResponse } = await reflect({
+    messageRequest: { case: 'fileContainingSymbol', value: symbol },
+  });
+  if (messageResponse.case !== 'fileDescriptorResponse') return [];
+  return messageResponse.value.fileDescriptorProto.map(
+    (bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name,
+  );
+}
+
 describe('the internal port, to a gRPC client that is not ours', () => {
   it('serves an RPC to a caller with a token', async () => {
     expect(await call(ProductService.method.listProducts, newTenant(), house.token)).toMatchObject({
@@ -74,20 +85,18 @@ describe('the internal port, to a gRPC client that is not ours', () => {
     await expect(unknown).rejects.toMatchObject({ code: status.NOT_FOUND });
   });
 
-  it('describes its services by reflection', async () => {
+  it('describes its services, health and itself by reflection', async () => {
     const { messageResponse: list } = await reflect({ messageRequest: { case: 'listServices', value: '' } });
     expect(list).toMatchObject({
       case: 'listServicesResponse',
-      value: { service: [{ name: ProductService.typeName }] },
+      value: {
+        service: [ProductService, Health, ServerReflection].map(({ typeName }) => ({ name: typeName })),
+      },
     });
-    const { messageResponse: file } = await reflect({
-      messageRequest: { case: 'fileContainingSymbol', value: `${ProductService.typeName}.GetProduct` },
-    });
-    const files =
-      file.case === 'fileDescriptorResponse'
-        ? file.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name)
-        : [];
-    expect(files).toContain('payments/catalog/v1/catalog.proto');
-    expect(files).toContain('google/protobuf/timestamp.proto');
+    const product = await filesOf(`${ProductService.typeName}.GetProduct`);
+    expect(product).toContain('payments/catalog/v1/catalog.proto');
+    expect(product).toContain('google/protobuf/timestamp.proto');
+    expect(await filesOf(Health.typeName)).toEqual([Health.file.proto.name]);
+    expect(await filesOf(ServerReflection.typeName)).toEqual([ServerReflection.file.proto.name]);
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { MessageInitShape, MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import pg from 'pg';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -67,6 +67,7 @@ export function webhooksDesk(house: TestHouse, transport: Transport) {
     },
 
     claim: (maxDeliveries = 100, waitMs = 0) => dispatch.claimBatch({ waitMs, maxDeliveries }),
+    claimCommands: async () => (await dispatch.claimCommands({ waitMs: 0, maxCommands: 100 })).commands,
 
     /** Claims one batch and answers its keys for GetAttempt. */
     async claimKeys(maxDeliveries = 100) {
@@ -88,7 +89,7 @@ export function webhooksDesk(house: TestHouse, transport: Transport) {
       return answer.value;
     },
 
-    async report(...reports: MessageInitShape<typeof AttemptReportSchema>[]) {
+    async report(...reports: AttemptReportInit[]) {
       return (await dispatch.reportAttempts({ reports })).outcomes;
     },
 
@@ -112,7 +113,7 @@ export const answered = (
   deliveryId: string,
   { attemptNumber, generation }: Pick<AttemptSend, 'attemptNumber' | 'generation'>,
   httpStatus: number,
-): MessageInitShape<typeof AttemptReportSchema> => ({
+): AttemptReportInit => ({
   deliveryId,
   attemptNumber,
   generation,

@@ -6,6 +6,7 @@ import { callerOf, requestIdOf } from './call-context.ts';
 import { isDatabaseAway } from './database-errors.ts';
 import { DomainError, invalidArgument, permissionDenied, toConnectError, unavailable } from './errors.ts';
 import { requiredGrant } from './grants.ts';
+import { unstorableValue } from './storable-values.ts';
 import { rpcDuration } from './telemetry.ts';
 
 /**
@@ -65,10 +66,15 @@ const validate: Interceptor = (next) => (request) => {
 };
 
 function violationOf(method: DescMethod, message: Message): DomainError | undefined {
+  const fault = unstorableValue(method.input, message);
+  if (fault) return invalidField(fault.field, fault.must);
   const result = validator.validate(method.input as DescMessage, message);
   if (result.kind === 'valid') return undefined;
   if (result.kind === 'error') throw result.error;
   const [violation] = result.violations;
   const field = violation?.field.map((part) => ('name' in part ? part.name : '')).join('.') ?? '';
-  return invalidArgument('INVALID_ARGUMENT', `${field}: ${violation?.message ?? 'is not valid'}`, { field });
+  return invalidField(field, violation?.message ?? 'is not valid');
 }
+
+const invalidField = (field: string, must: string) =>
+  invalidArgument('INVALID_ARGUMENT', `${field}: ${must}`, { field });

@@ -134,7 +134,8 @@ export class AttemptRecorder {
   /** Throws DeliveryChanged after writing the others, which are known from then on. */
   async #store(run: Run, { reports }: RecordPlan): Promise<Map<string, RecordedDelivery>> {
     const rows = reports.flatMap(recordRow);
-    const written = rows.length > 0 ? await run(RECORD, [JSON.stringify(rows)]) : [];
+    const ids = rows.map(({ delivery_id }) => delivery_id);
+    const written = rows.length > 0 ? await run(RECORD, [JSON.stringify(rows), ids]) : [];
     if (written.length < rows.length) throw new DeliveryChanged();
     this.#logStale(reports);
     return new Map(

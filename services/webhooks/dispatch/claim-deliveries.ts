@@ -37,6 +37,7 @@ const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscrip
 /**
  * Goes round the subscriptions that have work, from after the one where the last claim began, by jumps in the index
  * of what waits. Those with attempts in trouble fill a batch of their own: a batch ends with its slowest attempt.
+ * What is picked is looked up by id and judged once it is locked, because the planner thinks little of what waits.
  */
 const CLAIM: Statement = {
   name: 'claim_deliveries',
@@ -63,7 +64,7 @@ with recursive ring (id, start, position) as (
       where b.subscription_id = ring.id and b.busy_since is not null and b.busy_until > now()
    ) busy
    where busy.slow < ${SEVERAL_SLOW} and busy.total < ${MAX_BUSY}
-), candidate as (
+), candidate as materialized (
   select d.id, room.troubled
     from room
    cross join lateral (
@@ -74,20 +75,17 @@ with recursive ring (id, start, position) as (
    order by d.turn, room.position
    limit $2
 ), picked as materialized (
-  select d.id, c.troubled
-    from webhooks.delivery d
-    join candidate c on c.id = d.id
-   where d.status = 'PENDING' and d.batch_id is null
-   order by d.id
-     for update of d skip locked
+  select d.id, d.status, d.batch_id from webhooks.delivery d
+   where d.id = any (array(select id from candidate))
+     for update skip locked
 ), claimed as (
   update webhooks.delivery d
-     set batch_id = case when d.environment = 'live' and picked.troubled then $4::uuid
+     set batch_id = case when d.environment = 'live' and c.troubled then $4::uuid
                          when d.environment = 'live' then $5::uuid
-                         when picked.troubled then $6::uuid else $7::uuid end,
+                         when c.troubled then $6::uuid else $7::uuid end,
          leased_to = $3, busy_since = now(), busy_until = now() + interval '${BATCH_LEASE_MS} ms'
-    from picked
-   where d.id = picked.id
+    from picked join candidate c on c.id = picked.id
+   where d.id = picked.id and picked.status = 'PENDING' and picked.batch_id is null
   returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_id
 ), stored as (
   insert into webhooks.batch (id, environment, leased_until, delivery_ids)

@@ -11,10 +11,10 @@ const FAN_OUT: Statement = {
   name: 'fan_out',
   text: `
 with taken as (
-  delete from platform.outbox_event o
-   using (select id from platform.outbox_event order by id limit ${MAX_EVENTS} for update skip locked) next
-   where o.id = next.id
-  returning o.*
+  delete from platform.outbox_event
+   where id = any (array(
+     select id from platform.outbox_event order by id limit ${MAX_EVENTS} for update skip locked))
+  returning *
 ), logged as (
   insert into webhooks.event
     (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)

@@ -3,31 +3,24 @@ import type { ClaimedDelivery } from './claim-deliveries.ts';
 import type { Run, Statement } from './dispatch-database.ts';
 import { BATCH_LEASE_MS, MAX_BATCHES_AGAIN, MAX_RETRIES_AGAIN, OVERDUE_AFTER_MS } from './dispatch-limits.ts';
 
-const OPEN_IN_BATCH = `webhooks.delivery d where d.id = any (b.delivery_ids) and d.batch_id = b.id and d.status = 'PENDING'`;
-
-const FORGET_BATCHES: Statement = {
-  name: 'forget_batches',
+const LEASE_EXPIRED: Statement = {
+  name: 'lease_expired',
   text: `
-delete from webhooks.batch b
- where b.leased_until < now() and not exists (select from ${OPEN_IN_BATCH})`,
+update webhooks.batch b set leased_until = now() + interval '${BATCH_LEASE_MS} ms'
+  from (select id from webhooks.batch where leased_until < now()
+         order by leased_until limit ${MAX_BATCHES_AGAIN} for update skip locked) expired
+ where b.id = expired.id
+returning b.id, b.delivery_ids`,
 };
 
-const BATCHES_AGAIN: Statement = {
-  name: 'batches_again',
+const LEASE_OPEN: Statement = {
+  name: 'lease_open',
   text: `
-with expired as (
-  select id from webhooks.batch where leased_until < now()
-   order by leased_until limit ${MAX_BATCHES_AGAIN} for update skip locked
-), again as (
-  update webhooks.batch b set leased_until = now() + interval '${BATCH_LEASE_MS} ms'
-    from expired where b.id = expired.id
-  returning b.id, b.delivery_ids
-), leased as (
-  update webhooks.delivery d
+with leased as (
+  update webhooks.delivery
      set leased_to = $1, busy_since = now(), busy_until = now() + interval '${BATCH_LEASE_MS} ms'
-    from again
-   where d.id = any (again.delivery_ids) and d.batch_id = again.id and d.status = 'PENDING'
-  returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_id
+   where id = any ($2::uuid[]) and status = 'PENDING' and batch_id = any ($3::uuid[])
+  returning id, batch_id, merchant_id, environment, subscription_id, event_id
 )
 select leased.*, e.type as event_type, e.request_id
   from leased
@@ -36,10 +29,21 @@ select leased.*, e.type as event_type, e.request_id
  order by leased.id`,
 };
 
+const FORGET_BATCHES: Statement = {
+  name: 'forget_batches',
+  text: 'delete from webhooks.batch where id = any ($1::uuid[])',
+};
+
 /** The deliveries of batches whose lease has ended while they are open; batches without any are forgotten. */
 export async function handOutBatchesAgain(run: Run, caller: string): Promise<ClaimedDelivery[]> {
-  await run(FORGET_BATCHES, []);
-  return run<ClaimedDelivery>(BATCHES_AGAIN, [caller]);
+  const expired = await run<{ id: string; delivery_ids: string[] }>(LEASE_EXPIRED, []);
+  if (expired.length === 0) return [];
+  const ids = expired.flatMap(({ delivery_ids }) => delivery_ids);
+  const open = await run<ClaimedDelivery>(LEASE_OPEN, [caller, ids, expired.map(({ id }) => id)]);
+  const openBatches = new Set(open.map(({ batch_id }) => batch_id));
+  const done = expired.filter(({ id }) => !openBatches.has(id));
+  await run(FORGET_BATCHES, [done.map(({ id }) => id)]);
+  return open;
 }
 
 /** A delivery whose retry workflow is to be started. */

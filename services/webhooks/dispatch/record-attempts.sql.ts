@@ -101,7 +101,7 @@ with report as (
          busy_since = case when r.busy_until is not null then r.attempt_started_at end, busy_until = r.busy_until,
          batch_id = case when r.status <> 'RETRYING' then d.batch_id end
     from report r
-   where d.id = r.delivery_id and d.status = r.known_status and d.attempt_count = r.known_count
+   where d.id = any ($2::uuid[]) and d.id = r.delivery_id and d.status = r.known_status and d.attempt_count = r.known_count
      and d.busy_until is not distinct from r.known_busy_until
   returning d.merchant_id, d.environment, r.*
 )

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type {
   ClaimBatchResponse,
   DispatchService,
+  WorkflowCommand,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { pause } from '../retrying.ts';
 import type { WorkflowStarter } from './workflow-starter.ts';
@@ -25,32 +26,36 @@ export interface Dispatcher {
 const CLAIM_WAIT_MS = 10_000;
 const CLAIM_MARGIN_MS = 5_000;
 const MOST_PER_BATCH = 100;
+/** Few, so that a thousand commands that came at once leave Temporal room for deliveries. */
+const COMMANDS_AT_ONCE = 10;
 
 /**
- * Brings committed work to Temporal, for ever: batches, retries that were lost, workflow commands. It asks for work
- * only while Temporal answers; what it cannot start is handed out again by the service once its lease has ended.
+ * Brings committed work to Temporal, for ever: deliveries (batches and retries that were lost) and workflow commands,
+ * each in a lane of its own, so that neither waits for the other. It asks for work only while Temporal answers; what
+ * it cannot hand over is handed out again by the service once its lease has ended.
  */
 export function startDispatcher(deps: DispatcherDeps): Dispatcher {
   const stopping = new AbortController();
-  const running = run(deps, stopping.signal);
+  const { signal } = stopping;
+  const lanes = [carryOn(deps, dispatchDeliveries, signal), carryOn(deps, dispatchCommands, signal)];
   return {
     async stop() {
       stopping.abort();
-      await running;
+      await Promise.all(lanes);
     },
   };
 }
 
-async function run(deps: DispatcherDeps, signal: AbortSignal): Promise<void> {
+/** One round of a lane: claims, hands over. @returns whether Temporal has just been seen to answer. */
+type Round = (deps: DispatcherDeps, signal: AbortSignal) => Promise<boolean>;
+
+async function carryOn(deps: DispatcherDeps, round: Round, signal: AbortSignal): Promise<void> {
   let failures = 0;
   let temporalAnswers = false;
   while (!signal.aborted) {
     try {
       if (!temporalAnswers) await deps.temporal.ping();
-      const claimed = await claim(deps, signal);
-      const interval = delay(claimed.batches.length > 0 ? deps.batchIntervalMs : 0);
-      temporalAnswers = await carryOut(deps, claimed);
-      await interval;
+      temporalAnswers = await round(deps, signal);
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
@@ -62,38 +67,45 @@ async function run(deps: DispatcherDeps, signal: AbortSignal): Promise<void> {
   }
 }
 
-function claim({ dispatch, room }: DispatcherDeps, signal: AbortSignal): Promise<ClaimBatchResponse> {
-  // Never none: commands come by the same call.
-  const maxDeliveries = Math.min(Math.max(room(), 1), MOST_PER_BATCH);
-  return dispatch.claimBatch(
-    { waitMs: CLAIM_WAIT_MS, maxDeliveries },
+async function dispatchDeliveries(deps: DispatcherDeps, signal: AbortSignal): Promise<boolean> {
+  const { dispatch, temporal, room, batchIntervalMs } = deps;
+  const { batches, retries }: ClaimBatchResponse = await dispatch.claimBatch(
+    { waitMs: CLAIM_WAIT_MS, maxDeliveries: Math.min(Math.max(room(), 1), MOST_PER_BATCH) },
     { signal, timeoutMs: CLAIM_WAIT_MS + CLAIM_MARGIN_MS },
   );
-}
-
-/**
- * Hands all of it to Temporal side by side; what is not taken comes again, and holds up nothing else.
- * @returns whether Temporal has just been seen to answer.
- */
-async function carryOut(
-  { temporal, dispatch, logger }: DispatcherDeps,
-  { batches, retries, commands }: ClaimBatchResponse,
-): Promise<boolean> {
-  const carriedOut: string[] = [];
-  // Commands to one workflow keep their order.
-  const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
-  const results = await Promise.allSettled([
+  const interval = delay(batches.length > 0 ? batchIntervalMs : 0);
+  const taken = await handOver(deps, [
     ...batches.map((batch) => temporal.startBatch(batch)),
     ...retries.map((retry) => temporal.startRetry(retry)),
-    ...sequences.map(async (sequence) => {
-      for (const command of sequence) {
-        await temporal.carryOut(command);
-        carriedOut.push(command.id);
-      }
-    }),
   ]);
+  await interval;
+  return taken;
+}
+
+async function dispatchCommands(deps: DispatcherDeps, signal: AbortSignal): Promise<boolean> {
+  const { dispatch, temporal } = deps;
+  const { commands } = await dispatch.claimCommands(
+    { waitMs: CLAIM_WAIT_MS, maxCommands: COMMANDS_AT_ONCE },
+    { signal, timeoutMs: CLAIM_WAIT_MS + CLAIM_MARGIN_MS },
+  );
+  const carriedOut: string[] = [];
+  const inOrder = async (sequence: readonly WorkflowCommand[]) => {
+    for (const command of sequence) {
+      await temporal.carryOut(command);
+      carriedOut.push(command.id);
+    }
+  };
+  // Commands to one workflow keep their order.
+  const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
+  const taken = await handOver(deps, sequences.map(inOrder));
+  if (carriedOut.length > 0) await dispatch.confirmCommands({ commandIds: carriedOut });
+  return taken;
+}
+
+/** Waits for all of it; what is not taken comes again, and holds up nothing else. */
+async function handOver({ logger }: DispatcherDeps, work: readonly Promise<void>[]): Promise<boolean> {
+  const results = await Promise.allSettled(work);
   const refused = results.filter((result) => result.status === 'rejected');
   for (const { reason } of refused) logger.error({ err: reason }, 'Temporal did not take some work');
-  if (carriedOut.length > 0) await dispatch.confirmCommands({ commandIds: carriedOut });
   return results.length > 0 && refused.length === 0;
 }

@@ -1,5 +1,4 @@
 import type { AttemptRecorder } from './attempt-recorder.ts';
-import { type ClaimedCommand, claimCommands } from './claim-commands.ts';
 import { type ClaimedDelivery, DeliveryClaims } from './claim-deliveries.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
 import { fanOut } from './fan-out.ts';
@@ -11,7 +10,6 @@ import type { WorkSignal } from './work-signal.ts';
 export interface ClaimedWork {
   readonly deliveries: readonly ClaimedDelivery[];
   readonly retries: readonly RetryRow[];
-  readonly commands: readonly ClaimedCommand[];
 }
 
 export interface ClaimRequest {
@@ -36,7 +34,7 @@ const POLL_MS = 1_000;
 /** While deliveries wait only for others of their subscription to end, which sends no signal. */
 const BLOCKED_POLL_MS = 50;
 const UPKEEP_INTERVAL_MS = 1_000;
-const NOTHING: ClaimedWork = { deliveries: [], retries: [], commands: [] };
+const NOTHING: ClaimedWork = { deliveries: [], retries: [] };
 
 /** Claims work for workers; one for each process. */
 export class WorkClaims {
@@ -50,16 +48,11 @@ export class WorkClaims {
 
   /** Claims what there is, or waits for it: answers empty when the time is up. */
   async claim(request: ClaimRequest): Promise<ClaimedWork> {
-    const endsAt = performance.now() + request.waitMs;
-    while (!request.signal.aborted) {
-      const seen = this.#deps.work.version;
+    const found = await this.#deps.work.await(request, async () => {
       const { pollMs, ...work } = await this.#look(request);
-      const leftMs = endsAt - performance.now();
-      if (work.deliveries.length + work.retries.length + work.commands.length > 0) return work;
-      if (leftMs <= 0) break;
-      await this.#deps.work.wait(seen, Math.min(leftMs, pollMs), request.signal);
-    }
-    return NOTHING;
+      return { pollMs, found: work.deliveries.length + work.retries.length > 0 ? work : undefined };
+    });
+    return found ?? NOTHING;
   }
 
   async #look(request: ClaimRequest): Promise<ClaimedWork & { readonly pollMs: number }> {
@@ -68,24 +61,22 @@ export class WorkClaims {
     return this.#deps.db.transaction(async (run) => {
       await fanOut(run, this.#deps.firstWaits);
       const { deliveries, blocked, cut } = await this.#claims.claim(run, caller, maxDeliveries);
-      const commands = await claimCommands(run);
       return {
         deliveries: [...again.deliveries, ...deliveries],
         retries: again.retries,
-        commands,
         pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS,
       };
     });
   }
 
   /** About once a second: what was lost on the way, and what was held and is due. */
-  async #upkeep({ caller, requestId }: ClaimRequest): Promise<Pick<ClaimedWork, 'deliveries' | 'retries'>> {
+  async #upkeep({ caller, requestId }: ClaimRequest): Promise<ClaimedWork> {
     if (performance.now() < this.#upkeepAt) return NOTHING;
     this.#upkeepAt = performance.now() + UPKEEP_INTERVAL_MS;
     const { db, recorder } = this.#deps;
     await recorder.closeLost(null, requestId);
     await releaseHeld(db.run);
-    const deliveries = await handOutBatchesAgain(db.run, caller);
+    const deliveries = await db.transaction((run) => handOutBatchesAgain(run, caller));
     return { deliveries, retries: await handOutRetriesAgain(db.run, caller) };
   }
 }

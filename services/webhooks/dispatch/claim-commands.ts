@@ -1,6 +1,6 @@
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { Run, Statement } from './dispatch-database.ts';
-import { COMMAND_LEASE_MS, MAX_COMMANDS } from './dispatch-limits.ts';
+import { COMMAND_LEASE_MS } from './dispatch-limits.ts';
 
 /** A command that waits to be carried out in Temporal. */
 export interface ClaimedCommand {
@@ -23,7 +23,7 @@ with leased as (
      set leased_until = now() + interval '${COMMAND_LEASE_MS} ms'
     from (select id from platform.outbox_command
            where leased_until is null or leased_until < now()
-           order by id limit ${MAX_COMMANDS} for update skip locked) next
+           order by id limit $1 for update skip locked) next
    where c.id = next.id
   returning c.*
 )
@@ -33,7 +33,7 @@ select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_na
 };
 
 /** Claims commands in the order they were made. */
-export const claimCommands = (run: Run) => run<ClaimedCommand>(CLAIM, []);
+export const claimCommands = (run: Run, most: number) => run<ClaimedCommand>(CLAIM, [most]);
 
 const CONFIRM: Statement = {
   name: 'confirm_commands',

@@ -19,9 +19,8 @@ export const FEW = 10;
 /** Subscriptions looked at for one batch, and events taken in with it. */
 export const MAX_SUBSCRIPTIONS = 100;
 export const MAX_EVENTS = 200;
-export const MAX_COMMANDS = 100;
 /** Held deliveries of one subscription that flow again with each look. */
 export const MAX_RELEASED = 100;
-/** Batches, and retries, handed out again with each look. */
-export const MAX_BATCHES_AGAIN = 10;
+/** Batches whose lease has ended, nearly all of them done, and overdue retries taken with each look. */
+export const MAX_BATCHES_AGAIN = 200;
 export const MAX_RETRIES_AGAIN = 100;

@@ -27,7 +27,7 @@ import type { RetryRow } from './hand-out-again.ts';
 const MAX_NAMED = 40;
 
 /** Claimed work as the wire's. */
-export function claimMessage({ deliveries, retries, commands }: ClaimedWork): ClaimBatchResponse {
+export function claimMessage({ deliveries, retries }: ClaimedWork): ClaimBatchResponse {
   const batches = new Map<string, ClaimedDelivery[]>();
   for (const delivery of deliveries) {
     const batch = batches.get(delivery.batch_id);
@@ -38,7 +38,6 @@ export function claimMessage({ deliveries, retries, commands }: ClaimedWork): Cl
     $typeName: 'payments.webhooks.v1.ClaimBatchResponse',
     batches: [...batches].map(([id, members]) => batchMessage(id, members)),
     retries: retries.map(retryMessage),
-    commands: commands.map(commandMessage),
   };
 }
 
@@ -70,7 +69,8 @@ function retryMessage(row: RetryRow): RetryStart {
   };
 }
 
-function commandMessage(row: ClaimedCommand): WorkflowCommand {
+/** A claimed command as the wire's. */
+export function commandMessage(row: ClaimedCommand): WorkflowCommand {
   return {
     $typeName: 'payments.webhooks.v1.WorkflowCommand',
     id: row.id,

@@ -4,13 +4,21 @@ import type { AreaDependencies } from '../../platform/area.ts';
 import { callerOf, requestIdOf } from '../../platform/call-context.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
 import { WorkClaims } from './claim-batch.ts';
-import { confirmCommands } from './claim-commands.ts';
-import { answerMessage, claimMessage, outcomeMessage, reportedAttempt } from './dispatch.message.ts';
+import { claimCommands, confirmCommands } from './claim-commands.ts';
+import {
+  answerMessage,
+  claimMessage,
+  commandMessage,
+  outcomeMessage,
+  reportedAttempt,
+} from './dispatch.message.ts';
 import { DispatchDatabase } from './dispatch-database.ts';
 import { getAttempt } from './get-attempt.ts';
 import { registerOutboxLag } from './outbox-lag.ts';
 import { reportAttempts } from './report-attempts.ts';
 import { WorkSignal } from './work-signal.ts';
+
+const COMMAND_POLL_MS = 1_000;
 
 /** The RPCs of the worker. */
 export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typeof DispatchService> {
@@ -20,7 +28,8 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const settings = { schedules, retryLimit: config.WEBHOOK_RETRY_WORKFLOW_LIMIT, random: Math.random };
   const recorder = new AttemptRecorder({ db, writes, settings, logger });
   const firstWaits = { live: schedules.live[0] ?? 0, test: schedules.test[0] ?? 0 };
-  const claims = new WorkClaims({ db, recorder, work: new WorkSignal(dependencies), firstWaits });
+  const work = new WorkSignal(dependencies);
+  const claims = new WorkClaims({ db, recorder, work, firstWaits });
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
   registerOutboxLag(db);
   return {
@@ -28,6 +37,13 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
       const { signal } = context;
       const claim = { caller: callerName(context), requestId: requestIdOf(context), signal };
       return claimMessage(await claims.claim({ ...claim, waitMs, maxDeliveries }));
+    },
+    claimCommands: async ({ waitMs, maxCommands }, { signal }) => {
+      const claimed = await work.await({ waitMs, signal }, async () => {
+        const rows = await claimCommands(db.run, maxCommands);
+        return { found: rows.length > 0 ? rows : undefined, pollMs: COMMAND_POLL_MS };
+      });
+      return { commands: (claimed ?? []).map(commandMessage) };
     },
     confirmCommands: async ({ commandIds }) => {
       await confirmCommands(db.run, commandIds);

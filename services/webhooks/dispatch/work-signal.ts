@@ -22,6 +22,7 @@ export interface WorkSignalDependencies {
 export class WorkSignal {
   readonly #dependencies: WorkSignalDependencies;
   readonly #emitter = new EventEmitter().setMaxListeners(0);
+  /** Rises with every signal: taken before a look, it tells what that look cannot have seen. */
   #version = 0;
   #waiting = 0;
   #listener: Promise<PoolClient | undefined> | undefined;
@@ -32,13 +33,28 @@ export class WorkSignal {
     dependencies.outboxSignal.onWork(() => this.#wake());
   }
 
-  /** Rises with every signal: taken before a look for work, it tells `wait` what that look cannot have seen. */
-  get version(): number {
-    return this.#version;
+  /**
+   * Looks for work, again with each signal and poll, until there is some: undefined when the time is up or the caller
+   * has given up.
+   */
+  async await<T>(
+    { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+    look: () => Promise<{ found: T | undefined; pollMs: number }>,
+  ): Promise<T | undefined> {
+    const endsAt = performance.now() + waitMs;
+    while (!signal.aborted) {
+      const seen = this.#version;
+      const { found, pollMs } = await look();
+      const leftMs = endsAt - performance.now();
+      if (found !== undefined) return found;
+      if (leftMs <= 0) break;
+      await this.#wait(seen, Math.min(leftMs, pollMs), signal);
+    }
+    return undefined;
   }
 
   /** Resolves on the first signal after `seen`, after the time, or when the caller gives up. */
-  async wait(seen: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  async #wait(seen: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
     this.#waiting += 1;
     clearTimeout(this.#linger);
     this.#listener ??= this.#listen();

@@ -40,7 +40,7 @@ const { PENDING, RETRYING, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 /** What the webhooks service does for the worker, in memory: the parts of it that a test must be able to break. */
 export class MemoryDispatch {
   readonly transport: Transport;
-  readonly calls = { claimBatch: 0, confirmCommands: 0, getAttempt: 0, reportAttempts: 0 };
+  readonly calls = { claimBatch: 0, claimCommands: 0, confirmCommands: 0, getAttempt: 0, reportAttempts: 0 };
   /** RPCs that are refused as by a service that is away. */
   readonly away = new Set<keyof MemoryDispatch['calls']>();
   readonly confirmed: string[] = [];
@@ -56,6 +56,10 @@ export class MemoryDispatch {
         claimBatch: ({ waitMs, maxDeliveries }, { signal }) => {
           this.#count('claimBatch');
           return this.#claim(waitMs, maxDeliveries, signal);
+        },
+        claimCommands: ({ waitMs }, { signal }) => {
+          this.#count('claimCommands');
+          return this.#claimCommands(waitMs, signal);
         },
         confirmCommands: ({ commandIds }) => {
           this.#count('confirmCommands');
@@ -109,12 +113,18 @@ export class MemoryDispatch {
   async #claim(waitMs: number, most: number, signal: AbortSignal) {
     const until = Date.now() + waitMs;
     this.#endWait = false;
-    const isIdle = () => this.#waiting.length + this.#commands.length === 0;
+    const isIdle = () => this.#waiting.length === 0;
     while (isIdle() && Date.now() < until && !signal.aborted && !this.#endWait) await delay(2);
     const claimed = this.#waiting.splice(0, most);
     const id = randomUUID();
     for (const delivery of claimed) delivery.batchId = id;
     const batch = { id, environment: Environment.TEST, deliveryIds: claimed.map((delivery) => delivery.id) };
+    return { batches: claimed.length > 0 ? [batch] : [] };
+  }
+
+  async #claimCommands(waitMs: number, signal: AbortSignal) {
+    const until = Date.now() + waitMs;
+    while (this.#commands.length === 0 && Date.now() < until && !signal.aborted) await delay(2);
     const commands = this.#commands.splice(0).map((command) => ({
       ...command,
       argumentsJson: JSON.stringify(command.arguments ?? []),
@@ -122,7 +132,7 @@ export class MemoryDispatch {
       merchantId: this.#merchantId,
       requestId: 'request-2',
     }));
-    return { batches: claimed.length > 0 ? [batch] : [], commands };
+    return { commands };
   }
 
   #answer({ deliveryId }: AttemptKey) {

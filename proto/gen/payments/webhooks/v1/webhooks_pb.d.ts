@@ -956,11 +956,6 @@ export declare type ClaimBatchResponse = Message<"payments.webhooks.v1.ClaimBatc
    * @generated from field: repeated payments.webhooks.v1.RetryStart retries = 2;
    */
   retries: RetryStart[];
-
-  /**
-   * @generated from field: repeated payments.webhooks.v1.WorkflowCommand commands = 3;
-   */
-  commands: WorkflowCommand[];
 };
 
 /**
@@ -968,6 +963,49 @@ export declare type ClaimBatchResponse = Message<"payments.webhooks.v1.ClaimBatc
  * Use `create(ClaimBatchResponseSchema)` to create a new message.
  */
 export declare const ClaimBatchResponseSchema: GenMessage<ClaimBatchResponse>;
+
+/**
+ * A worker's question for workflow commands.
+ *
+ * @generated from message payments.webhooks.v1.ClaimCommandsRequest
+ */
+export declare type ClaimCommandsRequest = Message<"payments.webhooks.v1.ClaimCommandsRequest"> & {
+  /**
+   * How long to wait for one, in milliseconds; at most 20000.
+   *
+   * @generated from field: int32 wait_ms = 1;
+   */
+  waitMs: number;
+
+  /**
+   * @generated from field: int32 max_commands = 2;
+   */
+  maxCommands: number;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ClaimCommandsRequest.
+ * Use `create(ClaimCommandsRequestSchema)` to create a new message.
+ */
+export declare const ClaimCommandsRequestSchema: GenMessage<ClaimCommandsRequest>;
+
+/**
+ * What to carry out, in this order where the workflow is the same.
+ *
+ * @generated from message payments.webhooks.v1.ClaimCommandsResponse
+ */
+export declare type ClaimCommandsResponse = Message<"payments.webhooks.v1.ClaimCommandsResponse"> & {
+  /**
+   * @generated from field: repeated payments.webhooks.v1.WorkflowCommand commands = 1;
+   */
+  commands: WorkflowCommand[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ClaimCommandsResponse.
+ * Use `create(ClaimCommandsResponseSchema)` to create a new message.
+ */
+export declare const ClaimCommandsResponseSchema: GenMessage<ClaimCommandsResponse>;
 
 /**
  * Deliveries of one environment that were claimed together.
@@ -1866,9 +1904,9 @@ export declare const DeliveryService: GenService<{
  */
 export declare const DispatchService: GenService<{
   /**
-   * Waits up to wait_ms for work and claims it: at most one new batch of each environment, overdue batches and retries
-   * handed out again, and workflow commands. What is claimed is leased to the caller: a batch for 60 seconds, a
-   * command for 30. Answers at once when there is work, and empty when the time is up.
+   * Waits up to wait_ms for deliveries and claims them: at most one new batch of each environment, and overdue batches
+   * and retries handed out again. A batch is leased to the caller for 60 seconds. Answers at once when there is work,
+   * and empty when the time is up.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ClaimBatch
    */
@@ -1876,6 +1914,17 @@ export declare const DispatchService: GenService<{
     methodKind: "unary";
     input: typeof ClaimBatchRequestSchema;
     output: typeof ClaimBatchResponseSchema;
+  },
+  /**
+   * Waits likewise for workflow commands and leases them for 30 seconds, in the order they were made. Apart from
+   * ClaimBatch, so that however many commands wait, no delivery waits behind them.
+   *
+   * @generated from rpc payments.webhooks.v1.DispatchService.ClaimCommands
+   */
+  claimCommands: {
+    methodKind: "unary";
+    input: typeof ClaimCommandsRequestSchema;
+    output: typeof ClaimCommandsResponseSchema;
   },
   /**
    * Confirms that workflow commands have been carried out; unconfirmed ones are handed out again after their lease.

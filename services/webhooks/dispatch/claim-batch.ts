@@ -59,12 +59,12 @@ export class WorkClaims {
     const again = await this.#upkeep(request);
     const { caller, maxDeliveries } = request;
     return this.#deps.db.transaction(async (run) => {
-      await fanOut(run, this.#deps.firstWaits);
+      const more = await fanOut(run, this.#deps.firstWaits);
       const { deliveries, blocked, cut } = await this.#claims.claim(run, caller, maxDeliveries);
       return {
         deliveries: [...again.deliveries, ...deliveries],
         retries: again.retries,
-        pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS,
+        pollMs: more || cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS,
       };
     });
   }

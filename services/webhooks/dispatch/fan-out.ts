@@ -24,21 +24,27 @@ with taken as (
          || '","environment":"' || environment || '","requestId":' || to_json(request_id)
          || ',"sequence":' || sequence || ',"data":' || data || '}'
     from taken
+), fanned_out as (
+  insert into webhooks.delivery
+    (merchant_id, environment, id, subscription_id, event_id, status, attempt_count, next_attempt_at)
+  select t.merchant_id, t.environment, uuidv7(), s.id, t.id, 'PENDING', 0,
+         date_trunc('milliseconds', now()) + case t.environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms'
+    from taken t
+    join webhooks.subscription s
+      on s.merchant_id = t.merchant_id and s.environment = t.environment and s.state <> 'DISABLED'
+     and case when t.type = '${PING_TYPE}' then s.id::text = t.object_id
+              else t.type = any (s.event_types) and s.enabled_at <= t.occurred_at end
+   order by t.id, s.id
+     for key share of s
 )
-insert into webhooks.delivery
-  (merchant_id, environment, id, subscription_id, event_id, status, attempt_count, next_attempt_at)
-select t.merchant_id, t.environment, uuidv7(), s.id, t.id, 'PENDING', 0,
-       date_trunc('milliseconds', now()) + case t.environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms'
-  from taken t
-  join webhooks.subscription s
-    on s.merchant_id = t.merchant_id and s.environment = t.environment and s.state <> 'DISABLED'
-   and case when t.type = '${PING_TYPE}' then s.id::text = t.object_id
-            else t.type = any (s.event_types) and s.enabled_at <= t.occurred_at end
- order by t.id, s.id
-   for key share of s`,
+select count(*)::integer as events from taken`,
 };
 
-/** Turns committed events into deliveries, which wait for a batch. */
-export async function fanOut(run: Run, firstWaits: { live: number; test: number }): Promise<void> {
-  await run(FAN_OUT, [firstWaits.live, firstWaits.test]);
+/**
+ * Turns committed events into deliveries, which wait for a batch.
+ * @returns whether it took as many as it may, so that there may be more.
+ */
+export async function fanOut(run: Run, firstWaits: { live: number; test: number }): Promise<boolean> {
+  const [taken] = await run<{ events: number }>(FAN_OUT, [firstWaits.live, firstWaits.test]);
+  return taken?.events === MAX_EVENTS;
 }

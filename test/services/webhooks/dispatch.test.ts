@@ -179,6 +179,22 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     expect(performance.now() - startedAt).toBeLessThan(700);
   });
 
+  it('works through a backlog of events that nobody subscribed to without a pause', async () => {
+    const [backlog, tenant] = [newTenant(), newTenant()];
+    await desk.sql(
+      `insert into platform.outbox_event
+         (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
+       select $1, 'live', uuidv7(), 'payment.succeeded.v1', 'o', n, 'r', now(), '{}'
+         from generate_series(1, 2000) n`,
+      [backlog.merchantId],
+    );
+    await activeSubscription(tenant);
+    const event = await desk.publish(tenant);
+    const { batches } = await desk.claim(100, 2_000);
+    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: event.id });
+    expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toEqual(deliveries.map(({ id }) => id));
+  });
+
   it('answers empty when the time is up', async () => {
     const startedAt = performance.now();
     const { batches, retries } = await desk.claim(100, 300);

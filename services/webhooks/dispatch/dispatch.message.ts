@@ -157,7 +157,7 @@ function resultOf(report: AttemptReport): AttemptResult {
     latencyMs: report.latencyMs,
     httpStatus,
     failure: failure === undefined ? undefined : enumName(AttemptFailure, failure),
-    responseExcerpt: responseExcerpt?.replaceAll('\0', '\ufffd').toWellFormed(),
+    responseExcerpt,
     retryAfterMs: retryAfterMs === undefined ? undefined : Number(retryAfterMs),
   };
 }

@@ -1904,8 +1904,8 @@ export declare const DeliveryService: GenService<{
  */
 export declare const DispatchService: GenService<{
   /**
-   * Waits up to wait_ms for deliveries and claims them: at most one new batch of each environment, and overdue batches
-   * and retries handed out again. A batch is leased to the caller for 60 seconds. Answers at once when there is work,
+   * Waits up to wait_ms for deliveries and claims them: at most one new batch of each environment and one of each for
+   * subscriptions in trouble, and overdue batches and retries handed out again. A batch is leased to the caller for 60 seconds. Answers at once when there is work,
    * and empty when the time is up.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ClaimBatch

@@ -7,10 +7,12 @@ function sqlStateOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether trying the whole transaction again can succeed: a deadlock or a serialization failure. */
+/** Serialization failure, deadlock, and a unique key that another transaction has taken meanwhile. */
+const RETRYABLE: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '23505']);
+
+/** Whether trying the whole transaction again can succeed, or be refused by a rule that now sees the other's row. */
 export function isRetryable(error: unknown): boolean {
-  const state = sqlStateOf(error);
-  return state === '40001' || state === '40P01';
+  return RETRYABLE.has(sqlStateOf(error));
 }
 
 const AWAY = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', 'ENOENT']);

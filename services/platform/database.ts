@@ -69,8 +69,8 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction on an entity manager of its own; it commits when the work returns. A deadlock or
-   * serialization failure starts the work again, a bounded number of times.
+   * Runs work in one transaction on an entity manager of its own; it commits when the work returns. A deadlock,
+   * a serialization failure or a unique key taken meanwhile starts the work again, a bounded number of times.
    */
   async transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {

@@ -53,6 +53,18 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
     expect(decided.refundCase).toMatchObject({ status: Status.SERVICE_REVIEW, blockedBy: DISPUTED });
   });
 
+  it('are opened once, also when the same id comes for many payments at the same time', async () => {
+    const { refunds, write } = refundsOf(house, way);
+    const disputeId = randomUUID();
+    const open = () => refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID() });
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, open));
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(refused).toHaveLength(19);
+    for (const { reason } of refused) {
+      await expectRefusal(Promise.reject(reason), Code.AlreadyExists, 'DISPUTE_ALREADY_EXISTS');
+    }
+  });
+
   it('are not overridden by the review, which is free again after the last has closed', async () => {
     const { refunds, write, open } = refundsOf(house, way);
     const facts = payment();

@@ -48,12 +48,12 @@ export interface CalendarReadRow {
   has_blocked: boolean;
 }
 
-/** Sums of an account, in centavos. */
+/** Sums of an account, in centavos, as text: all days together may exceed 64 bits. */
 export interface BalanceReadRow {
-  released_minor: bigint;
-  scheduled_minor: bigint;
-  blocked_minor: bigint;
-  open_debts_minor: bigint;
+  released_minor: string;
+  scheduled_minor: string;
+  blocked_minor: string;
+  open_debts_minor: string;
 }
 
 /** A part that an advance can cover, or no part at all, and the version of the account's schedule. */
@@ -85,7 +85,9 @@ function releases(parameters: ReadParameters<Tenant>) {
 }
 
 const leftOf = (status: ReleaseStatus) =>
-  sql<bigint>`coalesce(sum(left_minor) filter (where status = ${sql.lit(status)}), 0)::bigint`;
+  sql`coalesce(sum(left_minor) filter (where status = ${sql.lit(status)}), 0)`;
+const leftOfDay = (status: ReleaseStatus) => sql<bigint>`${leftOf(status)}::bigint`;
+const leftOfAll = (status: ReleaseStatus) => sql<string>`${leftOf(status)}::text`;
 
 /** Which releases to list; dates inclusive. */
 export interface ReleaseFilter {
@@ -130,7 +132,11 @@ export const selectCalendar = prepareRead<
   releases(parameters)
     .where('date', '>=', parameters('from'))
     .where('date', '<=', parameters('to'))
-    .select(['date', leftOf('RELEASED').as('released_minor'), leftOf('SCHEDULED').as('scheduled_minor')])
+    .select([
+      'date',
+      leftOfDay('RELEASED').as('released_minor'),
+      leftOfDay('SCHEDULED').as('scheduled_minor'),
+    ])
     .select(sql<bigint>`sum(advanced_minor)::bigint`.as('advanced_minor'))
     .select(sql<bigint>`sum(deducted_minor)::bigint`.as('deducted_minor'))
     // A part is in one row, and a sale has one part of a date: no sale is counted twice.
@@ -145,15 +151,15 @@ export const selectCalendar = prepareRead<
 /** The sums of an account's rows by status, and of its open debts. */
 export const selectBalance = prepareRead<Tenant, BalanceReadRow>((parameters) =>
   releases(parameters)
-    .select([leftOf('RELEASED').as('released_minor'), leftOf('SCHEDULED').as('scheduled_minor')])
-    .select(leftOf('BLOCKED').as('blocked_minor'))
+    .select([leftOfAll('RELEASED').as('released_minor'), leftOfAll('SCHEDULED').as('scheduled_minor')])
+    .select(leftOfAll('BLOCKED').as('blocked_minor'))
     .select((eb) =>
       eb
         .selectFrom('funds.deduction')
         .where('merchant_id', '=', parameters('merchantId'))
         .where('environment', '=', parameters('environment'))
         .where('open_debt_minor', '>', sql<bigint>`0`)
-        .select(sql<bigint>`coalesce(sum(open_debt_minor), 0)::bigint`.as('sum'))
+        .select(sql<string>`coalesce(sum(open_debt_minor), 0)::text`.as('sum'))
         .as('open_debts_minor'),
     )
     .$castTo<BalanceReadRow>()

@@ -1,22 +1,29 @@
 import type { GetBalanceRequest, GetBalanceResponse } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Database } from '../platform/database.ts';
+import { outOfRange } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectBalance } from './funds.queries.ts';
 import { availableMinor } from './takings.ts';
 
-/** The available balance and what it is made of, in one statement. */
+/** The available balance and what it is made of, in one statement. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). */
 export async function getBalance(
   database: Database,
   request: GetBalanceRequest,
 ): Promise<GetBalanceResponse> {
   const [row] = await database.read(selectBalance(tenantOf(request)));
   if (!row) throw new Error('a sum has a row');
+  const [released, debts] = [BigInt(row.released_minor), BigInt(row.open_debts_minor)];
   return {
     $typeName: 'payments.funds.v1.GetBalanceResponse',
-    availableAmountMinor: availableMinor(row.released_minor, row.open_debts_minor),
-    releasedAmountMinor: row.released_minor,
-    scheduledAmountMinor: row.scheduled_minor,
-    blockedAmountMinor: row.blocked_minor,
-    openDebtsAmountMinor: row.open_debts_minor,
+    availableAmountMinor: within64Bits(availableMinor(released, debts)),
+    releasedAmountMinor: within64Bits(released),
+    scheduledAmountMinor: within64Bits(BigInt(row.scheduled_minor)),
+    blockedAmountMinor: within64Bits(BigInt(row.blocked_minor)),
+    openDebtsAmountMinor: within64Bits(debts),
   };
+}
+
+function within64Bits(sum: bigint): bigint {
+  if (BigInt.asIntN(64, sum) === sum) return sum;
+  throw outOfRange('AMOUNT_OUT_OF_RANGE', 'a sum of the balance exceeds 64 bits', { sum: String(sum) });
 }

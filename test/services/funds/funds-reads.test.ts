@@ -4,6 +4,7 @@ import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/fun
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
+import { queryHouse } from '../refunds/refund-case-fixture.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
 let house: TestHouse;
@@ -47,6 +48,23 @@ describe.each(['inProcess', 'grpc'] as const)('reads of funds over %s', (way) =>
     } while (pageToken !== '');
     return seen;
   }
+
+  it('refuses a balance that 64 bits cannot hold', async () => {
+    const funds = newFunds();
+    const debts = async (count: number) => {
+      const values = [funds.tenant.merchantId, count];
+      await queryHouse(
+        house,
+        `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
+         select $1, 'live', gen_random_uuid(), 9007199254740991, 9007199254740991, now() from generate_series(1, $2)`,
+        values,
+      );
+    };
+    await debts(1_024);
+    expect((await funds.balance()).availableAmountMinor).toBe(-1_024n * 9_007_199_254_740_991n);
+    await debts(1);
+    await expectRefusal(funds.balance(), Code.OutOfRange, 'AMOUNT_OUT_OF_RANGE');
+  });
 
   it.each([1, 2, 3, 7, 100])('lists rows by (date, status) in pages of %i', async (pageSize) => {
     const funds = newFunds();

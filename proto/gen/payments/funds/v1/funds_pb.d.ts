@@ -1420,7 +1420,8 @@ export declare const FundsService: GenService<{
     output: typeof GetReleaseCalendarResponseSchema;
   },
   /**
-   * Answers the available balance and what it is made of.
+   * Answers the available balance and what it is made of. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a sum over all days
+   * exceeds 64 bits.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetBalance
    */

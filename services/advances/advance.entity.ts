@@ -16,6 +16,8 @@ export const QuoteEntity = defineEntity({
     monthlyRateBps: p.integer(),
     quotedAt: timestampColumn(),
     expiresAt: timestampColumn(),
+    takenUpBy: p.text().nullable(),
+    lapsed: p.boolean(),
   },
 });
 

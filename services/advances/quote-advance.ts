@@ -64,7 +64,7 @@ interface QuoteFrame {
 
 function createQuote(tx: TenantTransaction, figures: QuoteFigures, frame: QuoteFrame) {
   const { amountMinor, feeMinor, netMinor } = figures;
-  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor });
+  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor, lapsed: false });
 }
 
 function createParts(tx: TenantTransaction, quoteId: string, { parts }: QuoteFigures) {

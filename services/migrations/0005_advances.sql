@@ -1,6 +1,6 @@
 create schema advances;
 
--- Immutable.
+-- Immutable but for taken_up_by and lapsed.
 create table advances.quote (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -12,6 +12,10 @@ create table advances.quote (
   monthly_rate_bps integer not null check (monthly_rate_bps >= 0),
   quoted_at timestamptz(3) not null,
   expires_at timestamptz(3) not null check (expires_at > quoted_at),
+  -- The caller and idempotency key that first asked for the quote.
+  taken_up_by text,
+  -- Somebody has met it expired: from then on no request of it may come to stand.
+  lapsed boolean not null,
   primary key (merchant_id, environment, id),
   check (net_minor = amount_minor - fee_minor)
 );

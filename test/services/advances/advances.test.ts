@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   type AdvanceQuote,
   AdvanceRequestStatus,
@@ -13,6 +13,7 @@ import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
+import { queryHouse } from '../refunds/refund-case-fixture.ts';
 
 let house: TestHouse;
 beforeAll(async () => {
@@ -250,6 +251,42 @@ describe('an advance whose steps are torn apart', () => {
     await database.end();
     const again = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     expect(again.advanceRequest).toMatchObject({ id: once.advanceRequest!.id, amountMinor: 4_800n });
+  });
+
+  it('a request that its workflow has completed is answered to who asked first, and to nobody else', async () => {
+    const { funds, client, quote } = await seeded();
+    const first = { ...funds.write(SOLD), quoteId: quote.id };
+    const taken = await client.requestAdvance(first);
+    const advanceRequestId = taken.advanceRequest!.id;
+    // As after a crash that the workflow has made good: the request is there, and no record of the first call.
+    await queryHouse(house, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
+    expect(await client.requestAdvance(first)).toEqual(taken);
+    expect(await client.requestAdvance(first)).toEqual(taken);
+    const other = client.requestAdvance({ ...first, idempotencyKey: newKey() });
+    const known = { advanceRequestId };
+    await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', known);
+  });
+
+  it('a request that comes to its end after the quote has lapsed stands no more and keeps nothing reserved', async () => {
+    const { funds, client, quote } = await seeded();
+    const lock = new Client({ connectionString: house.databaseUrl });
+    await lock.connect();
+    // Holds the account in funds, so that the request waits between its first step and the reservation.
+    await lock.query('begin');
+    await lock.query('select from funds.account where merchant_id = $1 for update', [
+      funds.tenant.merchantId,
+    ]);
+    const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
+    late.catch(() => undefined);
+    const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
+    await vi.waitFor(async () => expect(await queryHouse(house, isTaken, [quote.id])).toHaveLength(1));
+    const worker = client.requestAdvance({ ...funds.write(), quoteId: quote.id });
+    await expectRefusal(worker, Code.FailedPrecondition, 'QUOTE_EXPIRED');
+    await lock.query('commit');
+    await lock.end();
+    await expectRefusal(late, Code.FailedPrecondition, 'QUOTE_EXPIRED');
+    expect((await client.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
+    expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
   });
 
   it('a payout that had only started is completed by asking again, even when the date has come since', async () => {

@@ -755,7 +755,8 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * Requests the quoted advance and reserves its parts. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION
-   * (QUOTE_EXPIRED, QUOTE_STALE, QUOTE_ALREADY_REQUESTED).
+   * (QUOTE_EXPIRED, QUOTE_STALE, QUOTE_ALREADY_REQUESTED). A call that failed half-way is completed within a minute;
+   * repeating it with its key answers the request.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RequestAdvance
    */

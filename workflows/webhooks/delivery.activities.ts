@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DeliverBatchInput } from './deliver-batch.contract.ts';
@@ -14,13 +15,15 @@ export interface BatchOutcome {
 
 export type DeliveryActivities = ReturnType<typeof createDeliveryActivities>;
 
-const WHEN_FULL_MS = 1_000;
+const WHEN_FULL_MS = 500;
 
 /** The activities of delivery. What they answer, and what their failures say, holds ids, states and times only. */
 export function createDeliveryActivities(deps: MakeAttemptsDeps) {
   return {
     /** The first attempt of each delivery of a batch, side by side. */
     async sendBatch({ batchId, deliveryIds }: DeliverBatchInput): Promise<BatchOutcome> {
+      // Those under way end within their timeout, and the slot held meanwhile keeps others from coming.
+      while (deps.attempts.room <= 0) await delay(WHEN_FULL_MS);
       const turns = await makeAttempts(
         deps,
         deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),

@@ -26,6 +26,8 @@ export interface Dispatcher {
 const CLAIM_WAIT_MS = 10_000;
 const CLAIM_MARGIN_MS = 5_000;
 const MOST_PER_BATCH = 100;
+/** Deliveries wait in the table, at no cost, until attempts of this process have ended. */
+const WHEN_FULL_MS = 100;
 /** Few, so that a thousand commands that came at once leave Temporal room for deliveries. */
 const COMMANDS_AT_ONCE = 10;
 
@@ -68,9 +70,14 @@ async function carryOn(deps: DispatcherDeps, round: Round, signal: AbortSignal):
 }
 
 async function dispatchDeliveries(deps: DispatcherDeps, signal: AbortSignal): Promise<boolean> {
-  const { dispatch, temporal, room, batchIntervalMs } = deps;
+  const { dispatch, temporal, batchIntervalMs } = deps;
+  const room = deps.room();
+  if (room <= 0) {
+    await delay(WHEN_FULL_MS, undefined, { signal });
+    return false;
+  }
   const { batches, retries }: ClaimBatchResponse = await dispatch.claimBatch(
-    { waitMs: CLAIM_WAIT_MS, maxDeliveries: Math.min(Math.max(room(), 1), MOST_PER_BATCH) },
+    { waitMs: CLAIM_WAIT_MS, maxDeliveries: Math.min(room, MOST_PER_BATCH) },
     { signal, timeoutMs: CLAIM_WAIT_MS + CLAIM_MARGIN_MS },
   );
   const interval = delay(batches.length > 0 ? batchIntervalMs : 0);

@@ -50,12 +50,22 @@ const RPC_TIMEOUT_MS = 10_000;
  * than the hand-over time. Throws the ConnectError of services that are away; what was sent by then is still reported.
  */
 export async function makeAttempts(deps: MakeAttemptsDeps, keys: readonly AttemptKey[]): Promise<Turn[]> {
-  const { answers } = await deps.dispatch.getAttempt({ attempts: [...keys] }, { timeoutMs: RPC_TIMEOUT_MS });
-  const begun = answers.flatMap(({ deliveryId, answer }) =>
-    answer.case === 'send' ? [deps.attempts.begin(deliveryId, answer.value)] : [],
-  );
+  const { answers, begun } = await begin(deps, keys);
   const attempted = await finish(deps, begun);
   return answers.map((answer) => attempted.get(answer.deliveryId) ?? turnWithoutAttempt(answer));
+}
+
+async function begin({ dispatch, attempts }: MakeAttemptsDeps, keys: readonly AttemptKey[]) {
+  const release = attempts.reserve(keys.length);
+  try {
+    const { answers } = await dispatch.getAttempt({ attempts: [...keys] }, { timeoutMs: RPC_TIMEOUT_MS });
+    const begun = answers.flatMap(({ deliveryId, answer }) =>
+      answer.case === 'send' ? [attempts.begin(deliveryId, answer.value)] : [],
+    );
+    return { answers, begun };
+  } finally {
+    release();
+  }
 }
 
 async function finish(deps: MakeAttemptsDeps, begun: readonly OpenAttempt[]): Promise<Map<string, Turn>> {

@@ -46,6 +46,7 @@ export class OpenAttempts {
   readonly #options: OpenAttemptsOptions;
   readonly #open = new Map<string, OpenAttempt>();
   readonly #stop = new AbortController();
+  #reserved = 0;
 
   constructor(options: OpenAttemptsOptions) {
     this.#options = options;
@@ -53,7 +54,15 @@ export class OpenAttempts {
 
   /** How many more may be begun; 0 or less when this process is full. */
   get room(): number {
-    return this.#options.limit - this.#open.size;
+    return this.#options.limit - this.#open.size - this.#reserved;
+  }
+
+  /** Keeps room for attempts about to begin, so that two who ask at a time do not both take it. @returns the end of it. */
+  reserve(count: number): () => void {
+    this.#reserved += count;
+    return () => {
+      this.#reserved -= count;
+    };
   }
 
   /** Sends, or joins the same attempt already begun. */

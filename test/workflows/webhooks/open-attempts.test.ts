@@ -51,6 +51,16 @@ describe('open attempts', () => {
     expect(attempts.room).toBe(3);
   });
 
+  it('keep room for what is about to begin', () => {
+    const attempts = openAttempts();
+    const [one, two] = [attempts.reserve(1), attempts.reserve(2)];
+    expect(attempts.room).toBe(0);
+    one();
+    expect(attempts.room).toBe(1);
+    two();
+    expect(attempts.room).toBe(3);
+  });
+
   it('end as aborted when the process gives up', async () => {
     await using receiver = await startReceiver(() => undefined);
     const attempts = openAttempts();

@@ -9,7 +9,7 @@ import {
   toBinary,
   toJson,
 } from '@bufbuild/protobuf';
-import type { HandlerContext } from '@connectrpc/connect';
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import stringify from 'safe-stable-stringify';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -37,7 +37,8 @@ interface Scope extends Tenant {
 /**
  * How every write RPC runs: idempotency, the work and its outbox rows in one transaction. The same key with the same
  * request answers as the first time (24 hours), with another one ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the
- * first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet.
+ * first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet. A write whose
+ * caller has stopped waiting is rolled back.
  */
 export class Writes {
   readonly #database: Database;
@@ -66,9 +67,11 @@ export class Writes {
         context.responseHeader.set(REPLAYED_HEADER, 'true');
         return fromBinary(schema, recorded);
       }
+      requireCaller(context);
       const answer = create(schema, await work(tx));
       await tx.flush();
       await record(em, scope, toBinary(schema, remember(answer)));
+      requireCaller(context);
       return answer;
     });
   }
@@ -104,6 +107,14 @@ export class Writes {
     if (outboxUsed) this.#signal.committed();
     return result;
   }
+}
+
+/**
+ * Refuses to do or to commit what nobody waits for any more: a caller whose deadline has passed may try again and
+ * decide by that answer, and a write that comes after it would be met by surprise.
+ */
+function requireCaller({ signal }: HandlerContext): void {
+  if (signal.aborted) throw ConnectError.from(signal.reason, Code.Canceled);
 }
 
 function scopeOf(request: WriteRequest, context: HandlerContext): Scope {

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { fundsCaller } from '../funds/funds-caller.ts';
+import { queryHouse } from '../refunds/refund-case-fixture.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds' });
+});
+afterAll(() => house.close());
+
+describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way) => {
+  it('leaves nothing behind when its caller has stopped waiting, and is done when it asks again', async () => {
+    const { client, tenant, write, sell } = fundsCaller(house.transports[way]);
+    await sell({ gross: 1_000n });
+    const lock = new Client({ connectionString: house.databaseUrl });
+    await lock.connect();
+    await lock.query('begin');
+    await lock.query('select from funds.account where merchant_id = $1 for update', [tenant.merchantId]);
+    const deduction = { ...write(), sourceId: randomUUID(), amountMinor: 100n };
+    const late = client.applyDeduction(deduction, { timeoutMs: 200 });
+    await expect(late).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    await delay(50);
+    await lock.query('commit');
+    // Its turn at the account comes before this one's.
+    await sell({ gross: 1n });
+    await lock.end();
+    const kept = 'select from funds.deduction where source_id = $1';
+    expect(await queryHouse(house, kept, [deduction.sourceId])).toEqual([]);
+    expect(await client.applyDeduction(deduction)).toMatchObject({ deductedAmountMinor: 100n });
+  });
+});

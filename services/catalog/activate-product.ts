@@ -5,9 +5,8 @@ import type {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
-import { productEventData } from './product.event.ts';
 import { activated } from './product.ts';
-import { currentPrices, lockProduct, viewProduct } from './product-view.ts';
+import { currentPrices, lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** DRAFT to ACTIVE, with a current price. */
 export function activateProduct(writes: Writes, request: ActivateProductRequest, context: HandlerContext) {
@@ -17,12 +16,7 @@ export function activateProduct(writes: Writes, request: ActivateProductRequest,
     const prices = await currentPrices(tx, product.id);
     product.status = activated(product.status, prices.length);
     product.updatedAt = later(product.updatedAt, occurredAt);
-    await tx.publish({
-      type: 'product.updated.v1',
-      objectId: product.id,
-      data: productEventData(product),
-      occurredAt,
-    });
+    await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     return { product: await viewProduct(tx, product) };
   });
 }

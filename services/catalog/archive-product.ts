@@ -5,9 +5,8 @@ import type {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
-import { productEventData } from './product.event.ts';
 import { archived } from './product.ts';
-import { lockProduct, viewProduct } from './product-view.ts';
+import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** ACTIVE to ARCHIVED. */
 export function archiveProduct(writes: Writes, request: ArchiveProductRequest, context: HandlerContext) {
@@ -17,12 +16,7 @@ export function archiveProduct(writes: Writes, request: ArchiveProductRequest, c
     product.status = archived(product.status);
     product.updatedAt = later(product.updatedAt, occurredAt);
     product.archivedAt = product.updatedAt;
-    await tx.publish({
-      type: 'product.archived.v1',
-      objectId: product.id,
-      data: productEventData(product),
-      occurredAt,
-    });
+    await publishEvent(tx, 'product.archived.v1', product, occurredAt);
     return { product: await viewProduct(tx, product) };
   });
 }

@@ -11,10 +11,9 @@ import { failedPrecondition, notFound } from '../platform/errors.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
-import { productEventData } from './product.event.ts';
 import { offerMessage } from './product.message.ts';
 import { requirePeriod, requireSellable } from './product.ts';
-import { lockProduct, offerReadRow } from './product-view.ts';
+import { lockProduct, offerReadRow, publishEvent } from './product-store.ts';
 
 /** Adds an offer of a current price; it starts now unless it says when. */
 export function createOffer(writes: Writes, request: CreateOfferRequest, context: HandlerContext) {
@@ -42,12 +41,7 @@ export function createOffer(writes: Writes, request: CreateOfferRequest, context
       createdAt: occurredAt,
     });
     product.updatedAt = later(product.updatedAt, occurredAt);
-    await tx.publish({
-      type: 'product.updated.v1',
-      objectId: product.id,
-      data: productEventData(product),
-      occurredAt,
-    });
+    await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     return { offer: offerMessage(offerReadRow(offer)) };
   });
 }

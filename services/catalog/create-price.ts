@@ -10,10 +10,9 @@ import { enumName } from '../platform/enum-name.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { PriceEntity } from './product.entity.ts';
-import { productEventData } from './product.event.ts';
 import { priceMessage } from './product.message.ts';
 import { requireIntervalFor, requireSellable } from './product.ts';
-import { lockProduct, priceReadRow } from './product-view.ts';
+import { lockProduct, priceReadRow, publishEvent } from './product-store.ts';
 
 /** Adds a price to a product that is not archived. */
 export function createPrice(writes: Writes, request: CreatePriceRequest, context: HandlerContext) {
@@ -35,12 +34,7 @@ export function createPrice(writes: Writes, request: CreatePriceRequest, context
       createdAt: occurredAt,
     });
     product.updatedAt = later(product.updatedAt, occurredAt);
-    await tx.publish({
-      type: 'product.updated.v1',
-      objectId: product.id,
-      data: productEventData(product),
-      occurredAt,
-    });
+    await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     return { price: priceMessage(priceReadRow(price)) };
   });
 }

@@ -9,8 +9,7 @@ import { enumName } from '../platform/enum-name.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { ProductEntity } from './product.entity.ts';
-import { productEventData } from './product.event.ts';
-import { viewProduct } from './product-view.ts';
+import { publishEvent, viewProduct } from './product-store.ts';
 
 /** Creates a product in DRAFT. */
 export function createProduct(writes: Writes, request: CreateProductRequest, context: HandlerContext) {
@@ -29,12 +28,7 @@ export function createProduct(writes: Writes, request: CreateProductRequest, con
       updatedAt: occurredAt,
     });
     await tx.flush();
-    await tx.publish({
-      type: 'product.created.v1',
-      objectId: product.id,
-      data: productEventData(product),
-      occurredAt,
-    });
+    await publishEvent(tx, 'product.created.v1', product, occurredAt);
     return { product: await viewProduct(tx, product) };
   });
 }

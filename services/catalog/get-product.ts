@@ -6,7 +6,7 @@ import type { Database } from '../platform/database.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { productMessage } from './product.message.ts';
 import { selectProduct } from './product.queries.ts';
-import { productNotFound } from './product-view.ts';
+import { productNotFound } from './product-store.ts';
 
 /** One product with its current prices and offers, in one statement. */
 export async function getProduct(

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
-import type { PriceInterval, PriceType, ProductStatus, ProductType } from './product.ts';
+import type { PaymentMethodName, PriceInterval, PriceType, ProductStatus, ProductType } from './product.ts';
 
 export const ProductEntity = defineEntity({
   name: 'Product',
@@ -52,7 +52,7 @@ export const OfferEntity = defineEntity({
     priceId: p.uuid(),
     name: p.string(),
     checkoutUrl: p.text(),
-    paymentMethods: p.array(),
+    paymentMethods: p.array<PaymentMethodName>(),
     maxInstallments: p.integer(),
     startsAt: timestampColumn(),
     endsAt: timestampColumn().nullable(),

@@ -1,4 +1,3 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type Offer,
@@ -10,7 +9,7 @@ import {
   ProductStatus,
   ProductType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
+import { environmentEnum } from '../platform/tenant.ts';
 import type { ProductReadRow } from './product.queries.ts';
 
 const CURRENCY = 'BRL';
@@ -21,7 +20,7 @@ export function productMessage(row: ProductReadRow): Product {
     $typeName: 'payments.catalog.v1.Product',
     id: row.id,
     merchantId: row.merchant_id,
-    environment: environmentEnum(row.environment as EnvironmentName),
+    environment: environmentEnum(row.environment),
     name: row.name,
     description: row.description ?? undefined,
     productType: ProductType[row.product_type],
@@ -49,7 +48,7 @@ export function priceMessage(row: ProductReadRow['prices'][number]): Price {
     intervalCount: row.interval_count ?? undefined,
     trialDays: row.trial_days ?? undefined,
     maxInstallments: row.max_installments,
-    createdAt: timestamp(row.created_ms),
+    createdAt: timestampFromMs(row.created_ms),
   };
 }
 
@@ -63,9 +62,7 @@ export function offerMessage(row: ProductReadRow['offers'][number]): Offer {
     checkoutUrl: row.checkout_url,
     paymentMethods: row.payment_methods.map((method) => PaymentMethod[method]),
     maxInstallments: row.max_installments,
-    startsAt: timestamp(row.starts_ms),
-    endsAt: row.ends_ms === null ? undefined : timestamp(row.ends_ms),
+    startsAt: timestampFromMs(row.starts_ms),
+    endsAt: row.ends_ms === null ? undefined : timestampFromMs(row.ends_ms),
   };
 }
-
-const timestamp = (milliseconds: number): Timestamp => timestampFromMs(milliseconds);

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { queryBuilder } from '../platform/database.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { OfferEntity, PriceEntity, ProductEntity } from './product.entity.ts';
 import type { PaymentMethodName, PriceInterval, PriceType, ProductStatus, ProductType } from './product.ts';
 
@@ -17,7 +17,7 @@ interface CatalogTables {
 /** A product as hot reads answer it: with its current prices and offers, times inside them as epoch milliseconds. */
 export interface ProductReadRow {
   merchant_id: string;
-  environment: string;
+  environment: EnvironmentName;
   id: string;
   name: string;
   description: string | null;

@@ -7,8 +7,7 @@ import { notFound } from '../platform/errors.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { OfferEntity } from './product.entity.ts';
-import { productEventData } from './product.event.ts';
-import { lockProduct, viewProduct } from './product-view.ts';
+import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** Retires an offer; repeating is no error. */
 export function retireOffer(writes: Writes, request: RetireOfferRequest, context: HandlerContext) {
@@ -21,12 +20,7 @@ export function retireOffer(writes: Writes, request: RetireOfferRequest, context
     if (offer && !offer.retiredAt) {
       offer.retiredAt = occurredAt;
       product.updatedAt = later(product.updatedAt, occurredAt);
-      await tx.publish({
-        type: 'product.updated.v1',
-        objectId: product.id,
-        data: productEventData(product),
-        occurredAt,
-      });
+      await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     }
     return { product: await viewProduct(tx, product) };
   });

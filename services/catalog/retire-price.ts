@@ -7,9 +7,8 @@ import { notFound } from '../platform/errors.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
-import { productEventData } from './product.event.ts';
 import { requireAnotherPrice } from './product.ts';
-import { currentPrices, lockProduct, viewProduct } from './product-view.ts';
+import { currentPrices, lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** Retires a price and the offers of it. */
 export function retirePrice(writes: Writes, request: RetirePriceRequest, context: HandlerContext) {
@@ -27,12 +26,7 @@ export function retirePrice(writes: Writes, request: RetirePriceRequest, context
         offer.retiredAt = occurredAt;
       }
       product.updatedAt = later(product.updatedAt, occurredAt);
-      await tx.publish({
-        type: 'product.updated.v1',
-        objectId: product.id,
-        data: productEventData(product),
-        occurredAt,
-      });
+      await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     }
     return { product: await viewProduct(tx, product) };
   });

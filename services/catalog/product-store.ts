@@ -9,9 +9,9 @@ import {
   ProductEntity,
   type ProductRow,
 } from './product.entity.ts';
+import { productEventData } from './product.event.ts';
 import { productMessage } from './product.message.ts';
 import type { ProductReadRow } from './product.queries.ts';
-import type { PaymentMethodName } from './product.ts';
 
 /** The product, locked until the transaction ends: prices, offers and status change one at a time. */
 export async function lockProduct(tx: TenantTransaction, id: string): Promise<ProductRow> {
@@ -22,6 +22,18 @@ export async function lockProduct(tx: TenantTransaction, id: string): Promise<Pr
 
 /** What every RPC answers for a product that this merchant does not have in this environment. */
 export const productNotFound = () => notFound('PRODUCT_NOT_FOUND', 'there is no such product');
+
+type ProductEventType = 'product.created.v1' | 'product.updated.v1' | 'product.archived.v1';
+
+/** Publishes an event of a product, with the product as it now stands. */
+export async function publishEvent(
+  tx: TenantTransaction,
+  type: ProductEventType,
+  product: ProductRow,
+  occurredAt: Date,
+): Promise<void> {
+  await tx.publish({ type, objectId: product.id, data: productEventData(product), occurredAt });
+}
 
 /** The current prices of a product, oldest first. */
 export function currentPrices(tx: TenantTransaction, productId: string): Promise<PriceRow[]> {
@@ -58,7 +70,7 @@ export const offerReadRow = (offer: OfferRow): ProductReadRow['offers'][number] 
   price_id: offer.priceId,
   name: offer.name,
   checkout_url: offer.checkoutUrl,
-  payment_methods: offer.paymentMethods as PaymentMethodName[],
+  payment_methods: offer.paymentMethods,
   max_installments: offer.maxInstallments,
   starts_ms: offer.startsAt.getTime(),
   ends_ms: offer.endsAt?.getTime() ?? null,

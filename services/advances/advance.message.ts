@@ -4,7 +4,7 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
+import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { AdvanceRequestRow, QuotePartRow, QuoteRow } from './advance.entity.ts';
 import type { AdvanceRequestReadRow } from './advance.queries.ts';
@@ -35,7 +35,7 @@ export function advanceRequestMessageOf(row: AdvanceRequestRow): AdvanceRequest 
     $typeName: 'payments.advances.v1.AdvanceRequest',
     id: row.id,
     merchantId: row.merchantId,
-    environment: environmentEnum(row.environment as EnvironmentName),
+    environment: environmentEnum(row.environment),
     quoteId: row.quoteId,
     scheduleId: row.scheduleId,
     amountMinor: row.amountMinor,

@@ -1,5 +1,5 @@
 import { type ApiKey, ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
+import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { ApiKeyRow } from './api-key.entity.ts';
 import type { ApiKeyReadRow } from './api-key.queries.ts';
@@ -25,7 +25,7 @@ export function apiKeyMessage(row: ApiKeyReadRow): ApiKey {
 export function storedApiKeyMessage(key: ApiKeyRow): ApiKey {
   return apiKeyMessage({
     merchant_id: key.merchantId,
-    environment: key.environment as EnvironmentName,
+    environment: key.environment,
     id: key.id,
     name: key.name,
     hint: key.hint,

@@ -1,9 +1,10 @@
 import { p } from '@mikro-orm/postgresql';
+import type { EnvironmentName } from './tenant.ts';
 
 /** The columns that lead every table's key. */
 export const tenantColumns = {
   merchantId: p.uuid().primary(),
-  environment: p.string().primary(),
+  environment: p.string().$type<EnvironmentName>().primary(),
 } as const;
 
 /** A timestamp with millisecond precision, as lists are ordered by it. */

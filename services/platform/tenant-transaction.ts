@@ -8,10 +8,10 @@ import {
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
 import { insertCommand, insertEvent, type OutboxEvent, type WorkflowCommand } from './outbox.ts';
-import type { Tenant } from './tenant.ts';
+import type { EnvironmentName, Tenant } from './tenant.ts';
 
 /** Rows carry their tenant in their first two columns. */
-export type TenantOwned = { merchantId: string; environment: string };
+export type TenantOwned = { merchantId: string; environment: EnvironmentName };
 
 /**
  * A transaction of one tenant: every statement that use cases make through it carries merchant and environment.

@@ -9,7 +9,7 @@ import {
   RefundInitiator,
   type RefundWindow,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
+import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { RefundCaseRow } from './refund-case.entity.ts';
 import type { RefundCaseReadRow } from './refund-case.queries.ts';
@@ -23,7 +23,7 @@ export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {
     $typeName: 'payments.refunds.v1.RefundCase',
     id: row.id,
     merchantId: row.merchant_id,
-    environment: environmentEnum(row.environment as EnvironmentName),
+    environment: environmentEnum(row.environment),
     amountMinor: row.amount_minor,
     currency: CURRENCY,
     status: RefundCaseStatus[row.status],

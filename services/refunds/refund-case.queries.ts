@@ -2,7 +2,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { RefundCaseEntity } from './refund-case.entity.ts';
 import type { ApprovalMode, Blocker, Initiator, MerchantDecision, RefundStatus } from './refund-case.ts';
 
@@ -13,7 +13,7 @@ interface RefundTables {
 /** A refund case as hot reads answer it. */
 export interface RefundCaseReadRow {
   merchant_id: string;
-  environment: string;
+  environment: EnvironmentName;
   id: string;
   payment_intent_id: string;
   amount_minor: bigint;

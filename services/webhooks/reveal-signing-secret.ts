@@ -8,7 +8,7 @@ import type {
 import { callerOf, requestIdOf } from '../platform/call-context.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
-import { type EnvironmentName, tenantOf } from '../platform/tenant.ts';
+import { tenantOf } from '../platform/tenant.ts';
 import type { Writes } from '../platform/writes.ts';
 import { openSecret } from './signing-secret.ts';
 import { SigningSecretEntity, type SigningSecretRow } from './subscription.entity.ts';
@@ -56,11 +56,7 @@ export async function revealSigningSecret(
 
 function open(keys: KeyRing, row: SigningSecretRow): string {
   const { merchantId, subscriptionId } = row;
-  return openSecret(
-    keys,
-    { merchantId, environment: row.environment as EnvironmentName, subscriptionId },
-    row,
-  );
+  return openSecret(keys, { merchantId, environment: row.environment, subscriptionId }, row);
 }
 
 const alreadyRevealed = () =>

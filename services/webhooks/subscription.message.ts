@@ -2,7 +2,7 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type EnvironmentName, environmentEnum } from '../platform/tenant.ts';
+import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 import type { SubscriptionReadRow } from './subscription.queries.ts';
@@ -28,7 +28,7 @@ export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscripti
 export function storedSubscriptionMessage(row: SubscriptionRow): WebhookSubscription {
   return subscriptionMessage({
     merchant_id: row.merchantId,
-    environment: row.environment as EnvironmentName,
+    environment: row.environment,
     id: row.id,
     url: row.url,
     event_types: row.eventTypes,

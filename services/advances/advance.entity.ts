@@ -54,6 +54,7 @@ export const AdvanceRequestEntity = defineEntity({
     reviewedAt: timestampColumn().nullable(),
     reviewReason: p.text().nullable(),
     releaseStartedAt: timestampColumn().nullable(),
+    releaseStartedBy: p.text().nullable(),
     releasedAt: timestampColumn().nullable(),
     firstDate: p.date(),
     lastDate: p.date(),

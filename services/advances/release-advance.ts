@@ -10,9 +10,11 @@ import { addDays, civilDateAt, startOfDay } from '../platform/civil-date.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
+import type { AdvanceRequestRow } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { finishRelease, startRelease } from './advance-request.ts';
 import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+import { type Asking, askerOf } from './asking.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
 
 /**
@@ -29,8 +31,9 @@ export async function releaseAdvance(
   const replayed = await writes.replayed<typeof ReleaseAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { merchantId, environment, advanceRequestId } = request;
+  const by = askerOf(request, context);
   const startedAt = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
-    start(tx, advanceRequestId, at),
+    start(tx, advanceRequestId, { at, by }),
   );
   // Of the day it was decided: a payout that midnight overtakes is still that day's, and its parts are still reserved.
   const occurredAt = timestampFromDate(startedAt);
@@ -38,16 +41,19 @@ export async function releaseAdvance(
   await funds.settleReservation(settling, onBehalfOf(context));
   return writes.run<typeof ReleaseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, advanceRequestId);
+    if (isReleasedFor(row, by)) return { advanceRequest: advanceRequestMessageOf(row) };
     storeDecision(row, finishRelease(requestOf(row)));
     await publishEvent(tx, 'advance.released.v1', row, startedAt);
     return { advanceRequest: advanceRequestMessageOf(row) };
   });
 }
 
-async function start(tx: TenantTransaction, advanceRequestId: string, at: Date): Promise<Date> {
+async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }: Asking): Promise<Date> {
   const row = await lockRequest(tx, advanceRequestId);
+  if (isReleasedFor(row, by)) return row.releasedAt ?? at;
   const moment = { at, today: civilDateAt(at) };
   storeDecision(row, startRelease(requestOf(row), moment));
+  row.releaseStartedBy ??= by;
   const input: advanceRelease.ReleaseAdvanceInput = {
     ...tx.tenant,
     advanceRequestId: row.id,
@@ -60,4 +66,9 @@ async function start(tx: TenantTransaction, advanceRequestId: string, at: Date):
     arguments: [input],
   });
   return row.releaseStartedAt ?? at;
+}
+
+/** Whether the payout that an asker started has come to its end. */
+function isReleasedFor(row: AdvanceRequestRow, by: string): boolean {
+  return row.releasedAt != null && row.releaseStartedBy === by;
 }

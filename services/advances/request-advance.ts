@@ -5,7 +5,7 @@ import type {
   RequestAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../../workflows/advances/advance-request.contract.ts';
-import { callerOf, requestIdOf } from '../platform/call-context.ts';
+import { requestIdOf } from '../platform/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
@@ -19,6 +19,7 @@ import {
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { openRequest } from './advance-request.ts';
 import { publishEvent } from './advance-store.ts';
+import { type Asking, askerOf } from './asking.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
 import { alreadyRequested, QUOTE_EXPIRED, quoteExpired, quoteNotFound } from './quote-errors.ts';
 
@@ -31,12 +32,6 @@ interface TakenUp {
   readonly advanceRequestId: string;
   /** Whether the request stands already. */
   readonly requested: boolean;
-}
-
-/** When the quote is asked for, and by whom: a caller and its idempotency key. */
-interface Asking {
-  readonly at: Date;
-  readonly by: string;
 }
 
 /**
@@ -53,7 +48,7 @@ export async function requestAdvance(
   const replayed = await writes.replayed<typeof RequestAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { merchantId, environment, quoteId, occurredAt } = request;
-  const asking = { at, by: `${callerOf(context.values)?.name} ${request.idempotencyKey}` };
+  const asking = { at, by: askerOf(request, context) };
   const taken = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
     takeUp(tx, quoteId, asking),
   );

@@ -50,6 +50,8 @@ create table advances.request (
   review_reason text check (char_length(review_reason) between 1 and 2000),
   -- Set between the start of the payout and its end.
   release_started_at timestamptz(3),
+  -- The caller and idempotency key that started the payout.
+  release_started_by text,
   released_at timestamptz(3),
   first_date date not null,
   last_date date not null check (last_date >= first_date),

@@ -289,6 +289,21 @@ describe('an advance whose steps are torn apart', () => {
     expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
   });
 
+  it('a payout that its workflow has completed is answered to who started it, and to nobody else', async () => {
+    const { funds, client, quote } = await seeded();
+    const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
+    const advanceRequestId = advanceRequest!.id;
+    await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
+    const first = { ...funds.write(SOLD), advanceRequestId };
+    const paid = await client.releaseAdvance(first);
+    // As after a crash that the workflow has made good: the payout is done, and no record of the first call.
+    await queryHouse(house, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
+    expect(await client.releaseAdvance(first)).toEqual(paid);
+    const other = client.releaseAdvance({ ...first, idempotencyKey: newKey() });
+    await expectRefusal(other, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', { status: 'RELEASED' });
+    expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 4_800n, 0n, 1]]);
+  });
+
   it('a payout that had only started is completed by asking again, even when the date has come since', async () => {
     const { funds, client, quote } = await seeded();
     const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });

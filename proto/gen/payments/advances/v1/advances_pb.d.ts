@@ -786,7 +786,8 @@ export declare const AdvanceService: GenService<{
     output: typeof RefuseAdvanceResponseSchema;
   },
   /**
-   * APPROVED to RELEASED; the covered rows' advanced amount rises. FAILED_PRECONDITION (COVERED_PART_DUE).
+   * APPROVED to RELEASED; the covered rows' advanced amount rises. FAILED_PRECONDITION (COVERED_PART_DUE). A call that
+   * failed half-way is completed within a minute; repeating it with its key answers the request.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ReleaseAdvance
    */

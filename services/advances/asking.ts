@@ -1,0 +1,13 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { callerOf } from '../platform/call-context.ts';
+
+/** When something is asked for, and by whom. */
+export interface Asking {
+  readonly at: Date;
+  readonly by: string;
+}
+
+/** Who asks: a caller and its idempotency key. The same one when it asks again. */
+export function askerOf(request: { idempotencyKey: string }, context: HandlerContext): string {
+  return `${callerOf(context.values)?.name} ${request.idempotencyKey}`;
+}

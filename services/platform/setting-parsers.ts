@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import type { PortRange } from './egress/webhook-url.ts';
 import { GRANT_AREAS, STANDALONE_GRANTS } from './grants.ts';
 import { KeyRing } from './key-ring.ts';
 
@@ -65,7 +66,7 @@ export const url: Parser<string> = (value) => {
 export const keyRing: Parser<KeyRing> = (value) => KeyRing.parse(value);
 
 /** Ports and ranges of ports: `443,1024-65535`. */
-export const portRanges: Parser<readonly { from: number; to: number }[]> = (value) =>
+export const portRanges: Parser<readonly PortRange[]> = (value) =>
   value.split(',').map((range) => {
     const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(range.trim());
     const from = Number(match?.[1]);

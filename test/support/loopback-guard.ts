@@ -4,7 +4,7 @@ import {
   type EgressParts,
   type EgressSettings,
 } from '../../services/platform/egress/egress-guard.ts';
-import { parsePortRanges } from '../../services/platform/egress/webhook-url.ts';
+import { portRanges } from '../../services/platform/setting-parsers.ts';
 import { testAuthority } from './tls-receiver.ts';
 
 /** A guard as development has it: loopback is exempt, the test authority is trusted. Every name is on loopback. */
@@ -14,7 +14,7 @@ export function createLoopbackGuard(
 ): DisposableGuard {
   const guard = createEgressGuard(
     {
-      allowedPorts: parsePortRanges('443,1024-65535'),
+      allowedPorts: portRanges('443,1024-65535'),
       allowCidrs: ['127.0.0.0/8', '::1/128'],
       extraCa: testAuthority.certificatePem,
       ...settings,

@@ -73,21 +73,6 @@ export function isPortAllowed(ranges: readonly PortRange[], port: number): boole
   return ranges.some(({ from, to }) => from <= port && port <= to);
 }
 
-/**
- * Reads `443,1024-65535`.
- * @throws RangeError naming the part that is no port or range of ports.
- */
-export function parsePortRanges(text: string): PortRange[] {
-  return text.split(',').map((part) => {
-    const [, from, to = from] = /^\s*(\d{1,5})(?:-(\d{1,5}))?\s*$/.exec(part) ?? [];
-    const range = { from: Number(from), to: Number(to) };
-    if (!(range.from >= 1 && range.from <= range.to && range.to <= 65535)) {
-      throw new RangeError(`${JSON.stringify(part)} is not a port or a range of ports such as 1024-65535`);
-    }
-    return range;
-  });
-}
-
 function isHostAcceptable(host: Host, addresses: AddressPolicy): boolean {
   switch (host.kind) {
     case 'ADDRESS':

@@ -4,12 +4,12 @@ import { createAddressPolicy } from '../../../../services/platform/egress/addres
 import {
   judgeWebhookUrl,
   MAX_WEBHOOK_URL_LENGTH,
-  parsePortRanges,
   type WebhookUrlRules,
 } from '../../../../services/platform/egress/webhook-url.ts';
+import { portRanges } from '../../../../services/platform/setting-parsers.ts';
 import { HOSTILE_FORMS, HOSTILE_HOSTS } from './hostile-urls.ts';
 
-const allowedPorts = parsePortRanges('443,1024-65535');
+const allowedPorts = portRanges('443,1024-65535');
 const rules: WebhookUrlRules = { addresses: createAddressPolicy(), allowedPorts };
 const sandboxRules: WebhookUrlRules = {
   addresses: createAddressPolicy(['127.0.0.0/8', '::1/128']),
@@ -197,14 +197,14 @@ describe('judging a webhook URL', () => {
 
 describe('reading the allowed ports', () => {
   it('reads ports and ranges', () => {
-    expect(parsePortRanges('443, 1024-65535')).toEqual([
+    expect(portRanges('443, 1024-65535')).toEqual([
       { from: 443, to: 443 },
       { from: 1024, to: 65535 },
     ]);
   });
 
   it.each(['', '443,', 'https', '0', '65536', '2-1', '-1', '1-2-3'])('refuses %j', (text) => {
-    expect(() => parsePortRanges(text)).toThrow(RangeError);
+    expect(() => portRanges(text)).toThrow('must list ports or ranges');
   });
 });
 

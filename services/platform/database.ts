@@ -69,18 +69,11 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction on an entity manager of its own; it commits when the work returns. A deadlock,
-   * a serialization failure or a unique key taken meanwhile starts the work again, a bounded number of times.
+   * Runs work in one transaction on an entity manager of its own; it commits when the work returns, and starts again
+   * as {@link retryTransaction} says.
    */
-  async transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#orm.em.fork().transactional(work, { clear: true });
-      } catch (error) {
-        if (!isRetryable(error) || tries === MAX_TRANSACTION_TRIES) throw error;
-        await delay(Math.random() * 10 * 2 ** tries);
-      }
-    }
+  transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
+    return retryTransaction(() => this.#orm.em.fork().transactional(work, { clear: true }));
   }
 
   /** A connection outside the pool's transactions, for LISTEN and for maintenance; release it when done. */
@@ -104,6 +97,21 @@ export class Database {
       this.#statementNames.set(sql, name);
     }
     return name;
+  }
+}
+
+/**
+ * Runs a transaction, and again after a deadlock, a serialization failure or a unique key taken meanwhile, a bounded
+ * number of times.
+ */
+export async function retryTransaction<T>(transaction: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (!isRetryable(error) || tries === MAX_TRANSACTION_TRIES) throw error;
+      await delay(Math.random() * 10 * 2 ** tries);
+    }
   }
 }
 

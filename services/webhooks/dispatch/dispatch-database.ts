@@ -1,7 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pg, { type PoolClient } from 'pg';
-import type { Database } from '../../platform/database.ts';
-import { isRetryable } from '../../platform/database-errors.ts';
+import { type Database, retryTransaction } from '../../platform/database.ts';
 
 /** A statement over all merchants, prepared under its name. */
 export interface Statement {
@@ -15,8 +13,6 @@ export type Run = <Row>(statement: Statement, values: readonly unknown[]) => Pro
 const INT8 = 20;
 const types = new pg.TypeOverrides();
 types.setTypeParser(INT8, (text) => BigInt(text));
-
-const MAX_TRIES = 5;
 
 /** Set-based SQL of dispatch, which works for all merchants at once and so outside any tenant's transaction. */
 export class DispatchDatabase {
@@ -39,15 +35,8 @@ export class DispatchDatabase {
   };
 
   /** Statements in one transaction; after a deadlock the work starts again, a bounded number of times. */
-  async transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#transactionOnce(work);
-      } catch (error) {
-        if (!isRetryable(error) || tries === MAX_TRIES) throw error;
-        await delay(Math.random() * 10 * 2 ** tries);
-      }
-    }
+  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return retryTransaction(() => this.#transactionOnce(work));
   }
 
   async #transactionOnce<T>(work: (run: Run) => Promise<T>): Promise<T> {

@@ -65,7 +65,7 @@ export class Pagination {
 
   /**
    * Cuts fetched rows to the page. `positionOf` answers the order columns of a row as strings without '|', short
-   * enough for the list's bound on tokens (a UUID is packed by `packUuid`).
+   * enough for the list's bound on tokens.
    */
   cut<Row>(
     scope: ListScope,

@@ -47,12 +47,11 @@ function answer(
       return fileAnswer(fileOfSymbol(messageRequest.value, registry));
     case 'fileContainingExtension': {
       const { containingType, extensionNumber } = messageRequest.value;
-      return fileAnswer(
-        extensionsOf(containingType, registry).find(({ number }) => number === extensionNumber)?.file,
-      );
+      const extended = registry.getMessage(containingType);
+      return fileAnswer(extended && registry.getExtensionFor(extended, extensionNumber)?.file);
     }
     case 'allExtensionNumbersOfType': {
-      const extensionNumber = extensionsOf(messageRequest.value, registry).map(({ number }) => number);
+      const extensionNumber = extensionNumbersOf(messageRequest.value, registry);
       return {
         case: 'allExtensionNumbersResponse',
         value: { baseTypeName: messageRequest.value, extensionNumber },
@@ -71,11 +70,10 @@ function fileOfSymbol(symbol: string, registry: Registry): DescFile | undefined 
   return (registry.get(symbol) ?? registry.get(container))?.file;
 }
 
-function extensionsOf(typeName: string, registry: Registry) {
-  return [...registry].filter((desc) => desc.kind === 'extension' && desc.extendee.typeName === typeName) as {
-    number: number;
-    file: DescFile;
-  }[];
+function extensionNumbersOf(typeName: string, registry: Registry): number[] {
+  return [...registry].flatMap((desc) =>
+    desc.kind === 'extension' && desc.extendee.typeName === typeName ? [desc.number] : [],
+  );
 }
 
 function fileAnswer(file: DescFile | undefined): Answer {

@@ -10,11 +10,11 @@ import {
 } from '../../../services/funds/part.ts';
 import {
   blockedReasons,
+  carryOver,
   MAX_AMOUNT_MINOR,
   rowKey,
   rowLeftMinor,
   rowOriginalMinor,
-  sumRows,
 } from '../../../services/funds/release-rows.ts';
 import { FundsModel } from './funds-model.ts';
 
@@ -132,7 +132,11 @@ function saleAt(model: FundsModel, index: number): string {
 function checkRows(model: FundsModel): void {
   const byKey = (rows: Iterable<Parameters<typeof rowKey>[0]>) =>
     new Map([...rows].map((row) => [rowKey(row), row]));
-  expect(byKey(model.rows.values())).toEqual(byKey(sumRows(model.parts.values())));
+  const summedAnew = carryOver(
+    [],
+    [...model.parts.values()].map((after) => ({ before: null, after })),
+  );
+  expect(byKey(model.rows.values())).toEqual(byKey(summedAnew));
   const days = new Map<string, bigint>();
   for (const row of model.rows.values()) {
     const left = rowLeftMinor(row);

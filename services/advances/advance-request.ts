@@ -1,4 +1,5 @@
 import type { CivilDate } from '../platform/civil-date.ts';
+import { later } from '../platform/timestamps.ts';
 
 export type AdvanceRequestStatus = 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'SETTLED';
 
@@ -64,7 +65,7 @@ export function startRelease(request: AdvanceRequest, moment: Moment): AdvanceRe
   if (!mayBecome(request, 'RELEASED')) return wrongState(request);
   if (request.releaseStartedAt !== null) return request;
   if (request.firstDate <= moment.today) return coveredPartDue(request);
-  return { ...request, releaseStartedAt: later(moment.at, request.reviewedAt ?? request.requestedAt) };
+  return { ...request, releaseStartedAt: later(request.reviewedAt ?? request.requestedAt, moment.at) };
 }
 
 /** The payout is done: RELEASED as of its start. */
@@ -92,11 +93,7 @@ function mayBecome(request: AdvanceRequest, status: AdvanceRequestStatus): boole
 
 /** A review is never before the request, whatever the clocks of two processes say. */
 function review(request: AdvanceRequest, moment: Moment, reviewReason: string | null) {
-  return { reviewedAt: later(moment.at, request.requestedAt), reviewReason };
-}
-
-function later(one: Date, other: Date): Date {
-  return one > other ? one : other;
+  return { reviewedAt: later(request.requestedAt, moment.at), reviewReason };
 }
 
 function wrongState(request: AdvanceRequest): Refusal {

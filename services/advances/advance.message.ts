@@ -31,22 +31,21 @@ export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceReques
 
 /** A request as it stands inside a transaction, as the wire's. */
 export function advanceRequestMessageOf(row: AdvanceRequestRow): AdvanceRequest {
-  return {
-    $typeName: 'payments.advances.v1.AdvanceRequest',
+  return advanceRequestMessage({
+    merchant_id: row.merchantId,
+    environment: row.environment,
     id: row.id,
-    merchantId: row.merchantId,
-    environment: environmentEnum(row.environment),
-    quoteId: row.quoteId,
-    scheduleId: row.scheduleId,
-    amountMinor: row.amountMinor,
-    feeAmountMinor: row.feeMinor,
-    netAmountMinor: row.netMinor,
-    status: AdvanceRequestStatus[row.status],
-    requestedAt: timestampOf(row.requestedAt),
-    reviewedAt: timestampOf(row.reviewedAt),
-    reviewReason: row.reviewReason ?? undefined,
-    releasedAt: timestampOf(row.releasedAt),
-  };
+    quote_id: row.quoteId,
+    schedule_id: row.scheduleId,
+    amount_minor: row.amountMinor,
+    fee_minor: row.feeMinor,
+    net_minor: row.netMinor,
+    status: row.status,
+    requested_at: timestampOf(row.requestedAt),
+    reviewed_at: timestampOf(row.reviewedAt) ?? null,
+    review_reason: row.reviewReason ?? null,
+    released_at: timestampOf(row.releasedAt) ?? null,
+  });
 }
 
 /** A quote with its parts, nearest first, as the wire's. */

@@ -16,7 +16,7 @@ export async function listAdvanceRequests(
   request: ListAdvanceRequestsRequest,
 ): Promise<ListAdvanceRequestsResponse> {
   const tenant = tenantOf(request);
-  const scope = { tenant, list: 'advance_requests', filters: {} };
+  const scope = { tenant, list: 'advance-requests', filters: {} };
   const position = pagination.position(scope, request.pageToken, 2);
   const read = selectRequests({
     ...tenant,

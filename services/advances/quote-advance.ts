@@ -12,8 +12,8 @@ import { quoteMessage } from './advance.message.ts';
 import { type QuoteFigures, quoteAdvance as quoteParts } from './advance-quote.ts';
 import { type AdvanceDependencies, onBehalfOf } from './funds-client.ts';
 
-/** What a quote is made under. */
-export interface QuoteTerms {
+/** What the settings say of quotes. */
+export interface QuoteSettings {
   readonly monthlyRateBps: number;
   readonly validityMs: number;
 }
@@ -21,7 +21,7 @@ export interface QuoteTerms {
 /** Quotes what can be advanced now; the quote never changes afterwards. */
 export async function quoteAdvance(
   { writes, funds }: AdvanceDependencies,
-  { monthlyRateBps, validityMs }: QuoteTerms,
+  { monthlyRateBps, validityMs }: QuoteSettings,
   request: QuoteAdvanceRequest,
   context: HandlerContext,
 ) {

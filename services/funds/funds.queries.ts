@@ -233,7 +233,7 @@ interface DueReservationsOf {
   readonly limit: number;
 }
 
-/** Reservations that hold a part due by a date. */
+/** Reservations that hold a part due by a date. Latest first: old ones that cannot be freed keep no other back. */
 export const selectDueReservations = prepareRead<DueReservationsOf, DueReservationReadRow>((parameters) => {
   let query = db
     .selectFrom('funds.reservation')
@@ -246,7 +246,7 @@ export const selectDueReservations = prepareRead<DueReservationsOf, DueReservati
       .where('environment', '=', parameters('environment'));
   }
   return query
-    .orderBy('first_date')
+    .orderBy('first_date', 'desc')
     .orderBy('advance_request_id')
     .limit(parameters('limit'))
     .$castTo<DueReservationReadRow>()

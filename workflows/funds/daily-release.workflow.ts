@@ -24,12 +24,14 @@ export async function releaseDailyFunds(): Promise<DailyReleaseResult> {
   for (;;) {
     const step = await releaseDueFunds();
     releasedParts += step.releasedParts;
+    // A request may take long to be refused, and nobody else's funds wait for it.
+    if (step.hasMore) continue;
     const due = step.dueRequests.filter(({ advanceRequestId }) => !met.has(advanceRequestId));
     for (const { advanceRequestId } of due) met.add(advanceRequestId);
     const outcomes = await Promise.all(due.map(refuse));
     refusedRequests += outcomes.filter((outcome) => outcome === 'REFUSED').length;
     leftRequests += outcomes.filter((outcome) => outcome === 'LEFT').length;
-    if (!step.hasMore && due.length === 0) return { releasedParts, refusedRequests, leftRequests };
+    if (due.length === 0) return { releasedParts, refusedRequests, leftRequests };
   }
 }
 

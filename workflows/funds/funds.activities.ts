@@ -26,8 +26,11 @@ export interface ReleaseStep {
 export type FundsActivities = ReturnType<typeof createFundsActivities>;
 
 const CALL: CallOptions = { timeoutMs: 10_000 };
-/** A call releases up to twenty accounts, a thousand parts of each. */
-const RELEASE_CALL: CallOptions = { timeoutMs: 120_000 };
+/**
+ * A call releases up to twenty accounts, a thousand parts of each, and each account for itself: what it has done by its
+ * deadline, the longest that the port takes, is done.
+ */
+const RELEASE_CALL: CallOptions = { timeoutMs: 60_000 };
 const REFUSAL_REASON = 'The date of a covered part came before the payout.';
 
 /** The activities of the daily release. */

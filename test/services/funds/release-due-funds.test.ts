@@ -5,6 +5,7 @@ import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { ALL_GRANTS, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { queryHouse } from '../refunds/refund-case-fixture.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
@@ -48,6 +49,23 @@ it('releases nothing twice when it runs many times at once', async () => {
   const runs = await Promise.all(Array.from({ length: 6 }, () => funds.releaseDue()));
   expect(runs.reduce((sum, run) => sum + run.releasedParts, 0)).toBe(3);
   expect(await funds.balance()).toMatchObject({ availableAmountMinor: 300n });
+});
+
+it('names the reservations due last, however many older ones are left', async () => {
+  const funds = fundsCaller(house.transports.inProcess);
+  const reservation = `insert into funds.reservation
+    (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
+    select $1, 'live', gen_random_uuid(), 'HELD', 1, $2, $2 from generate_series(1, $3)`;
+  const { merchantId } = funds.tenant;
+  await queryHouse(house, reservation, [merchantId, '2020-07-19', 100]);
+  await queryHouse(house, reservation, [merchantId, '2020-07-20', 1]);
+  const [latest] = await queryHouse<{ id: string }>(
+    house,
+    'select advance_request_id as id from funds.reservation where merchant_id = $1 and first_date = $2',
+    [merchantId, '2020-07-20'],
+  );
+  const { dueReservations } = await funds.releaseDue();
+  expect(dueReservations.map(({ advanceRequestId }) => advanceRequestId)).toContain(latest!.id);
 });
 
 it('takes the grant operations for all merchants, and an environment with one', async () => {

@@ -5,6 +5,7 @@ import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/ad
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { scheduleId, workflowType } from '../../../workflows/funds/daily-release.contract.ts';
 import { ensureDailyRelease } from '../../../workflows/funds/daily-release.schedule.ts';
+import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { newTenant } from '../../support/house.ts';
@@ -53,6 +54,28 @@ it('tries again with a reservation whose request is still being made', async () 
   expect(failure).toBeInstanceOf(Error);
   expect(failure).not.toBeInstanceOf(ApplicationFailure);
   expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 100n });
+  await funds.free(advanceRequestId);
+});
+
+it('releases the funds of everybody else while a request cannot be refused', async () => {
+  const { house, temporal } = workflows;
+  const funds = fundsCaller(house.transports.inProcess);
+  await funds.sell({ on: SOLD, gross: 100n });
+  const advanceRequestId = randomUUID();
+  await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
+  // More than one call releases.
+  const others = Array.from({ length: 25 }, () => fundsCaller(house.transports.inProcess));
+  for (const other of others) await other.sell({ on: SOLD, gross: 70n });
+  const workflowId = `daily-${randomUUID()}`;
+  const handle = await temporal.client.workflow.start(workflowType, { taskQueue: TASK_QUEUE, workflowId });
+  await vi.waitFor(
+    async () => {
+      const balances = await Promise.all(others.map((other) => other.balance()));
+      expect(balances.map(({ availableAmountMinor }) => availableAmountMinor)).toEqual(others.map(() => 70n));
+    },
+    { timeout: 15_000, interval: 200 },
+  );
+  await handle.terminate();
   await funds.free(advanceRequestId);
 });
 

@@ -11,13 +11,16 @@ import { installRuntime } from '../../../workflows/temporal-runtime.ts';
 import { startHouse } from '../../support/house.ts';
 import { startTemporal } from '../../support/temporal.ts';
 
-/** Funds and advances with the workflows across them, on a database and a Temporal of their own. */
+/**
+ * Funds and advances with the workflows across them, on a database and a Temporal of their own. The worker calls the
+ * services over the port, as one in a process of its own does.
+ */
 export async function startFundsWorkflows() {
   const [house, temporal] = await Promise.all([startHouse({ SERVICES: 'funds,advances' }), startTemporal()]);
   installRuntime(createLogger('fatal'));
   const clients = {
-    advances: createClient(AdvanceService, house.transports.inProcess),
-    funds: createClient(FundsService, house.transports.inProcess),
+    advances: createClient(AdvanceService, house.transports.connect),
+    funds: createClient(FundsService, house.transports.connect),
   };
   const activities = { ...createFundsActivities(clients), ...createAdvanceActivities(clients) };
   const connection = await NativeConnection.connect({ address: temporal.address });

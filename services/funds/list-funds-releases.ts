@@ -21,7 +21,7 @@ export async function listFundsReleases(
 ): Promise<ListFundsReleasesResponse> {
   const tenant = tenantOf(request);
   const filter = filterOf(request);
-  const scope = { tenant, list: 'funds_releases', filters: { ...filter } };
+  const scope = { tenant, list: 'funds-releases', filters: { ...filter } };
   const position = pagination.position(scope, request.pageToken, 2);
   const read = selectReleases({
     ...tenant,

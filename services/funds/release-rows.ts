@@ -71,14 +71,6 @@ export function carryOver(rows: Iterable<ReleaseRow>, changes: Iterable<PartChan
   return [...touched.values()];
 }
 
-/** The rows of parts, computed anew: what the kept rows must equal. */
-export function sumRows(parts: Iterable<Part>): ReleaseRow[] {
-  return carryOver(
-    [],
-    [...parts].map((after) => ({ before: null, after })),
-  );
-}
-
 /**
  * The first date whose sums would leave the exact range. The gross of a day bounds every sum of its rows and of the
  * day, and only a new sale raises it, so no later command on the day's parts can fail for its range.

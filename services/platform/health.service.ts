@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Health, HealthCheckResponse_ServingStatus as Status } from '../../proto/gen/health/v1/health_pb.js';
 import { bindService, type ServiceBinding } from './service-binding.ts';
@@ -22,7 +23,7 @@ export function healthService(
         const now = known.has(service) ? await status() : Status.SERVICE_UNKNOWN;
         if (now !== last) yield { status: now };
         last = now;
-        await new Promise((resolve) => setTimeout(resolve, WATCH_INTERVAL_MS));
+        await delay(WATCH_INTERVAL_MS);
       }
     },
     async list() {

@@ -9,6 +9,7 @@ import type { Writes } from '../platform/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { cancelCase } from './refund-review.ts';
+
 /** Cancels a case whose execution has not started. */
 export function cancelRefundCase(writes: Writes, request: CancelRefundCaseRequest, context: HandlerContext) {
   const at = occurrenceOf(request, context);

@@ -12,6 +12,7 @@ import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
 import { decideAsMerchant } from './refund-review.ts';
+
 /** The merchant's decision; it races the deadline for the case's lock, and the first wins. */
 export function decideRefundCase(
   writes: Writes,

@@ -14,6 +14,7 @@ import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import type { ProviderAccount } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
+
 /** What the provider says of a refund; a failed one has its debit reversed. */
 export function recordProviderOutcome(
   writes: Writes,

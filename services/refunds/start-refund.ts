@@ -9,6 +9,7 @@ import type { Writes } from '../platform/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { startExecution } from './refund-execution.ts';
+
 /** Commits that a case's execution has started; its workflow carries it on. */
 export function startRefund(writes: Writes, request: StartRefundRequest, context: HandlerContext) {
   const at = occurrenceOf(request, context);

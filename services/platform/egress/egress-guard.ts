@@ -56,7 +56,7 @@ export interface EgressGuard {
   checkHost(url: WebhookUrl): Promise<HostVerdict>;
   /** Where to send requests to this URL's origin: guarded connections that this pool key alone uses. */
   dispatcherFor(poolKey: string, url: WebhookUrl): Dispatcher;
-  /** Number of open pools, for metrics. */
+  /** Pools open now. */
   readonly poolCount: number;
   /** Ends all connections at once. */
   close(): Promise<void>;

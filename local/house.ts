@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { createGateway } from '../gateway/app.ts';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
-import { type Config, readConfig } from '../services/platform/config.ts';
+import { type Config, ConfigError, readConfig } from '../services/platform/config.ts';
 import { GRANT_AREAS, STANDALONE_GRANTS } from '../services/platform/grants.ts';
 import { migrate } from '../services/platform/migrate.ts';
 import { createOpsServer } from '../services/platform/ops-server.ts';
@@ -58,11 +58,19 @@ export function localConfig(
   });
 }
 
-/** One PEM file of the demo CA and the CA that the settings name. */
+/** One PEM file of the demo CA and the CA that the settings name. A file that cannot be read is a ConfigError. */
 function trustFile(folder: DataFolder, caFile: string, extraCa: string | undefined): string {
   if (!extraCa) return caFile;
-  folder.write('certificates/trusted.pem', readFileSync(caFile, 'utf8') + readFileSync(extraCa, 'utf8'));
+  folder.write('certificates/trusted.pem', `${readFileSync(caFile, 'utf8')}\n${readPem(extraCa)}\n`);
   return folder.file('certificates/trusted.pem');
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError([`WEBHOOK_EXTRA_CA ${file} cannot be read: ${(error as Error).message}`]);
+  }
 }
 
 export interface HouseOptions {

@@ -10,6 +10,7 @@ import {
 } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { isRetryable } from './database-errors.ts';
+import { reclaimDeadClients } from './dead-clients.ts';
 import { readTypes } from './read-types.ts';
 
 /** What `defineEntity` answers, whatever its type. */
@@ -46,7 +47,12 @@ export class Database {
       clientUrl: options.url,
       entities: [...options.entities],
       pool: { min: 0, max: options.poolSize },
-      driverOptions: { connectionTimeoutMillis: 5_000, keepAlive: true, options: '-c timezone=UTC' },
+      driverOptions: {
+        connectionTimeoutMillis: 5_000,
+        keepAlive: true,
+        options: '-c timezone=UTC',
+        onPoolCreated: reclaimDeadClients,
+      },
       forceUtcTimezone: true,
       discovery: { warnWhenNoEntities: false },
       debug: options.onStatement ? ['query', 'query-params'] : false,

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Database } from '../../../services/platform/database.ts';
+import { createTestDatabase } from '../../support/house.ts';
+
+const POOL_SIZE = 2;
+let database: Database;
+let killer: Client;
+
+beforeAll(async () => {
+  const url = await createTestDatabase();
+  database = await Database.open({ url, poolSize: POOL_SIZE, preparedStatements: true, entities: [] });
+  killer = new Client({ connectionString: url });
+  await killer.connect();
+});
+afterAll(async () => {
+  await killer.end();
+  await database.close();
+});
+
+it('has all its connections again after they died inside transactions', async () => {
+  for (let round = 0; round < POOL_SIZE; round += 1) {
+    const died = database.transaction(async (em) => {
+      const [row] = await em.execute<{ pid: number }[]>('select pg_backend_pid() as pid');
+      await killer.query('select pg_terminate_backend($1)', [row!.pid]);
+      await delay(50);
+      await em.execute('select 1');
+    });
+    await expect(died).rejects.toThrow();
+  }
+  const answers = Array.from({ length: POOL_SIZE }, () =>
+    database.transaction((em) => em.execute<{ one: number }[]>('select 1 as one, pg_sleep(0.05)')),
+  );
+  expect((await Promise.all(answers)).map(([row]) => row!.one)).toEqual([1, 1]);
+});

@@ -95,11 +95,18 @@ function composeCall(
   interceptors: readonly Interceptor[],
 ): UnaryFn {
   const invoke = async (request: UnaryRequest): Promise<UnaryResponse> => {
-    const header = new Headers();
-    const trailer = new Headers();
-    const answer = await implementation(request.message, handlerContext(request, header, trailer));
+    const response = new LazyMetadata();
+    const answer = await implementation(request.message, handlerContext(request, response));
     const message = asMessage(method.output, answer as MessageInitShape<DescMessage>);
-    return { stream: false, service: request.service, method, header, trailer, message };
+    return {
+      ...{ stream: false, service: request.service, method, message },
+      get header() {
+        return response.header;
+      },
+      get trailer() {
+        return response.trailer;
+      },
+    };
   };
   return interceptors.reduceRight<UnaryFn>(
     (next, interceptor) => interceptor(next as never) as UnaryFn,
@@ -122,11 +129,23 @@ function asMessage(schema: DescMessage, answer: MessageInitShape<DescMessage>): 
   return isMessage(answer, schema) ? answer : create(schema, answer);
 }
 
-function handlerContext(
-  request: UnaryRequest,
-  responseHeader: Headers,
-  responseTrailer: Headers,
-): HandlerContext {
+/** A response's headers and trailers, made when somebody asks for them: few calls have any. */
+class LazyMetadata {
+  #header: Headers | undefined;
+  #trailer: Headers | undefined;
+
+  get header(): Headers {
+    this.#header ??= new Headers();
+    return this.#header;
+  }
+
+  get trailer(): Headers {
+    this.#trailer ??= new Headers();
+    return this.#trailer;
+  }
+}
+
+function handlerContext(request: UnaryRequest, response: LazyMetadata): HandlerContext {
   return {
     service: request.service,
     method: request.method,
@@ -134,8 +153,12 @@ function handlerContext(
     timeoutMs: () => undefined,
     requestMethod: request.requestMethod,
     requestHeader: request.header,
-    responseHeader,
-    responseTrailer,
+    get responseHeader() {
+      return response.header;
+    },
+    get responseTrailer() {
+      return response.trailer;
+    },
     protocolName: 'in-process',
     values: request.contextValues,
     url: request.url,

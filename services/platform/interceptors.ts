@@ -20,15 +20,17 @@ export function rpcInterceptors(logger: Logger): Interceptor[] {
 /** Maps refusals to the wire in one place; what is not a refusal is logged and masked. Times every call. */
 function observe(logger: Logger): Interceptor {
   return (next) => async (request) => {
-    const endTimer = rpcDuration.startTimer();
+    const startedAt = performance.now();
     const labels = { service: request.service.typeName, method: request.method.name };
+    const observed = (code: string) =>
+      rpcDuration.observe({ ...labels, code }, (performance.now() - startedAt) / 1_000);
     try {
       const response = await next(request);
-      endTimer({ ...labels, code: 'ok' });
+      observed('ok');
       return response;
     } catch (error) {
       const mapped = mapError(error);
-      endTimer({ ...labels, code: Code[mapped.code] });
+      observed(Code[mapped.code]);
       if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
         const requestId = requestIdOf({ values: request.contextValues });
         logger.error({ err: error, requestId, rpc: `${labels.service}/${labels.method}` }, 'RPC failed');

@@ -89,10 +89,6 @@ export class Pagination {
 function sign(key: KeyObject, scope: ListScope, signed: Buffer): Buffer {
   const { tenant, list, filters } = scope;
   const bound = stringify([VERSION, tenant.merchantId, tenant.environment, list, filters])!;
-  return createHmac('sha256', key)
-    .update(signed)
-    .update('\n')
-    .update(bound)
-    .digest()
-    .subarray(0, SIGNATURE_BYTES);
+  const text = `${signed.toString('latin1')}\n${bound}`;
+  return createHmac('sha256', key).update(text).digest().subarray(0, SIGNATURE_BYTES);
 }

@@ -1,7 +1,11 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Transport } from '@connectrpc/connect';
-import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from '@connectrpc/connect-node';
 import { Client } from 'pg';
 import { inject } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -50,8 +54,8 @@ export interface TestHouse {
   readonly baseUrl: string;
   /** A token of a caller with every grant. */
   readonly token: string;
-  /** The same calls over three ways: inside the process, gRPC, and Connect over HTTP/1.1. */
-  readonly transports: Readonly<Record<'inProcess' | 'grpc' | 'connect', Transport>>;
+  /** The same calls over four ways: inside the process, gRPC, and gRPC-Web and Connect over HTTP/1.1. */
+  readonly transports: Readonly<Record<'inProcess' | 'grpc' | 'grpcWeb' | 'connect', Transport>>;
   close(): Promise<void>;
 }
 
@@ -73,6 +77,7 @@ export async function startHouse(
     transports: {
       inProcess: services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) }),
       grpc: createGrpcTransport({ baseUrl, interceptors: [bearer(token)] }),
+      grpcWeb: createGrpcWebTransport({ baseUrl, httpVersion: '1.1', interceptors: [bearer(token)] }),
       connect: createConnectTransport({ baseUrl, httpVersion: '1.1', interceptors: [bearer(token)] }),
     },
     close: () => services.close(),

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const WAYS = ['inProcess', 'grpc', 'connect'] as const;
+const WAYS = ['inProcess', 'grpc', 'grpcWeb', 'connect'] as const;
 
 describe.each(WAYS)('ProductService over %s', (way) => {
   const client = () => createClient(ProductService, house.transports[way] as Transport);

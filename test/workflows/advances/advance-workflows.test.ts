@@ -7,6 +7,7 @@ import * as advanceRelease from '../../../workflows/advances/advance-release.con
 import * as advanceRequest from '../../../workflows/advances/advance-request.contract.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from '../funds/funds-workflows.ts';
 
 const SOLD = '2020-06-20';
@@ -14,7 +15,7 @@ const SOLD = '2020-06-20';
 let workflows: Awaited<ReturnType<typeof startFundsWorkflows>>;
 beforeAll(async () => {
   workflows = await startFundsWorkflows();
-});
+}, TEMPORAL_START_MS);
 afterAll(async () => {
   await verifyFunds(workflows.house.databaseUrl);
   await workflows.close();

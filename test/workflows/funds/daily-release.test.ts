@@ -9,6 +9,7 @@ import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { newTenant } from '../../support/house.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from './funds-workflows.ts';
 
 const SOLD = '2020-06-20';
@@ -16,7 +17,7 @@ const SOLD = '2020-06-20';
 let workflows: Awaited<ReturnType<typeof startFundsWorkflows>>;
 beforeAll(async () => {
   workflows = await startFundsWorkflows();
-});
+}, TEMPORAL_START_MS);
 afterAll(() => workflows.close());
 
 const daily = () => workflows.run(workflowType, `daily-${randomUUID()}`);

@@ -19,7 +19,7 @@ import { createRefundActivities } from '../../../workflows/refunds/refund.activi
 import { installRuntime } from '../../../workflows/temporal-runtime.ts';
 import { queryHouse, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
-import { startTemporal, type TestTemporal } from '../../support/temporal.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 
 const TASK_QUEUE = 'refund-workflows';
 const REVIEW_PERIOD_MS = 3_600_000;
@@ -48,7 +48,7 @@ beforeAll(async () => {
     }),
   });
   running = worker.run();
-});
+}, TEMPORAL_START_MS);
 afterAll(async () => {
   worker.shutdown();
   await running;

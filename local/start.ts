@@ -5,6 +5,7 @@ import { loadDemoCertificate } from './demo-certificate.ts';
 import { type DemoAccess, writeDemoData } from './demo-data.ts';
 import { type DemoReceiver, startDemoReceiver } from './demo-receiver.ts';
 import { type GeneratedSecrets, loadGeneratedSecrets } from './generated-secrets.ts';
+import { givenDatabase } from './given-database.ts';
 import { type House, LOCAL_CALLER, localConfig, startHouse } from './house.ts';
 import { assertPortsFree } from './ports.ts';
 import { startPostgres } from './postgres.ts';
@@ -33,7 +34,9 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
 
   const temporal = startTemporal(config, folder);
   stack.defer(() => temporal.stop());
-  const databaseUrl = config.DATABASE_URL ?? (await startOwnPostgres(folder, stack));
+  const databaseUrl = config.DATABASE_URL
+    ? await givenDatabase(config.DATABASE_URL)
+    : await startOwnPostgres(folder, stack);
   const receiver = await startDemoReceiver({ folder, port: config.DEMO_RECEIVER_PORT });
   stack.defer(() => receiver.stop());
   const logger = createLogger(config.LOG_LEVEL, folder.file(LOG_FILE));

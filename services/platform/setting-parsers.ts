@@ -63,6 +63,13 @@ export const url: Parser<string> = (value) => {
   return parsed.href.replace(/\/$/, '');
 };
 
+/** The address of a PostgreSQL database. It may hold a password, so the fault does not repeat it. */
+export const postgresUrl: Parser<string> = (value) => {
+  if (!['postgres:', 'postgresql:'].includes(URL.parse(value)?.protocol ?? ''))
+    throw new Error('must be a postgres URL such as postgres://user:password@host:5432/database');
+  return value;
+};
+
 export const keyRing: Parser<KeyRing> = (value) => KeyRing.parse(value);
 
 /** Ports and ranges of ports: `443,1024-65535`. */

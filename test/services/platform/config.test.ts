@@ -58,3 +58,12 @@ test('a process requires what only it needs, and goes without what it has no use
   expect(config.DATABASE_URL).toBe('postgres://db/payments');
   expect(config).not.toHaveProperty('API_KEY_PEPPERS');
 });
+
+test.each([['nonsense'], ['https://db.example/payments'], ['user:hunter2@db.example/payments']])(
+  'a DATABASE_URL such as %s is a fault that does not repeat it',
+  (url) => {
+    const faults = faultsOf(() => readConfig({ ...secrets, DATABASE_URL: url }));
+    expect(faults).toEqual([expect.stringMatching(/^DATABASE_URL must be a postgres URL/)]);
+    expect(faults.join()).not.toContain('hunter2');
+  },
+);

@@ -21,7 +21,8 @@ export async function createDemoProducts(demo: DemoTenant): Promise<string> {
   for (const [n, name] of NAMES.entries()) {
     const productId = await createProduct(demo, n, name);
     shown ||= productId;
-    if (n % 3 !== 2) await sell(demo, n, productId);
+    // The last one is still without a price.
+    if (n < 5) await offer(demo, n, productId);
     if (n === 4) {
       const archive = { ...demo.write(`product-${n}-archive`), productId, occurredAt: demo.daysAgo(20) };
       await demo.clients.products.archiveProduct(archive);
@@ -46,8 +47,8 @@ async function createProduct(demo: DemoTenant, n: number, name: string): Promise
   return product!.id;
 }
 
-/** Two prices, an offer and the activation, as a merchant would set a product up. */
-async function sell(demo: DemoTenant, n: number, productId: string): Promise<void> {
+/** Two prices, the activation of all but a draft, and an offer, as a merchant would set a product up. */
+async function offer(demo: DemoTenant, n: number, productId: string): Promise<void> {
   const recurring = n % 2 === 1;
   const price = (step: string, amountMinor: bigint, installments: number) => ({
     ...demo.write(`product-${n}-${step}`),
@@ -61,11 +62,10 @@ async function sell(demo: DemoTenant, n: number, productId: string): Promise<voi
   const { products } = demo.clients;
   const standard = await products.createPrice(price('price-standard', BigInt(4_990 + n * 1_000), 12));
   await products.createPrice(price('price-promotion', BigInt(3_990 + n * 1_000), 1));
-  await products.activateProduct({
-    ...demo.write(`product-${n}-activate`),
-    productId,
-    occurredAt: demo.daysAgo(180),
-  });
+  if (n !== 2) {
+    const activation = { ...demo.write(`product-${n}-activate`), productId, occurredAt: demo.daysAgo(180) };
+    await products.activateProduct(activation);
+  }
   await products.createOffer({
     ...demo.write(`product-${n}-offer`),
     priceId: standard.price!.id,

@@ -5,7 +5,6 @@ import {
   type DescMethodUnary,
   isMessage,
   type MessageInitShape,
-  type MessageShape,
 } from '@bufbuild/protobuf';
 import {
   Code,
@@ -20,6 +19,7 @@ import {
 } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { type Caller, identifyCall } from './call-context.ts';
+import { InProcessAnswer, InProcessCall } from './in-process-call.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
 /** Header by which a caller inside the house hands on the id of the causing request. */
@@ -27,6 +27,7 @@ export const REQUEST_ID_HEADER = 'request-id';
 
 type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
 type Implementation = (message: unknown, context: HandlerContext) => unknown;
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
 /**
  * A transport to services of the same process: it runs the port's own interceptors, then the implementation, without
@@ -56,37 +57,29 @@ export function createInProcessTransport(
       method: DescMethodUnary<I, O>,
       signal: AbortSignal | undefined,
       timeoutMs: number | undefined,
-      headers: ConstructorParameters<typeof Headers>[0],
+      headers: HeadersSource,
       input: MessageInitShape<I>,
       contextValues?: ContextValues,
     ): Promise<UnaryResponse<I, O>> {
-      const call = callOf(method);
-      if (!call) return callElsewhere(elsewhere, method, signal, timeoutMs, headers, input, contextValues);
-      const header = new Headers(headers);
+      const run = callOf(method);
+      if (!run) return callElsewhere(elsewhere, method, signal, timeoutMs, headers, input, contextValues);
       const values = contextValues ?? createContextValues();
-      identifyCall(values, caller, header.get(REQUEST_ID_HEADER) ?? uuidv7());
+      identifyCall(values, caller, requestIdIn(headers) ?? uuidv7());
       const message = isMessage(input, method.input) ? input : create(method.input, input);
-      const request = {
-        stream: false,
-        service: method.parent,
-        method,
-        message,
-        header,
-        contextValues: values,
-      };
-      return underDeadline(timeoutMs, signal, (bounded) =>
-        call({
-          ...request,
-          requestMethod: 'POST',
-          url: method.localName,
-          signal: bounded,
-        } as UnaryRequest),
-      ) as Promise<UnaryResponse<I, O>>;
+      const call = new InProcessCall(method, message, headers, values);
+      return call.run(() => run(call), timeoutMs, signal) as Promise<UnaryResponse<I, O>>;
     },
     stream() {
       throw new ConnectError('streams are served on the port only', Code.Unimplemented);
     },
   };
+}
+
+/** The request id among a call's headers, without making Headers of a plain object. */
+function requestIdIn(headers: HeadersSource): string | null | undefined {
+  const plain = headers !== undefined && Object.getPrototypeOf(headers) === Object.prototype;
+  if (plain) return (headers as Record<string, string>)[REQUEST_ID_HEADER];
+  return headers && new Headers(headers).get(REQUEST_ID_HEADER);
 }
 
 function composeCall(
@@ -95,21 +88,16 @@ function composeCall(
   interceptors: readonly Interceptor[],
 ): UnaryFn {
   const invoke = async (request: UnaryRequest): Promise<UnaryResponse> => {
-    const response = new LazyMetadata();
-    const answer = await implementation(request.message, handlerContext(request, response));
-    const message = asMessage(method.output, answer as MessageInitShape<DescMessage>);
-    return {
-      ...{ stream: false, service: request.service, method, message },
-      get header() {
-        return response.header;
-      },
-      get trailer() {
-        return response.trailer;
-      },
-    };
+    // The port's interceptors hand on the request they were given, which is the call itself.
+    const call = request as InProcessCall;
+    const answer = (await implementation(call.message, call)) as MessageInitShape<DescMessage>;
+    return new InProcessAnswer(
+      call,
+      isMessage(answer, method.output) ? answer : create(method.output, answer),
+    );
   };
   return interceptors.reduceRight<UnaryFn>(
-    (next, interceptor) => interceptor(next as never) as UnaryFn,
+    (next, interceptor) => interceptor(next as Parameters<Interceptor>[0]) as UnaryFn,
     invoke,
   );
 }
@@ -124,71 +112,3 @@ function callElsewhere<I extends DescMessage, O extends DescMessage>(
   }
   return transport.unary(...call) as Promise<UnaryResponse<I, O>>;
 }
-
-function asMessage(schema: DescMessage, answer: MessageInitShape<DescMessage>): MessageShape<DescMessage> {
-  return isMessage(answer, schema) ? answer : create(schema, answer);
-}
-
-/** A response's headers and trailers, made when somebody asks for them: few calls have any. */
-class LazyMetadata {
-  #header: Headers | undefined;
-  #trailer: Headers | undefined;
-
-  get header(): Headers {
-    this.#header ??= new Headers();
-    return this.#header;
-  }
-
-  get trailer(): Headers {
-    this.#trailer ??= new Headers();
-    return this.#trailer;
-  }
-}
-
-function handlerContext(request: UnaryRequest, response: LazyMetadata): HandlerContext {
-  return {
-    service: request.service,
-    method: request.method,
-    signal: request.signal,
-    timeoutMs: () => undefined,
-    requestMethod: request.requestMethod,
-    requestHeader: request.header,
-    get responseHeader() {
-      return response.header;
-    },
-    get responseTrailer() {
-      return response.trailer;
-    },
-    protocolName: 'in-process',
-    values: request.contextValues,
-    url: request.url,
-  };
-}
-
-/** Runs a call until it ends, its deadline passes or its caller gives up, whichever comes first. */
-async function underDeadline<T>(
-  timeoutMs: number | undefined,
-  callerSignal: AbortSignal | undefined,
-  call: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  if (timeoutMs === undefined && callerSignal === undefined) return call(NEVER);
-  const controller = new AbortController();
-  const { promise: ended, reject } = Promise.withResolvers<never>();
-  const end = (error: ConnectError) => {
-    controller.abort(error);
-    reject(error);
-  };
-  const onAbort = () => end(new ConnectError('the call was canceled', Code.Canceled));
-  const onDeadline = () => end(new ConnectError('the deadline has passed', Code.DeadlineExceeded));
-  const timer = timeoutMs === undefined ? undefined : setTimeout(onDeadline, timeoutMs);
-  callerSignal?.addEventListener('abort', onAbort, { once: true });
-  try {
-    if (callerSignal?.aborted) onAbort();
-    return await Promise.race([call(controller.signal), ended]);
-  } finally {
-    clearTimeout(timer);
-    callerSignal?.removeEventListener('abort', onAbort);
-  }
-}
-
-const NEVER = new AbortController().signal;

@@ -197,10 +197,16 @@ async function tellAttempts(
   }
 }
 
+function failureOf(error: unknown): string {
+  const { message, cause } = error as Error & { cause?: Error };
+  const away = [message, cause?.message].some((text) => text?.includes('ECONNREFUSED'));
+  return away ? `${message}: run npm start in another terminal first` : message;
+}
+
 try {
   await main();
   process.exit(0);
 } catch (error) {
-  console.error((error as Error).message);
+  console.error(failureOf(error));
   process.exit(1);
 }

@@ -150,6 +150,7 @@ let stopping = false;
 const stop = async (code: number) => {
   if (stopping) process.exit(code || 1);
   stopping = true;
+  if (code === 0) say('stopping …');
   await stack.disposeAsync().catch(tell);
   process.exit(code);
 };

@@ -1,4 +1,5 @@
 import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import { pathToString } from '@bufbuild/protobuf/reflect';
 import { createValidator } from '@bufbuild/protovalidate';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
@@ -87,8 +88,7 @@ function violationOf(method: DescMethod, message: Message): DomainError | undefi
   if (result.kind === 'valid') return undefined;
   if (result.kind === 'error') throw result.error;
   const [violation] = result.violations;
-  const field = violation?.field.map((part) => ('name' in part ? part.name : '')).join('.') ?? '';
-  return invalidField(field, violation?.message ?? 'is not valid');
+  return invalidField(violation ? pathToString(violation.field) : '', violation?.message ?? 'is not valid');
 }
 
 const invalidField = (field: string, must: string) =>

@@ -20,6 +20,7 @@ const httpDuration = new Histogram({
 export class AccessLog extends LogController {
   readonly #logger: Logger;
   readonly #environment: EnvironmentName;
+  readonly #durations = new Map<string, ReturnType<typeof httpDuration.labels>>();
 
   constructor(logger: Logger, environment: EnvironmentName) {
     super();
@@ -36,10 +37,7 @@ export class AccessLog extends LogController {
   ): void {
     const { operation } = request;
     const milliseconds = reply.elapsedTime;
-    httpDuration.observe(
-      { environment: this.#environment, operation: operation || 'none', status: reply.statusCode },
-      milliseconds / 1_000,
-    );
+    this.#durationOf(operation || 'none', reply.statusCode).observe(milliseconds / 1_000);
     if (!this.#logger.isLevelEnabled('info')) return;
     this.#logger.info(
       {
@@ -56,6 +54,17 @@ export class AccessLog extends LogController {
       },
       'request',
     );
+  }
+
+  /** Where a kind of answer's time is counted; finding it by its labels each time would cost more. */
+  #durationOf(operation: string, status: number) {
+    const kind = `${operation} ${status}`;
+    let duration = this.#durations.get(kind);
+    if (!duration) {
+      duration = httpDuration.labels({ environment: this.#environment, operation, status });
+      this.#durations.set(kind, duration);
+    }
+    return duration;
   }
 
   /** The line of a request that ended before it reached any route. */

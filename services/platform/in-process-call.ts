@@ -104,7 +104,16 @@ export class InProcessCall implements UnaryRequest, HandlerContext {
       };
       if (caller?.aborted) return onAbort();
       caller?.addEventListener('abort', onAbort, { once: true });
-      start().finally(stopWaiting).then(resolve, reject);
+      start().then(
+        (answer) => {
+          stopWaiting();
+          resolve(answer);
+        },
+        (error: unknown) => {
+          stopWaiting();
+          reject(error);
+        },
+      );
     });
   }
 }

@@ -1,7 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Writes one history of each workflow type, way of ending and length: the ways that workflows of a test have gone. */
 export async function recordHistories(client: Client, folder: string): Promise<void> {
@@ -9,7 +12,10 @@ export async function recordHistories(client: Client, folder: string): Promise<v
   for await (const { workflowId, type, status, historyLength } of client.workflow.list()) {
     if (status.name === 'RUNNING') continue;
     const history = await client.workflow.getHandle(workflowId).fetchHistory();
-    const json = JSON.stringify(history, null, 1).replaceAll(/"identity": "[^"]*"/g, '"identity": "worker"');
+    const json = JSON.stringify(history, null, 1)
+      .replaceAll(/"identity": "[^"]*"/g, '"identity": "worker"')
+      // Stacks name the files of this repository, not where it lies on the machine that records.
+      .replaceAll(ROOT, '');
     writeFileSync(join(folder, `${type}-${status.name.toLowerCase()}-${historyLength}.json`), `${json}\n`);
   }
 }

@@ -53,7 +53,7 @@ export function refundsOf(house: TestHouse, way: Way = 'inProcess', tenant: Tena
 export async function queryHouse<Row extends object>(
   house: TestHouse,
   sql: string,
-  values: unknown[],
+  values: unknown[] = [],
 ): Promise<Row[]> {
   const client = new Postgres({ connectionString: house.databaseUrl });
   await client.connect();

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Transport } from '@connectrpc/connect';
-import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { createGateway } from '../gateway/app.ts';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
@@ -73,6 +72,13 @@ function readPem(file: string): string {
   }
 }
 
+/** What every server of the house is, whatever the types of its routes. */
+interface Listener {
+  listen(options: { host: string; port: number }): Promise<unknown>;
+  close(): Promise<unknown>;
+  readonly server: { address(): AddressInfo | string | null };
+}
+
 export interface HouseOptions {
   readonly config: Config;
   readonly databaseUrl: string;
@@ -99,15 +105,15 @@ export async function startHouse({
   const transport = services.transportFor(GATEWAY_CALLER);
   const live = createGateway({ environment: 'live', config, transport, logger });
   const sandbox = createGateway({ environment: 'test', config, transport, logger });
-  const listen = async (server: Pick<FastifyInstance, 'listen' | 'close' | 'server'>, port: number) => {
+  const listen = async (server: Listener, port: number) => {
     await server.listen({ host: config.HOST, port });
-    stack.defer(() => server.close());
+    stack.defer(async () => void (await server.close()));
     return `http://${config.HOST}:${(server.server.address() as AddressInfo).port}`;
   };
   return {
     grpcUrl: await listen(services.server, config.GRPC_PORT),
-    liveUrl: await listen(live as never, config.LIVE_PORT),
-    sandboxUrl: await listen(sandbox as never, config.SANDBOX_PORT),
+    liveUrl: await listen(live, config.LIVE_PORT),
+    sandboxUrl: await listen(sandbox, config.SANDBOX_PORT),
     opsUrl: await listen(ops, config.OPS_PORT),
     startWorker: () => {
       worker = startWorker({

@@ -50,11 +50,11 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   announce(house, temporal, receiver.url, folder);
 }
 
-/** The ports that this start takes, but 0, which means any. */
+/** The ports that this start takes. */
 function portsOf(config: Config) {
   const { LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DEMO_RECEIVER_PORT } = config;
   const named = Object.entries({ LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DEMO_RECEIVER_PORT });
-  const own = named.filter(([, port]) => port !== 0).map(([setting, port]) => ({ setting, port }));
+  const own = named.map(([setting, port]) => ({ setting, port }));
   if (config.TEMPORAL_ADDRESS) return own;
   return [...own, ...ownPorts({ port: config.TEMPORAL_PORT, uiPort: config.TEMPORAL_UI_PORT })];
 }

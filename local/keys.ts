@@ -4,22 +4,20 @@ import { join } from 'node:path';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { type Timestamp, timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
-import { type ApiKey, ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { type ApiKey, type ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import {
+  API_KEY_SCOPES,
+  type ApiKeyScopeName,
+  apiKeyScopeName,
+} from '../services/platform/api-key-scopes.ts';
 import { readConfig } from '../services/platform/config.ts';
-import { enumName } from '../services/platform/enum-name.ts';
 import { errorInfoOf } from '../services/platform/errors.ts';
 import { remoteTransport } from '../services/platform/remote-transport.ts';
 import { duration } from '../services/platform/setting-parsers.ts';
 import { environmentEnum, environmentName } from '../services/platform/tenant.ts';
 import { textTable } from './text-table.ts';
 
-const SCOPES: Readonly<Record<string, ApiKeyScope>> = {
-  'refunds:read': ApiKeyScope.REFUNDS_READ,
-  'catalog:read': ApiKeyScope.CATALOG_READ,
-  'funds:read': ApiKeyScope.FUNDS_READ,
-  'advances:read': ApiKeyScope.ADVANCES_READ,
-  'webhooks:manage': ApiKeyScope.WEBHOOKS_MANAGE,
-};
+const SCOPE_NAMES = Object.keys(API_KEY_SCOPES).join(', ');
 
 const USAGE = `API keys of merchants.
 
@@ -28,7 +26,7 @@ const USAGE = `API keys of merchants.
   npm run keys -- revoke --merchant <id> --env live|test --id <key id>
   npm run keys -- list   --merchant <id> --env live|test
 
-  --scope       one of ${Object.keys(SCOPES).join(', ')}; may be repeated
+  --scope       one of ${SCOPE_NAMES}; may be repeated
   --expires-in  when the new key expires, from now on; never when absent
   --overlap     how long a rotated key lives on; 0s when absent
   --json        answers JSON
@@ -125,9 +123,8 @@ function tenantOf(values: Values) {
 const writeOf = (values: Values) => ({ ...tenantOf(values), idempotencyKey: randomUUID() });
 
 function scopeOf(name: string): ApiKeyScope {
-  const scope = SCOPES[name];
-  if (scope === undefined) throw new UsageError(`--scope is one of ${Object.keys(SCOPES).join(', ')}`);
-  return scope;
+  if (!Object.hasOwn(API_KEY_SCOPES, name)) throw new UsageError(`--scope is one of ${SCOPE_NAMES}`);
+  return API_KEY_SCOPES[name as ApiKeyScopeName];
 }
 
 function durationOf(values: Values, name: Text, fallback: string): number {
@@ -163,7 +160,7 @@ function recordOf(key: ApiKey) {
     environment: environmentName(key.environment),
     name: key.name,
     hint: key.hint,
-    scopes: key.scopes.map((scope) => enumName(ApiKeyScope, scope).toLowerCase().replace('_', ':')),
+    scopes: key.scopes.map(apiKeyScopeName),
     createdAt: time(key.createdAt),
     expiresAt: time(key.expiresAt),
     revokedAt: time(key.revokedAt),

@@ -1,21 +1,10 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import type { ApiCaller, ApiKeyAuthenticator } from '../api-key-authenticator.ts';
 import { countedAddress } from '../client-address.ts';
 import { Problem } from '../problem.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { isUnauthenticated, missingApiKey } from '../rpc-problems.ts';
-
-/** The scopes of the public API, as merchants write them. */
-const SCOPES = {
-  'refunds:read': ApiKeyScope.REFUNDS_READ,
-  'catalog:read': ApiKeyScope.CATALOG_READ,
-  'funds:read': ApiKeyScope.FUNDS_READ,
-  'advances:read': ApiKeyScope.ADVANCES_READ,
-  'webhooks:manage': ApiKeyScope.WEBHOOKS_MANAGE,
-} as const;
-
-export type ScopeName = keyof typeof SCOPES;
 
 type OnRequest = (
   request: FastifyRequest,
@@ -26,7 +15,7 @@ type OnRequest = (
 /** Makes the hooks that let a request in. */
 export interface Access {
   /** For an operation that takes a key with a scope: limit by address, key, environment, scope, limit by key. */
-  withScope(operation: string, scope: ScopeName): OnRequest;
+  withScope(operation: string, scope: ApiKeyScopeName): OnRequest;
   /** For what anybody may read: limit by address. */
   open(operation: string): OnRequest;
 }
@@ -45,8 +34,13 @@ const BEARER = /^Bearer +([^\s]+) *$/i;
  * keeps the whole quota of a key that is known here.
  */
 export function createAccess({ authenticator, keyLimit, addressLimit }: AccessOptions): Access {
-  function admit(request: FastifyRequest, reply: FastifyReply, caller: ApiCaller, scope: ScopeName): void {
-    if (!caller.scopes.includes(SCOPES[scope])) {
+  function admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: ApiCaller,
+    scope: ApiKeyScopeName,
+  ): void {
+    if (!caller.scopes.includes(API_KEY_SCOPES[scope])) {
       throw new Problem('INSUFFICIENT_SCOPE', `This operation takes an API key with the scope ${scope}.`);
     }
     const left = keyLimit.take(caller.apiKeyId);
@@ -55,7 +49,11 @@ export function createAccess({ authenticator, keyLimit, addressLimit }: AccessOp
     request.caller = caller;
   }
 
-  async function askAndAdmit(request: FastifyRequest, reply: FastifyReply, scope: ScopeName): Promise<void> {
+  async function askAndAdmit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    scope: ApiKeyScopeName,
+  ): Promise<void> {
     const key = bearerToken(request.headers.authorization);
     const address = countedAddress(request.ip);
     const trusted = key !== undefined && authenticator.wasGood(key);

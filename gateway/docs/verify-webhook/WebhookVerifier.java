@@ -1,0 +1,65 @@
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.util.Base64;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+public final class WebhookVerifier {
+    private static final long TOLERANCE_SECONDS = 5 * 60;
+    private static final String SECRET_PREFIX = "whsec_";
+
+    private final SecretKeySpec key;
+
+    /** @param secret the subscription's signing secret, beginning with whsec_ */
+    public WebhookVerifier(String secret) {
+        // An empty key is refused, too: it would verify what anybody can sign.
+        if (secret == null || !secret.startsWith(SECRET_PREFIX) || secret.length() == SECRET_PREFIX.length()) {
+            throw new IllegalArgumentException("a signing secret begins with whsec_");
+        }
+        byte[] bytes = Base64.getDecoder().decode(secret.substring(SECRET_PREFIX.length()));
+        key = new SecretKeySpec(bytes, "HmacSHA256");
+    }
+
+    /**
+     * Throws a SecurityException unless we signed the delivery with this secret within the last five minutes.
+     *
+     * @param body the bytes of the request's body as they arrived, before anything parses them
+     * @param id the header webhook-id
+     * @param timestamp the header webhook-timestamp
+     * @param signatures the header webhook-signature
+     */
+    public void verify(byte[] body, String id, String timestamp, String signatures) {
+        if (id == null || timestamp == null || signatures == null) {
+            throw new SecurityException("a webhook header is missing");
+        }
+        if (!timestamp.matches("[0-9]{1,15}")) {
+            throw new SecurityException("the timestamp is no number");
+        }
+        long age = System.currentTimeMillis() / 1000 - Long.parseLong(timestamp);
+        if (Math.abs(age) > TOLERANCE_SECONDS) {
+            throw new SecurityException("the timestamp is not of the last five minutes");
+        }
+        byte[] expected = sign(id + "." + timestamp + ".", body);
+        // While a secret is being rotated there are two signatures; one that matches is enough.
+        for (String signature : signatures.split(" ")) {
+            byte[] given = signature.getBytes(StandardCharsets.UTF_8);
+            if (MessageDigest.isEqual(given, expected)) {
+                return;
+            }
+        }
+        throw new SecurityException("no signature matches");
+    }
+
+    private byte[] sign(String prefix, byte[] body) {
+        try {
+            Mac mac = Mac.getInstance("HmacSHA256");
+            mac.init(key);
+            mac.update(prefix.getBytes(StandardCharsets.UTF_8));
+            String encoded = Base64.getEncoder().encodeToString(mac.doFinal(body));
+            return ("v1," + encoded).getBytes(StandardCharsets.UTF_8);
+        } catch (GeneralSecurityException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+}

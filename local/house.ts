@@ -99,6 +99,7 @@ export async function startHouse({
   await migrate(databaseUrl);
   const services = await createServices({ config, databaseUrl, logger });
   stack.defer(() => services.close());
+  services.startMaintenance();
   let worker: Promise<PaymentsWorker> | undefined;
   stack.defer(async () => (await worker?.catch(() => undefined))?.close());
   const ops = createOpsServer({ ready: () => readiness(services, worker), metrics });

@@ -9,9 +9,11 @@ import type { Area } from './platform/area.ts';
 import type { Caller } from './platform/call-context.ts';
 import type { Config } from './platform/config.ts';
 import { Database } from './platform/database.ts';
+import { expiredIdempotencyRecords } from './platform/expired-idempotency-records.ts';
 import { healthService } from './platform/health.service.ts';
 import { createInProcessTransport } from './platform/in-process-transport.ts';
 import { rpcInterceptors } from './platform/interceptors.ts';
+import { Maintenance } from './platform/maintenance.ts';
 import { OutboxSignal } from './platform/outbox.ts';
 import { Pagination } from './platform/pagination.ts';
 import { reflectionService } from './platform/reflection.service.ts';
@@ -23,6 +25,7 @@ import { refunds } from './refunds/refunds.area.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
 
 const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, apiKeys];
+const MAINTENANCE = [expiredIdempotencyRecords];
 
 /** The services of one process. */
 export interface Services {
@@ -30,6 +33,8 @@ export interface Services {
   readonly server: FastifyInstance;
   /** A transport to all areas for a caller inside this process: without serialising where the area runs here. */
   transportFor(caller: Caller): Transport;
+  /** Starts the upkeep of the database, until close. */
+  startMaintenance(): void;
   /** Resolves when the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -86,12 +91,15 @@ export async function createServices({
     interceptors,
     tokens: config.SERVICE_TOKENS,
   });
+  const maintenance = new Maintenance({ database, logger, tasks: MAINTENANCE });
   return {
     server,
     transportFor,
+    startMaintenance: () => maintenance.start(),
     ping: () => database.ping(),
     close: async () => {
       await server.close();
+      await maintenance.close();
       await database.close();
     },
   };

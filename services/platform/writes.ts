@@ -20,6 +20,9 @@ import type { OutboxSignal } from './outbox.ts';
 import { type Tenant, tenantOf } from './tenant.ts';
 import { TenantTransaction } from './tenant-transaction.ts';
 
+/** How long an answer is replayed, in SQL. */
+export const RECORD_LIFETIME = "interval '24 hours'";
+
 /** A request of a write RPC. */
 export type WriteRequest = Message & {
   merchantId: string;
@@ -146,7 +149,7 @@ async function find(em: EntityManager, scope: Scope): Promise<Uint8Array | undef
   const [row] = await em.execute<{ request_hash: Buffer; response: Buffer }[]>(
     `select request_hash, response from platform.idempotency_record
       where merchant_id = ? and environment = ? and caller = ? and method = ? and key = ?
-        and created_at > now() - interval '24 hours'`,
+        and created_at > now() - ${RECORD_LIFETIME}`,
     [scope.merchantId, scope.environment, scope.caller, scope.method, scope.key],
   );
   if (!row) return undefined;

@@ -1,0 +1,248 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { findFreePort } from '../../../local/ports.ts';
+import { Database } from '../../../services/platform/database.ts';
+import { expiredIdempotencyRecords } from '../../../services/platform/expired-idempotency-records.ts';
+import { Maintenance, type MaintenanceTask } from '../../../services/platform/maintenance.ts';
+import { metrics } from '../../../services/platform/telemetry.ts';
+import { createTestDatabase, startHouse, type TestHouse } from '../../support/house.ts';
+import { startRuntime } from '../../support/runtime-process.ts';
+import { queryHouse, refundsOf } from '../refunds/refund-case-fixture.ts';
+
+const INTERVAL_MS = 20;
+const LOGGER = pino({ level: 'silent' });
+
+const open = (url: string, onStatement?: (sql: string) => void) =>
+  Database.open({
+    ...{ url, poolSize: 2, preparedStatements: true, entities: [] },
+    ...(onStatement && { onStatement }),
+  });
+
+/** Rounds of these tasks until the test ends. */
+function startMaintenance(database: Database, ...tasks: MaintenanceTask[]): Maintenance {
+  const maintenance = new Maintenance({ database, tasks, logger: LOGGER, intervalMs: INTERVAL_MS });
+  onTestFinished(() => maintenance.close());
+  maintenance.start();
+  return maintenance;
+}
+
+describe('maintenance', () => {
+  let url: string;
+  let database: Database;
+  beforeAll(async () => {
+    url = await createTestDatabase();
+    database = await open(url);
+  });
+  afterAll(() => database.close());
+
+  it('takes step after step while a task has more to do, then waits, and counts the rows', async () => {
+    const steps: number[] = [];
+    startMaintenance(database, {
+      name: 'three-steps',
+      async step() {
+        steps.push(performance.now());
+        return { rows: 10, more: steps.length < 3 };
+      },
+    });
+    await expect.poll(() => steps.length).toBeGreaterThanOrEqual(4);
+    expect(steps[3]! - steps[2]!).toBeGreaterThanOrEqual(INTERVAL_MS / 2 - 1);
+    const text = await metrics.metrics();
+    const counted = /payments_maintenance_rows_total\{task="three-steps"\} (\d+)/.exec(text);
+    expect(Number(counted?.[1])).toBeGreaterThanOrEqual(30);
+    const succeeded = /last_success_timestamp_seconds\{task="three-steps"\} ([\d.]+)/.exec(text);
+    expect(Date.now() / 1_000 - Number(succeeded?.[1])).toBeLessThan(10);
+  });
+
+  it('is done by one of several processes at a time', async () => {
+    const other = await open(url);
+    onTestFinished(() => other.close());
+    const done = [0, 0];
+    let running = 0;
+    let most = 0;
+    const task = (process: 0 | 1): MaintenanceTask => ({
+      name: 'one-at-a-time',
+      async step(em) {
+        running += 1;
+        most = Math.max(most, running);
+        await em.execute('select pg_sleep(0.03)');
+        running -= 1;
+        done[process]! += 1;
+        return { rows: 1, more: false };
+      },
+    });
+    startMaintenance(database, task(0));
+    startMaintenance(other, task(1));
+    await expect.poll(() => Math.min(...done), { timeout: 20_000 }).toBeGreaterThan(3);
+    expect(most).toBe(1);
+  });
+
+  it('goes on with the other tasks after one failed, and tries that again', async () => {
+    let tries = 0;
+    const successor = vi.fn(async () => ({ rows: 0, more: false }));
+    startMaintenance(
+      database,
+      {
+        name: 'failing',
+        async step(em) {
+          tries += 1;
+          await em.execute('select 1 / 0');
+          return { rows: 1, more: true };
+        },
+      },
+      { name: 'successor', step: successor },
+    );
+    await expect.poll(() => tries).toBeGreaterThan(2);
+    expect(successor.mock.calls.length).toBeGreaterThan(1);
+    expect(await metrics.metrics()).not.toContain('task="failing"');
+  });
+
+  it('goes on after the database was away', async () => {
+    const step = vi.fn(async () => ({ rows: 1, more: false }));
+    const transaction = vi
+      .spyOn(database, 'transaction')
+      .mockRejectedValue(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+    startMaintenance(database, { name: 'outage', step });
+    await expect.poll(() => transaction.mock.calls.length).toBeGreaterThan(1);
+    expect(step).not.toHaveBeenCalled();
+    transaction.mockRestore();
+    await expect.poll(() => step.mock.calls.length).toBeGreaterThan(0);
+  });
+
+  it('ends with the step that is under way when it is closed, and waits for it', async () => {
+    let started = 0;
+    let ended = 0;
+    const maintenance = startMaintenance(database, {
+      name: 'endless',
+      async step(em) {
+        started += 1;
+        await em.execute('select pg_sleep(0.1)');
+        ended += 1;
+        return { rows: 1, more: true };
+      },
+    });
+    await expect.poll(() => started).toBe(1);
+    await maintenance.close();
+    expect([started, ended]).toEqual([1, 1]);
+    await new Promise((resolve) => setTimeout(resolve, 3 * INTERVAL_MS));
+    expect(started).toBe(1);
+  });
+
+  it('that never started is closed at once', async () => {
+    await new Maintenance({ database, tasks: [], logger: LOGGER }).close();
+  });
+});
+
+describe('expired idempotency records', () => {
+  let house: TestHouse;
+  let database: Database;
+  let statements: string[] = [];
+  beforeAll(async () => {
+    house = await startHouse({ SERVICES: 'refunds' }, (sql) => statements.push(sql));
+    database = await open(house.databaseUrl, (sql) => statements.push(sql));
+  });
+  afterAll(async () => {
+    await database.close();
+    await house.close();
+  });
+
+  const sql = <Row extends object>(text: string, values: unknown[] = []) =>
+    queryHouse<Row>(house, text, values);
+  const add = (count: number, age: string) =>
+    sql(
+      `insert into platform.idempotency_record
+         (merchant_id, environment, caller, method, key, request_hash, response, created_at)
+       select gen_random_uuid(), 'live', 'test', 'm', n::text, '', repeat('x', 200)::bytea, now() - $2::interval - n * interval '1 ms'
+         from generate_series(1, $1) as n`,
+      [count, age],
+    );
+  const step = () => database.transaction((em) => expiredIdempotencyRecords.step(em));
+  const left = async () =>
+    (await sql<{ n: number }>('select count(*)::int as n from platform.idempotency_record'))[0]!.n;
+  const empty = () => sql('truncate platform.idempotency_record');
+
+  it('go, and no others, a bounded batch at a step', async () => {
+    await empty();
+    await add(3, '24 hours 1 second');
+    await add(2_000, '3 days');
+    await add(5, '23 hours 59 minutes');
+    await add(5, '0 seconds');
+    expect([await step(), await step(), await step()]).toEqual([
+      { rows: 1_000, more: true },
+      { rows: 1_000, more: true },
+      { rows: 3, more: false },
+    ]);
+    expect(await left()).toBe(10);
+    expect(await step()).toEqual({ rows: 0, more: false });
+  });
+
+  it.each([
+    ['a minute’s worth', 500],
+    ['a backlog', 50_000],
+  ])('are found by the index on created_at among many others: %s', async (_what, expired) => {
+    await empty();
+    await add(50_000, '0 seconds');
+    await add(expired, '24 hours');
+    await sql('analyze platform.idempotency_record');
+    statements = [];
+    await step();
+    const written = statements.find((statement) => statement.includes('delete from'))!;
+    const statement = /delete from[\s\S]*skip locked\)\)/.exec(written)![0];
+    const rows = await sql<{ 'QUERY PLAN': string }>(`explain ${statement}`);
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toContain('Scan using idempotency_record_created_at');
+    expect(plan).toContain('Tid Scan');
+    expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap/);
+  });
+
+  it('are passed over while a write renews them, and nobody waits', async () => {
+    await empty();
+    await add(2, '25 hours');
+    await database.transaction(async (em) => {
+      await em.execute("update platform.idempotency_record set created_at = now() where key = '1'");
+      expect(await step()).toEqual({ rows: 1, more: false });
+    });
+    expect(await step()).toEqual({ rows: 0, more: false });
+    expect(await left()).toBe(1);
+  });
+
+  it('count no more before they are gone, and no request deletes any', async () => {
+    await empty();
+    const { open: openCase, write } = refundsOf(house);
+    const request = {
+      ...write(),
+      paymentIntentId: randomUUID(),
+      paidAt: timestampFromMs(Date.now() - 60_000),
+    };
+    const first = await openCase(request);
+    expect((await openCase(request)).id).toBe(first.id);
+    await sql("update platform.idempotency_record set created_at = now() - interval '24 hours'");
+    statements = [];
+    const other = { ...request, paymentIntentId: randomUUID() };
+    const second = await openCase(other);
+    expect(second.id).not.toBe(first.id);
+    expect((await openCase(other)).id).toBe(second.id);
+    expect(statements.some((statement) => statement.includes('platform.idempotency_record'))).toBe(true);
+    expect(statements.filter((statement) => /\b(delete|truncate)\b/i.test(statement))).toEqual([]);
+    expect(await step()).toEqual({ rows: 0, more: false });
+  });
+
+  it('go from the database of a services process, which says so and stops in order', async () => {
+    await empty();
+    await add(1_200, '25 hours');
+    const ring = () => `v1:${randomBytes(32).toString('base64')}`;
+    const ops = await findFreePort();
+    const { child, exited, logged } = startRuntime('services/main.ts', {
+      ...{ DATABASE_URL: house.databaseUrl, SERVICES: 'catalog', GRPC_PORT: '0', OPS_PORT: String(ops) },
+      ...{ API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() },
+    });
+    await expect.poll(left, { timeout: 20_000, interval: 200 }).toBe(0);
+    await expect.poll(logged).toMatch(/"task":"expired-idempotency-records","rows":1200,/);
+    const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
+    expect(text).toContain('payments_maintenance_rows_total{task="expired-idempotency-records"} 1200');
+    expect(text).toContain('last_success_timestamp_seconds{task="expired-idempotency-records"} ');
+    child.kill('SIGTERM');
+    expect(await exited).toEqual({ exitCode: 0, stderr: '' });
+  });
+});

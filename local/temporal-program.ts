@@ -9,9 +9,9 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cacheFolder } from './cache-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { plainEnvironment, runToEnd } from './recorded-child.ts';
 
@@ -61,12 +61,6 @@ export function builtTemporal(environment: NodeJS.ProcessEnv): string {
     `temporal-${process.platform}-${process.arch}-${version}`,
     'temporal',
   );
-}
-
-function cacheFolder(environment: NodeJS.ProcessEnv): string {
-  const home = environment.HOME || homedir();
-  const platformCache = process.platform === 'darwin' ? join(home, 'Library/Caches') : join(home, '.cache');
-  return join(environment.XDG_CACHE_HOME || platformCache, 'merchant-payments');
 }
 
 async function fromPath({ environment }: TemporalSearch): Promise<string> {

@@ -1,6 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { AdvanceRequestEntity } from './advance.entity.ts';
@@ -47,25 +48,13 @@ export const selectRequest = prepareRead<RequestKey, AdvanceRequestReadRow>((par
   requests(parameters).where('id', '=', parameters('id')).$castTo<AdvanceRequestReadRow>().compile(),
 );
 
-interface RequestPage extends Tenant {
-  /** The position that the page starts after: both or neither. */
-  readonly afterRequestedAt: Date | undefined;
-  readonly afterId: string | undefined;
-  readonly limit: number;
-}
+/** Requests are listed newest first. */
+export const requestOrder: ListOrder<AdvanceRequestReadRow> = {
+  columns: ['requested_at', 'id'],
+  direction: 'desc',
+};
 
-/** Requests newest first by (requested_at, id). */
-export const selectRequests = prepareRead<RequestPage, AdvanceRequestReadRow>((parameters) => {
-  let query = requests(parameters);
-  if (parameters.has('afterId')) {
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('requested_at', 'id'), '<', tuple(parameters('afterRequestedAt'), parameters('afterId'))),
-    );
-  }
-  return query
-    .orderBy('requested_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(parameters('limit'))
-    .$castTo<AdvanceRequestReadRow>()
-    .compile();
-});
+/** A page of requests in their order. */
+export const selectRequests = prepareRead<Tenant & PageRange, AdvanceRequestReadRow>((parameters) =>
+  inOrder(requests(parameters), requestOrder, parameters).$castTo<AdvanceRequestReadRow>().compile(),
+);

@@ -1,6 +1,8 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
+import { prepareRead } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { ApiKeyEntity } from './api-key.entity.ts';
 import type { ScopeName } from './api-key.ts';
@@ -28,30 +30,19 @@ export type ShownKeyRow = Omit<ApiKeyReadRow, 'name' | 'hint' | 'created_at'>;
 
 const db = queryBuilder<ApiKeyTables>();
 
-/** Keys newest first by (created_at, id), after a position. */
-export function selectApiKeys(
-  tenant: Tenant,
-  after: { createdAt: Date; id: string } | undefined,
-  limit: number,
-) {
-  let query = db
+/** Keys are listed newest first. */
+export const apiKeyOrder: ListOrder<ApiKeyReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
+
+/** A page of keys in their order. */
+export const selectApiKeys = prepareRead<Tenant & PageRange, ApiKeyReadRow>((parameters) => {
+  const query = db
     .selectFrom('api_keys.api_key')
-    .where('merchant_id', '=', tenant.merchantId)
-    .where('environment', '=', tenant.environment)
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
     .select(['merchant_id', 'environment', 'id', 'name', 'hint', 'scopes'])
     .select(['created_at', 'expires_at', 'revoked_at', 'last_used_at']);
-  if (after) {
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'id'), '<', tuple(after.createdAt, after.id)),
-    );
-  }
-  return query
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .$castTo<ApiKeyReadRow>()
-    .compile();
-}
+  return inOrder(query, apiKeyOrder, parameters).$castTo<ApiKeyReadRow>().compile();
+});
 
 /** The key with one of these hashes, whosever it is. */
 export function selectShownKey(hashes: readonly Buffer[]) {

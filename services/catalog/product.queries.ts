@@ -3,6 +3,7 @@ import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { queryBuilder } from '../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { OfferEntity, PriceEntity, ProductEntity } from './product.entity.ts';
@@ -115,31 +116,16 @@ export const selectProduct = prepareRead<ProductKey, ProductReadRow>((parameters
   products(parameters).where('product.id', '=', parameters('id')).$castTo<ProductReadRow>().compile(),
 );
 
-interface ProductPage extends Tenant {
+interface ProductPage extends Tenant, PageRange {
   readonly status: ProductStatus | undefined;
-  /** The position that the page starts after: both or neither. */
-  readonly afterCreatedAt: Date | undefined;
-  readonly afterId: string | undefined;
-  readonly limit: number;
 }
 
-/** Products newest first by (created_at, id). */
+/** Products are listed newest first. */
+export const productOrder: ListOrder<ProductReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
+
+/** A page of products in their order. */
 export const selectProducts = prepareRead<ProductPage, ProductReadRow>((parameters) => {
   let query = products(parameters);
   if (parameters.has('status')) query = query.where('product.status', '=', parameters('status'));
-  if (parameters.has('afterId')) {
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(
-        refTuple('product.created_at', 'product.id'),
-        '<',
-        tuple(parameters('afterCreatedAt'), parameters('afterId')),
-      ),
-    );
-  }
-  return query
-    .orderBy('product.created_at', 'desc')
-    .orderBy('product.id', 'desc')
-    .limit(parameters('limit'))
-    .$castTo<ProductReadRow>()
-    .compile();
+  return inOrder(query, productOrder, parameters, 'product').$castTo<ProductReadRow>().compile();
 });

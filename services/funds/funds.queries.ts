@@ -2,6 +2,7 @@ import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
 import { queryBuilder } from '../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type {
@@ -96,33 +97,29 @@ export interface ReleaseFilter {
   readonly status: ReleaseStatus | undefined;
 }
 
-interface ReleasePage extends Tenant, ReleaseFilter {
-  /** The position that the page starts after: both or neither. */
-  readonly afterDate: string | undefined;
-  readonly afterStatus: ReleaseStatus | undefined;
-  readonly limit: number;
-}
+/** Release rows are listed from the first date. */
+export const releaseOrder: ListOrder<ReleaseReadRow> = { columns: ['date', 'status'], direction: 'asc' };
 
-/** Release rows ascending by (date, status). */
-export const selectReleases = prepareRead<ReleasePage, ReleaseReadRow>((parameters) => {
-  let query = releases(parameters)
-    .select(['date', 'status', 'gross_minor', 'fees_minor', 'deducted_minor', 'advanced_minor', 'left_minor'])
-    .select(['sales_count', 'held_by_dispute', 'held_by_refund', 'held_by_kyc', 'held_by_compliance']);
-  if (parameters.has('from')) query = query.where('date', '>=', parameters('from'));
-  if (parameters.has('to')) query = query.where('date', '<=', parameters('to'));
-  if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
-  if (parameters.has('afterDate')) {
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('date', 'status'), '>', tuple(parameters('afterDate'), parameters('afterStatus'))),
-    );
-  }
-  return query
-    .orderBy('date')
-    .orderBy('status')
-    .limit(parameters('limit'))
-    .$castTo<ReleaseReadRow>()
-    .compile();
-});
+/** A page of release rows in their order. */
+export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageRange, ReleaseReadRow>(
+  (parameters) => {
+    let query = releases(parameters)
+      .select([
+        'date',
+        'status',
+        'gross_minor',
+        'fees_minor',
+        'deducted_minor',
+        'advanced_minor',
+        'left_minor',
+      ])
+      .select(['sales_count', 'held_by_dispute', 'held_by_refund', 'held_by_kyc', 'held_by_compliance']);
+    if (parameters.has('from')) query = query.where('date', '>=', parameters('from'));
+    if (parameters.has('to')) query = query.where('date', '<=', parameters('to'));
+    if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+    return inOrder(query, releaseOrder, parameters).$castTo<ReleaseReadRow>().compile();
+  },
+);
 
 /** The days from a date to another, inclusive, that have a release; ascending. */
 export const selectCalendar = prepareRead<

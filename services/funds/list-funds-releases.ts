@@ -10,8 +10,7 @@ import { invalidArgument } from '../platform/errors.ts';
 import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { releaseMessage } from './funds.message.ts';
-import { type ReleaseFilter, selectReleases } from './funds.queries.ts';
-import type { ReleaseStatus } from './part.ts';
+import { type ReleaseFilter, releaseOrder, selectReleases } from './funds.queries.ts';
 
 /** A page of release rows, ascending by (date, status). */
 export async function listFundsReleases(
@@ -21,17 +20,10 @@ export async function listFundsReleases(
 ): Promise<ListFundsReleasesResponse> {
   const tenant = tenantOf(request);
   const filter = filterOf(request);
-  const scope = { tenant, list: 'funds-releases', filters: { ...filter } };
-  const position = pagination.position(scope, request.pageToken, 2);
-  const read = selectReleases({
-    ...tenant,
-    ...filter,
-    afterDate: position?.[0],
-    afterStatus: position?.[1] as ReleaseStatus | undefined,
-    limit: pagination.fetchSize(request.pageSize),
-  });
-  const fetched = await database.read(read);
-  const page = pagination.cut(scope, request.pageSize, fetched, (row) => [row.date, row.status]);
+  const scope = { tenant, list: 'funds-releases', filters: { ...filter }, order: releaseOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectReleases({ ...tenant, ...filter, ...range })),
+  );
   return {
     $typeName: 'payments.funds.v1.ListFundsReleasesResponse',
     releases: page.rows.map(releaseMessage),

@@ -1,20 +1,29 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import stringify from 'safe-stable-stringify';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { invalidArgument } from './errors.ts';
 import type { KeyRing } from './key-ring.ts';
+import type { ListOrder, PageRange } from './list-order.ts';
 import type { Tenant } from './tenant.ts';
 
 const VERSION = 1;
-const SIGNATURE_BYTES = 12;
+/** 96 bits: as many characters as base64url writes of twelve bytes, so that none of them holds a bit to spare. */
+const SIGNATURE_CHARACTERS = 16;
 const DEFAULT_PAGE_SIZE = 50;
 
 /** What a page token is bound to, beside its position: the list it was cut from. */
-export interface ListScope {
+export interface ListScope<Row> {
   readonly tenant: Tenant;
   /** Name of the list, unique among all lists. */
   readonly list: string;
   /** Filters as normalised values; the page size is not one. */
   readonly filters: Readonly<Record<string, string | undefined>>;
+  readonly order: ListOrder<Row>;
+}
+
+/** What every list request asks for; 0 is the default size, '' the first page. */
+export interface PageRequest {
+  readonly pageSize: number;
+  readonly pageToken: string;
 }
 
 /** A page that was cut: its rows, and the token of the next page or '' at the end. */
@@ -25,7 +34,11 @@ export interface Page<Row> {
 
 /**
  * Keyset pagination with opaque signed tokens. A token is a position, not a row: it keeps working when its row
- * changes or goes. Its signature covers version, tenant, list and filters, not the page size.
+ * changes or goes. It holds nothing but the order columns of the last row of its page. Its signature covers version,
+ * tenant, list, filters and order, not the page size.
+ *
+ * What is committed before the first page and fits throughout is answered exactly once; what is committed later,
+ * whatever its time, at most once: when its place is still ahead.
  */
 export class Pagination {
   readonly #keys: KeyRing;
@@ -35,60 +48,53 @@ export class Pagination {
   }
 
   /**
-   * The position a page starts after, as the strings that `encode` was given, or undefined for the first page.
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token was tampered with or cut from another list.
+   * Reads a page; `read` answers the rows of the range in the list's order. INVALID_ARGUMENT (INVALID_PAGE_TOKEN)
+   * when the token was tampered with, cut from another list or signed with a key that is no more.
    */
-  position(scope: ListScope, pageToken: string, columns: number): readonly string[] | undefined {
-    if (pageToken === '') return undefined;
-    const bytes = Buffer.from(pageToken, 'base64url');
-    if (bytes.toString('base64url') === pageToken && bytes.length > SIGNATURE_BYTES + 1) {
-      const key = this.#keys.find(bytes[0]!);
-      const signed = bytes.subarray(0, -SIGNATURE_BYTES);
-      if (key && timingSafeEqual(sign(key, scope, signed), bytes.subarray(-SIGNATURE_BYTES))) {
-        const position = signed.subarray(1).toString('utf8').split('|');
-        if (position.length === columns) return position;
-      }
-    }
-    throw invalidArgument(
-      'INVALID_PAGE_TOKEN',
-      'page_token: is not a token of this list with these filters',
-      {
-        field: 'page_token',
-      },
-    );
+  async page<Row>(
+    scope: ListScope<Row>,
+    request: PageRequest,
+    read: (range: PageRange) => Promise<Row[]>,
+  ): Promise<Page<Row>> {
+    const [after, afterTie] = this.#position(scope, request.pageToken);
+    const size = request.pageSize || DEFAULT_PAGE_SIZE;
+    const rows = await read({ after, afterTie, limit: size + 1 });
+    if (rows.length <= size) return { rows, nextPageToken: '' };
+    rows.length = size;
+    return { rows, nextPageToken: this.#token(scope, rows[size - 1]!) };
   }
 
-  /** How many rows to ask the database for: one more than the page holds tells whether there is another. */
-  fetchSize(pageSize: number): number {
-    return (pageSize || DEFAULT_PAGE_SIZE) + 1;
-  }
-
-  /**
-   * Cuts fetched rows to the page. `positionOf` answers the order columns of a row as strings without '|', short
-   * enough for the list's bound on tokens.
-   */
-  cut<Row>(
-    scope: ListScope,
-    pageSize: number,
-    fetched: Row[],
-    positionOf: (row: Row) => string[],
-  ): Page<Row> {
-    const size = pageSize || DEFAULT_PAGE_SIZE;
-    if (fetched.length <= size) return { rows: fetched, nextPageToken: '' };
-    const rows = fetched.slice(0, size);
-    return { rows, nextPageToken: this.#encode(scope, positionOf(rows[size - 1]!)) };
-  }
-
-  #encode(scope: ListScope, position: string[]): string {
+  #token<Row>(scope: ListScope<Row>, last: Row): string {
     const { id, secret } = this.#keys.current;
-    const signed = Buffer.concat([Buffer.from([id]), Buffer.from(position.join('|'), 'utf8')]);
-    return Buffer.concat([signed, sign(secret, scope, signed)]).toString('base64url');
+    const position = scope.order.columns.map((column) => textOf(last[column] as string | Timestamp));
+    const content = Buffer.from([id, ...position].join('|')).toString('base64url');
+    return content + sign(secret, scope, content);
+  }
+
+  #position<Row>(scope: ListScope<Row>, token: string): string[] {
+    if (token === '') return [];
+    const content = token.slice(0, -SIGNATURE_CHARACTERS);
+    const [keyId, ...position] = Buffer.from(content, 'base64url').toString().split('|');
+    const key = this.#keys.find(Number(keyId));
+    if (key && isSame(token.slice(-SIGNATURE_CHARACTERS), sign(key, scope, content))) return position;
+    const field = 'page_token';
+    const message = `${field}: is not a token of this list with these filters`;
+    throw invalidArgument('INVALID_PAGE_TOKEN', message, { field });
   }
 }
 
-function sign(key: KeyObject, scope: ListScope, signed: Buffer): Buffer {
-  const { tenant, list, filters } = scope;
-  const bound = stringify([VERSION, tenant.merchantId, tenant.environment, list, filters])!;
-  const text = `${signed.toString('latin1')}\n${bound}`;
-  return createHmac('sha256', key).update(text).digest().subarray(0, SIGNATURE_BYTES);
+/** As PostgreSQL reads it; without '|'. */
+function textOf(value: string | Timestamp): string {
+  return typeof value === 'string' ? value : timestampDate(value).toISOString();
+}
+
+/** A scope is always written by the same list, so its members come in the same order. */
+function sign(key: KeyObject, scope: ListScope<never>, content: string): string {
+  const signed = JSON.stringify([VERSION, scope, content]);
+  return createHmac('sha256', key).update(signed).digest('base64url').slice(0, SIGNATURE_CHARACTERS);
+}
+
+function isSame(shown: string, signature: string): boolean {
+  const [a, b] = [Buffer.from(shown), Buffer.from(signature)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type ListRefundCasesRequest,
   type ListRefundCasesResponse,
@@ -10,7 +9,7 @@ import { enumName } from '../platform/enum-name.ts';
 import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { refundCaseMessage } from './refund-case.message.ts';
-import { selectRefundCases } from './refund-case.queries.ts';
+import { refundCaseOrder, selectRefundCases } from './refund-case.queries.ts';
 
 /** A page of refund cases, newest first by (requested_at, id), in one statement. */
 export async function listRefundCases(
@@ -25,20 +24,10 @@ export async function listRefundCases(
     paymentIntentId: request.paymentIntentId?.toLowerCase(),
     status: request.status === undefined ? undefined : enumName(RefundCaseStatus, request.status),
   };
-  const scope = { tenant, list: 'refund-cases', filters };
-  const position = pagination.position(scope, request.pageToken, 2);
-  const read = selectRefundCases({
-    ...tenant,
-    ...filters,
-    afterRequestedAt: position && new Date(Number(position[0])),
-    afterId: position?.[1],
-    limit: pagination.fetchSize(request.pageSize),
-  });
-  const fetched = await database.read(read);
-  const page = pagination.cut(scope, request.pageSize, fetched, (row) => [
-    String(timestampMs(row.requested_at)),
-    row.id,
-  ]);
+  const scope = { tenant, list: 'refund-cases', filters, order: refundCaseOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectRefundCases({ ...tenant, ...filters, ...range })),
+  );
   return {
     $typeName: 'payments.refunds.v1.ListRefundCasesResponse',
     refundCases: page.rows.map(refundCaseMessage),

@@ -1,6 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { RefundCaseEntity } from './refund-case.entity.ts';
@@ -63,18 +64,20 @@ export const selectRefundCase = prepareRead<RefundCaseKey, RefundCaseReadRow>((p
 );
 
 /** Which page of a merchant's cases; what is undefined does not narrow it. */
-export interface RefundCasePage extends Tenant {
+export interface RefundCasePage extends Tenant, PageRange {
   readonly initiator: Initiator | undefined;
   readonly orderId: string | undefined;
   readonly paymentIntentId: string | undefined;
   readonly status: RefundStatus | undefined;
-  /** The position that the page starts after: both or neither. */
-  readonly afterRequestedAt: Date | undefined;
-  readonly afterId: string | undefined;
-  readonly limit: number;
 }
 
-/** Refund cases newest first by (requested_at, id), after a position. */
+/** Refund cases are listed newest first. */
+export const refundCaseOrder: ListOrder<RefundCaseReadRow> = {
+  columns: ['requested_at', 'id'],
+  direction: 'desc',
+};
+
+/** A page of refund cases in their order. */
 export const selectRefundCases = prepareRead<RefundCasePage, RefundCaseReadRow>((parameters) => {
   let query = refundCases(parameters);
   if (parameters.has('initiator')) query = query.where('initiator', '=', parameters('initiator'));
@@ -83,15 +86,5 @@ export const selectRefundCases = prepareRead<RefundCasePage, RefundCaseReadRow>(
     query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
   }
   if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
-  if (parameters.has('afterId')) {
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('requested_at', 'id'), '<', tuple(parameters('afterRequestedAt'), parameters('afterId'))),
-    );
-  }
-  return query
-    .orderBy('requested_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(parameters('limit'))
-    .$castTo<RefundCaseReadRow>()
-    .compile();
+  return inOrder(query, refundCaseOrder, parameters).$castTo<RefundCaseReadRow>().compile();
 });

@@ -1,5 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { queryBuilder } from '../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { AttemptFailureName, DeliveryStatusName } from './delivery.ts';
@@ -67,15 +68,16 @@ export const selectDelivery = prepareRead<DeliveryKey, DeliveryReadRow>((paramet
   deliveries(parameters).where('delivery.id', '=', parameters('id')).$castTo<DeliveryReadRow>().compile(),
 );
 
-interface DeliveryPage extends Tenant {
+interface DeliveryPage extends Tenant, PageRange {
   readonly subscriptionId: string | undefined;
   readonly eventId: string | undefined;
   readonly status: DeliveryStatusName | undefined;
-  readonly afterId: string | undefined;
-  readonly limit: number;
 }
 
-/** Deliveries newest first: ids are in the order of their creation. */
+/** Deliveries are listed newest first: ids are in the order of their creation. */
+export const deliveryOrder: ListOrder<DeliveryReadRow> = { columns: ['id'], direction: 'desc' };
+
+/** A page of deliveries in their order. */
 export const selectDeliveries = prepareRead<DeliveryPage, DeliveryReadRow>((parameters) => {
   let query = deliveries(parameters);
   if (parameters.has('subscriptionId')) {
@@ -83,8 +85,7 @@ export const selectDeliveries = prepareRead<DeliveryPage, DeliveryReadRow>((para
   }
   if (parameters.has('eventId')) query = query.where('delivery.event_id', '=', parameters('eventId'));
   if (parameters.has('status')) query = query.where('delivery.status', '=', parameters('status'));
-  if (parameters.has('afterId')) query = query.where('delivery.id', '<', parameters('afterId'));
-  return query.orderBy('delivery.id', 'desc').limit(parameters('limit')).$castTo<DeliveryReadRow>().compile();
+  return inOrder(query, deliveryOrder, parameters, 'delivery').$castTo<DeliveryReadRow>().compile();
 });
 
 /** The attempts of a delivery, first to last. */

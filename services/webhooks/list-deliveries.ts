@@ -8,7 +8,7 @@ import { enumName } from '../platform/enum-name.ts';
 import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { deliveryMessage } from './delivery.message.ts';
-import { selectDeliveries } from './delivery.queries.ts';
+import { deliveryOrder, selectDeliveries } from './delivery.queries.ts';
 
 /** A page of deliveries, newest first. */
 export async function listDeliveries(
@@ -22,17 +22,10 @@ export async function listDeliveries(
     eventId: request.eventId?.toLowerCase(),
     status: request.status === undefined ? undefined : enumName(DeliveryStatus, request.status),
   };
-  const scope = { tenant, list: 'deliveries', filters };
-  const position = pagination.position(scope, request.pageToken, 1);
-  const fetched = await database.read(
-    selectDeliveries({
-      ...tenant,
-      ...filters,
-      afterId: position?.[0],
-      limit: pagination.fetchSize(request.pageSize),
-    }),
+  const scope = { tenant, list: 'deliveries', filters, order: deliveryOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectDeliveries({ ...tenant, ...filters, ...range })),
   );
-  const page = pagination.cut(scope, request.pageSize, fetched, ({ id }) => [id]);
   return {
     $typeName: 'payments.webhooks.v1.ListDeliveriesResponse',
     deliveries: page.rows.map(deliveryMessage),

@@ -1,6 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { SubscriptionEntity } from './subscription.entity.ts';
@@ -44,25 +45,13 @@ export const selectSubscription = prepareRead<SubscriptionKey, SubscriptionReadR
   subscriptions(parameters).where('id', '=', parameters('id')).$castTo<SubscriptionReadRow>().compile(),
 );
 
-interface SubscriptionPage extends Tenant {
-  /** The position that the page starts after: both or neither. */
-  readonly afterCreatedAt: Date | undefined;
-  readonly afterId: string | undefined;
-  readonly limit: number;
-}
+/** Subscriptions are listed newest first. */
+export const subscriptionOrder: ListOrder<SubscriptionReadRow> = {
+  columns: ['created_at', 'id'],
+  direction: 'desc',
+};
 
-/** Subscriptions newest first by (created_at, id). */
-export const selectSubscriptions = prepareRead<SubscriptionPage, SubscriptionReadRow>((parameters) => {
-  let query = subscriptions(parameters);
-  if (parameters.has('afterId')) {
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'id'), '<', tuple(parameters('afterCreatedAt'), parameters('afterId'))),
-    );
-  }
-  return query
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(parameters('limit'))
-    .$castTo<SubscriptionReadRow>()
-    .compile();
-});
+/** A page of subscriptions in their order. */
+export const selectSubscriptions = prepareRead<Tenant & PageRange, SubscriptionReadRow>((parameters) =>
+  inOrder(subscriptions(parameters), subscriptionOrder, parameters).$castTo<SubscriptionReadRow>().compile(),
+);

@@ -30,12 +30,16 @@ export interface GatewayHouse {
   close(): Promise<void>;
 }
 
-/** Starts services and both listeners. Services named in `standIns` are answered by them instead. */
+/**
+ * Starts services and both listeners. Services named in `standIns` are answered by them instead; `onStatement` sees
+ * the SQL of the others.
+ */
 export async function startGateways(
   overrides: Record<string, string> = {},
   standIns?: (router: ConnectRouter) => void,
+  onStatement?: (sql: string) => void,
 ): Promise<GatewayHouse> {
-  const house = await startHouse(overrides);
+  const house = await startHouse(overrides, onStatement);
   const real = house.services.transportFor(GATEWAY_CALLER);
   const transport = standIns ? withStandIns(real, standIns) : real;
   const logger = createLogger(house.config.LOG_LEVEL);

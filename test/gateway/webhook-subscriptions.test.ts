@@ -89,61 +89,6 @@ describe('creation', () => {
   });
 });
 
-describe('the Idempotency-Key', () => {
-  it('replays the first answer byte for byte, also after the subscription has changed', async () => {
-    const { post, disable, list } = await newShop();
-    const [key, body] = [randomUUID(), { url: newUrl(), eventTypes: EVENTS }];
-    const first = await post(body, key);
-    await disable(first.json.id);
-    const spaced = `{ "eventTypes": ${JSON.stringify(EVENTS)},\n "url": ${JSON.stringify(body.url)} }`;
-    for (const again of [await post(body, key), await post(spaced, key), await post(body, `"${key}"`)]) {
-      expect(again.status).toBe(201);
-      expect(again.text).toBe(first.text);
-      expect(again.headers.location).toBe(first.headers.location);
-      expect(again.headers['idempotency-replayed']).toBe('true');
-      expect(again.headers['request-id']).not.toBe(first.headers['request-id']);
-    }
-    expect((await list()).json.data).toHaveLength(1);
-  });
-
-  it('is 422 with another body, in the URL or in the event types', async () => {
-    const { post } = await newShop();
-    const [key, url] = [randomUUID(), newUrl()];
-    await post({ url, eventTypes: EVENTS }, key);
-    for (const body of [
-      { url: newUrl(), eventTypes: EVENTS },
-      { url, eventTypes: EVENTS.slice(1) },
-    ]) {
-      expectProblem(await post(body, key), 'IDEMPOTENCY_KEY_REUSED', 'another body');
-    }
-  });
-
-  it('makes one of many at once; the others replay it or are told that it is in use', async () => {
-    const { post, list } = await newShop();
-    const [key, body] = [randomUUID(), { url: newUrl(), eventTypes: EVENTS }];
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post(body, key)));
-    const made = answers.filter(({ status }) => status === 201);
-    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
-    expect(made.filter(({ headers }) => !headers['idempotency-replayed'])).toHaveLength(1);
-    for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 'IDEMPOTENCY_KEY_IN_USE');
-    expect((await list()).json.data).toHaveLength(1);
-  });
-
-  it('keeps no error: after a refusal the same key creates', async () => {
-    const { post } = await newShop();
-    const key = randomUUID();
-    expectProblem(await post({ url: 'https://127.0.0.1/', eventTypes: EVENTS }, key), 'INVALID_WEBHOOK_URL');
-    expect((await post({ url: newUrl(), eventTypes: EVENTS }, key)).status).toBe(201);
-  });
-
-  it('may hold any printable character, and quotes inside quotes', async () => {
-    const { post } = await newShop();
-    const body = { url: newUrl(), eventTypes: EVENTS };
-    expect((await post(body, '"a \\"b\\" \\\\ ~"')).status).toBe(201);
-    expect((await post(body, 'a "b" \\ ~')).headers['idempotency-replayed']).toBe('true');
-  });
-});
-
 describe('the list', () => {
   it('holds all, newest first, page by page, also disabled ones', async () => {
     const { create, disable, list } = await newShop();

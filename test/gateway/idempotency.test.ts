@@ -1,0 +1,289 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { REPLAYED_HEADER } from '../../services/platform/call-context.ts';
+import { errorInfoOf } from '../../services/platform/errors.ts';
+import { queryHouse } from '../services/refunds/refund-case-fixture.ts';
+import { expectRefusal } from '../support/expect-refusal.ts';
+import { newKey, newTenant } from '../support/house.ts';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type Answer, call, expectProblem } from './http-call.ts';
+import { startOtherGateway } from './other-gateway.ts';
+
+const PATH = '/v1/webhook-subscriptions';
+const EVENTS = ['refund.requested.v1', 'payment.succeeded.v1'];
+const MANY = 50;
+
+let gateways: GatewayHouse;
+let other: Awaited<ReturnType<typeof startOtherGateway>>;
+let ports: { live: number; test: number; other: number };
+beforeAll(async () => {
+  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000' });
+  other = await startOtherGateway(gateways.house);
+  ports = { ...gateways.ports, other: other.port };
+});
+afterAll(async () => {
+  await other.close();
+  await gateways.close();
+});
+
+/** A public address as a literal, so that no test asks DNS. */
+const newUrl = () => `https://93.184.215.14/${randomUUID()}`;
+const newBody = () => ({ url: newUrl(), eventTypes: EVENTS });
+
+async function newShop() {
+  const { merchantId, keys } = await newMerchant(gateways);
+  const post = (body: unknown, idempotencyKey: string, to: keyof typeof ports = 'live') =>
+    call(ports[to], PATH, {
+      ...{ key: keys[to === 'test' ? 'test' : 'live'], method: 'POST', body },
+      headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+    });
+  const list = async () => (await call(ports.live, PATH, { key: keys.live })).json.data as { id: string }[];
+  const disable = (id: string) =>
+    call(ports.live, `${PATH}/${id}/disable`, { key: keys.live, method: 'POST' });
+  return { merchantId, post, list, disable };
+}
+
+/** Expects the first answer again, to the byte, under another request id. */
+function expectReplay(answer: Answer, first: Answer): void {
+  expect(answer.status).toBe(201);
+  expect(answer.text).toBe(first.text);
+  expect(answer.headers.location).toBe(first.headers.location);
+  expect(answer.headers['idempotency-replayed']).toBe('true');
+  expect(answer.headers['request-id']).not.toBe(first.headers['request-id']);
+}
+
+describe('a creation over HTTP', () => {
+  it('is replayed byte for byte, also after the subscription has changed', async () => {
+    const { post, disable, list } = await newShop();
+    const [key, body] = [randomUUID(), newBody()];
+    const first = await post(body, key);
+    expect(first.headers['idempotency-replayed']).toBeUndefined();
+    await disable(first.json.id);
+    expectReplay(await post(body, key), first);
+    expectReplay(await post(body, key, 'other'), first);
+    expect(await list()).toHaveLength(1);
+  });
+
+  it('happens once of 50 at once, over two processes; the others replay it or are told it is running', async () => {
+    const { merchantId, post } = await newShop();
+    const [key, body] = [randomUUID(), newBody()];
+    const answers = await Promise.all(
+      Array.from({ length: MANY }, (_, n) => post(body, key, n % 2 === 0 ? 'live' : 'other')),
+    );
+    const made = answers.filter(({ status }) => status === 201);
+    const [first, ...surplus] = made.filter(({ headers }) => !headers['idempotency-replayed']);
+    expect(surplus).toEqual([]);
+    for (const answer of made) expect(answer.text).toBe(first!.text);
+    for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 'IDEMPOTENCY_KEY_IN_USE');
+    for (const table of ['webhooks.subscription', 'webhooks.signing_secret', 'platform.outbox_event']) {
+      const counted = `select 1 from ${table} where merchant_id = $1`;
+      expect(await queryHouse(gateways.house, counted, [merchantId]), table).toHaveLength(1);
+    }
+    expectReplay(await post(body, key), first!);
+  });
+
+  it('is the same under a key bare and quoted, of any printable characters', async () => {
+    const { post } = await newShop();
+    for (const [bare, quoted] of [
+      ['a-key', '"a-key"'],
+      ['a "b" \\ ~', '"a \\"b\\" \\\\ ~"'],
+      ['k'.repeat(255), `"${'k'.repeat(255)}"`],
+    ] as const) {
+      const body = newBody();
+      const first = await post(body, quoted);
+      expectReplay(await post(body, bare), first);
+    }
+  });
+
+  it('is another under a key that differs in case or in a space inside', async () => {
+    const { post } = await newShop();
+    for (const key of ['key one', 'Key one', 'key  one']) {
+      expect((await post(newBody(), key)).headers['idempotency-replayed']).toBeUndefined();
+    }
+  });
+
+  it.each<[what: string, spell: (url: string) => string]>([
+    [
+      'white space',
+      (url) => `\r\n{ "url" :\t${JSON.stringify(url)} ,\n "eventTypes": [ "${EVENTS.join('" , "')}" ] }\n`,
+    ],
+    ['the order of members', (url) => JSON.stringify({ eventTypes: EVENTS, url })],
+    [
+      'escapes',
+      (url) =>
+        `{"\\u0075rl":"${url.replaceAll('/', '\\/').replace('h', '\\u0068')}","eventTypes":${JSON.stringify(EVENTS).replace('r', '\\u0072')}}`,
+    ],
+  ])('is replayed to a body that differs in %s only', async (_what, spell) => {
+    const { post } = await newShop();
+    const [key, body] = [randomUUID(), newBody()];
+    const first = await post(body, key);
+    expectReplay(await post(spell(body.url), key), first);
+  });
+
+  it.each<[what: string, change: (body: { url: string; eventTypes: string[] }) => unknown]>([
+    ['URL', (body) => ({ ...body, url: newUrl() })],
+    ['spelling of the URL', ({ url, ...body }) => ({ ...body, url: url.replace('https', 'HTTPS') })],
+    ['event types', (body) => ({ ...body, eventTypes: EVENTS.slice(1) })],
+    ['order of the event types', (body) => ({ ...body, eventTypes: EVENTS.toReversed() })],
+  ])('is 422 with another %s under the same key, and makes nothing', async (_what, change) => {
+    const { post, list } = await newShop();
+    const [key, body] = [randomUUID(), newBody()];
+    const first = await post(body, key);
+    expectProblem(await post(change(body), key), 'IDEMPOTENCY_KEY_REUSED', 'another body');
+    expect(await list()).toEqual([first.json]);
+    expectReplay(await post(body, key), first);
+  });
+
+  it('may be corrected under the same key after it was refused', async () => {
+    const { post } = await newShop();
+    const taken = newBody();
+    await post(taken, randomUUID());
+    const key = randomUUID();
+    expectProblem(await post('{', key), 'INVALID_REQUEST');
+    expectProblem(await post({ ...newBody(), url: 'https://127.0.0.1/' }, key), 'INVALID_WEBHOOK_URL');
+    expectProblem(await post({ ...newBody(), eventTypes: ['x'] }, key), 'INVALID_EVENT_TYPE');
+    expectProblem(await post(taken, key), 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
+    const corrected = newBody();
+    const first = await post(corrected, key);
+    expect([first.status, first.headers['idempotency-replayed']]).toEqual([201, undefined]);
+    expectReplay(await post(corrected, key), first);
+  });
+
+  it('makes a new one when the key is 24 hours old, and not before', async () => {
+    const { merchantId, post, list } = await newShop();
+    const [key, body] = [randomUUID(), newBody()];
+    const first = await post(body, key);
+    const age = (interval: string) =>
+      queryHouse(
+        gateways.house,
+        'update platform.idempotency_record set created_at = now() - $2::interval where merchant_id = $1',
+        [merchantId, interval],
+      );
+    await age('23 hours 59 minutes');
+    expectReplay(await post(body, key), first);
+    await age('24 hours');
+    expectProblem(await post(body, key), 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
+    const next = newBody();
+    const second = await post(next, key);
+    expect([second.status, second.headers['idempotency-replayed']]).toEqual([201, undefined]);
+    expectReplay(await post(next, key), second);
+    expect(await list()).toHaveLength(2);
+  });
+
+  it('has a key of its own in each environment, for each merchant, and beside internal callers', async () => {
+    const [one, two] = [await newShop(), await newShop()];
+    const key = randomUUID();
+    const answers = [
+      await one.post(newBody(), key),
+      await one.post(newBody(), key, 'test'),
+      await two.post(newBody(), key),
+    ];
+    for (const { status, headers } of answers) {
+      expect([status, headers['idempotency-replayed']]).toEqual([201, undefined]);
+    }
+    const internal = createClient(WebhookSubscriptionService, gateways.house.transports.grpc);
+    const tenant = { merchantId: one.merchantId, environment: Environment.LIVE };
+    const { subscription } = await internal.createWebhookSubscription({
+      ...{ ...tenant, idempotencyKey: key, ...newBody() },
+    });
+    expect((await one.list()).map(({ id }) => id)).toEqual([subscription!.id, answers[0]!.json.id]);
+  });
+});
+
+describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way) => {
+  const transport = () => gateways.house.transports[way];
+  const refunds = () => createClient(RefundCaseService, transport());
+  const opening = () => ({
+    ...{ ...newTenant(), idempotencyKey: newKey(), paymentIntentId: randomUUID(), amountMinor: 100n },
+    ...{ initiator: RefundInitiator.CUSTOMER, reason: 'broken', paidAmountMinor: 100n },
+    ...{ paidAt: timestampFromMs(Date.now() - 60_000), evidenceCount: 0 },
+    window: { case: 'refundWindowDays', value: 30 } as const,
+  });
+  const open = async (request: ReturnType<typeof opening>) => {
+    let replayed: string | null = null;
+    const onHeader = (headers: Headers) => {
+      replayed = headers.get(REPLAYED_HEADER);
+    };
+    const { refundCase } = await refunds().openRefundCase(request, { onHeader });
+    return { refundCase: refundCase!, replayed: replayed as string | null };
+  };
+
+  it('happens once of 50 at once; the others replay it or are told it is running', async () => {
+    const request = opening();
+    const results = await Promise.allSettled(Array.from({ length: MANY }, () => open(request)));
+    const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    expect(made.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+    for (const { refundCase } of made) expect(refundCase).toEqual(made[0]!.refundCase);
+    for (const result of results) {
+      if (result.status === 'fulfilled') continue;
+      expect((result.reason as ConnectError).code).toBe(Code.Aborted);
+      expect(errorInfoOf(result.reason)?.reason).toBe('IDEMPOTENCY_KEY_IN_USE');
+    }
+    for (const table of ['refunds.refund_case', 'platform.outbox_event', 'platform.idempotency_record']) {
+      const counted = `select 1 from ${table} where merchant_id = $1`;
+      expect(await queryHouse(gateways.house, counted, [request.merchantId]), table).toHaveLength(1);
+    }
+    expect(await open(request)).toEqual({ refundCase: made[0]!.refundCase, replayed: 'true' });
+  });
+
+  it('is refused with another request under the same key', async () => {
+    const request = opening();
+    await open(request);
+    for (const change of [{ amountMinor: 99n }, { reason: 'late' }, { evidenceCount: 1 }]) {
+      await expectRefusal(open({ ...request, ...change }), Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
+    }
+  });
+
+  it('may be corrected under the same key after it was refused', async () => {
+    const request = opening();
+    const refused = open({ ...request, amountMinor: 101n });
+    await expect(refused).rejects.toBeInstanceOf(ConnectError);
+    expect((await open(request)).replayed).toBeNull();
+  });
+
+  it('has a key of its own in each RPC', async () => {
+    const request = opening();
+    await open(request);
+    const { product } = await createClient(ProductService, transport()).createProduct({
+      ...{ merchantId: request.merchantId, environment: request.environment },
+      ...{ idempotencyKey: request.idempotencyKey, name: 'Course' },
+      ...{ productType: ProductType.ONE_TIME, refundWindowDays: 7 },
+    });
+    expect(product!.name).toBe('Course');
+  });
+});
+
+it('a write in JSON is the same request however its numbers and members are written', async () => {
+  const { baseUrl, token } = gateways.house;
+  const post = async (body: string) => {
+    const answer = await fetch(`${baseUrl}/payments.refunds.v1.RefundCaseService/OpenRefundCase`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body,
+    });
+    return {
+      replayed: answer.headers.get(REPLAYED_HEADER),
+      status: answer.status,
+      text: await answer.text(),
+    };
+  };
+  const { merchantId } = newTenant();
+  const paidAt = new Date(Date.now() - 60_000).toISOString();
+  const rest = `"merchantId":"${merchantId}","idempotencyKey":"k","reason":"broken","paymentIntentId":"${randomUUID()}",
+    "initiator":"REFUND_INITIATOR_CUSTOMER","paidAt":"${paidAt}","refundWindowDays":30,"paidAmountMinor":"1000"`;
+  const first = await post(`{${rest},"environment":"ENVIRONMENT_LIVE","amountMinor":"1000"}`);
+  expect([first.status, first.replayed]).toEqual([200, null]);
+  for (const spelling of [
+    `{${rest},"environment":1,"amountMinor":1000}`,
+    `{"amount_minor":1e3,"evidence_count":0,${rest},"environment":"ENVIRONMENT_LIVE"}`,
+    `{${rest.replace('broken', 'br\\u006fken')},"environment":1.0,"amountMinor":1000.0,"evidenceCount":null}`,
+  ]) {
+    expect(await post(spelling)).toEqual({ ...first, replayed: 'true' });
+  }
+});

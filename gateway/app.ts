@@ -8,6 +8,7 @@ import type { EnvironmentName } from '../services/platform/tenant.ts';
 import { ApiKeyAuthenticator } from './api-key-authenticator.ts';
 import { createClients } from './clients.ts';
 import { decorateRequests, type GatewayApp, type RouteDependencies } from './gateway-app.ts';
+import { collectOperations, serveOpenApi } from './openapi/openapi.routes.ts';
 import { createAccess } from './plugins/access.ts';
 import { AccessLog } from './plugins/access-log.ts';
 import { ERROR_DOCS_PATH, serveErrorDocs } from './plugins/error-docs.ts';
@@ -55,7 +56,8 @@ export interface GatewayOptions {
 export function createGateway({ environment, config, transport, logger }: GatewayOptions): GatewayApp {
   const publicUrl = environment === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
   const localUrl = () => `http://${config.HOST}:${(app.server.address() as AddressInfo | null)?.port ?? ''}`;
-  const writer = new ProblemWriter(() => `${publicUrl ?? localUrl()}${ERROR_DOCS_PATH}`, logger);
+  const baseUrl = () => publicUrl ?? localUrl();
+  const writer = new ProblemWriter(() => `${baseUrl()}${ERROR_DOCS_PATH}`, logger);
   const log = new AccessLog(logger, environment);
   const socketErrors = new SocketErrors(writer, log);
   const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
@@ -76,12 +78,14 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     addressLimit: new RateLimit('address', config.RATE_LIMIT_ADDRESS),
   });
   const dependencies: RouteDependencies = { clients, access };
+  const operations = collectOperations(app);
   refundsRoutes(app, dependencies);
   catalogRoutes(app, dependencies);
   fundsRoutes(app, dependencies);
   advancesRoutes(app, dependencies);
   webhooksRoutes(app, dependencies);
   serveErrorDocs(app, dependencies);
+  serveOpenApi(app, operations, { ...dependencies, environment, baseUrl });
   return app;
 }
 

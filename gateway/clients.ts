@@ -5,7 +5,7 @@ import { ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { ProductService } from '../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { WebhookSubscriptionService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { EventService, WebhookSubscriptionService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Caller } from '../services/platform/call-context.ts';
 import { REQUEST_ID_HEADER } from '../services/platform/in-process-transport.ts';
 
@@ -28,6 +28,7 @@ export interface Clients {
   readonly funds: Client<typeof FundsService>;
   readonly advances: Client<typeof AdvanceService>;
   readonly webhookSubscriptions: Client<typeof WebhookSubscriptionService>;
+  readonly events: Client<typeof EventService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
 }
 
@@ -39,6 +40,7 @@ export function createClients(transport: Transport): Clients {
     funds: createClient(FundsService, transport),
     advances: createClient(AdvanceService, transport),
     webhookSubscriptions: createClient(WebhookSubscriptionService, transport),
+    events: createClient(EventService, transport),
     apiKeys: createClient(ApiKeyService, transport),
   };
 }

@@ -9,8 +9,8 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
 /** A UUID: read in either case, written in lower. */
-export const uuid = (description: string) =>
-  Type.String({ format: 'uuid', description, examples: ['019a3f4e-8b1c-7d2e-9f3a-5b6c7d8e9f0a'] });
+export const uuid = (description: string, example = '019a3f4e-8b1c-7d2e-9f3a-5b6c7d8e9f0a') =>
+  Type.String({ format: 'uuid', description, examples: [example] });
 
 /** A timestamp in UTC with milliseconds. */
 export const dateTime = (description: string) =>
@@ -67,28 +67,59 @@ export const nullable = <S extends TSchema>(schema: S) => {
 export const closedObject = <P extends TProperties>(members: P, description?: string): TObject<P> =>
   Type.Object(members, { additionalProperties: false, ...(description !== undefined && { description }) });
 
+/** A closed object that the documentation knows by name; the example is a whole one. */
+export const resource = <P extends TProperties>(
+  title: string,
+  description: string,
+  members: P,
+  example?: Readonly<Record<keyof P, unknown>>,
+): TObject<P> =>
+  Type.Object(members, {
+    ...{ title, description, additionalProperties: false },
+    ...(example && { examples: [example] }),
+  });
+
 /** The query of an operation that takes no parameters. */
 export const noQuery = closedObject({});
 
 /** The parameter that takes up a list where a page ended. */
-export const cursor = (maxLength: number) =>
+export const cursor = (maxLength: number, example: string) =>
   Type.Optional(
     Type.String({
       minLength: 1,
       maxLength,
-      description: 'nextCursor of the page before, with the same filters.',
+      description: '`nextCursor` of the page before, with the same filters.',
+      examples: [example],
     }),
   );
 
 /** The parameter that bounds a page. */
 export const pageLimit = (maximum: number) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum, default: 50, description: 'Most items on the page.' }));
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum,
+      default: 50,
+      description: 'Most items on the page.',
+      examples: [20],
+    }),
+  );
 
 /** A page of a list whose next cursor is null at the end. */
-export const page = <S extends TSchema, P extends TProperties = Record<never, never>>(item: S, others?: P) =>
-  closedObject({
-    data: Type.Array(item),
-    hasMore: Type.Boolean({ description: 'Whether there is another page.' }),
-    nextCursor: nullable(Type.String({ description: 'Where the next page starts; null on the last one.' })),
+export const page = <S extends TSchema, P extends TProperties = Record<never, never>>(
+  title: string,
+  item: S,
+  nextCursor: string,
+  others?: P,
+) =>
+  resource(title, 'A page of the list.', {
+    data: Type.Array(item, { description: 'The items of the page, in the order of the list.' }),
+    hasMore: Type.Boolean({ description: 'Whether there is another page.', examples: [true] }),
+    nextCursor: nullable(
+      Type.String({
+        description: 'Where the next page starts; null on the last one.',
+        examples: [nextCursor],
+      }),
+    ),
     ...((others ?? {}) as P),
   });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -20,6 +20,7 @@ const STEPS: Readonly<Record<string, () => Outcome>> = {
   'proto compatible with main': protoCompatible,
   'generated code fresh': generatedCodeFresh,
   'nothing unused': () => run('knip'),
+  'OpenAPI lint': openApiLint,
   'imports, settings, compose': () =>
     run(
       'vitest',
@@ -31,7 +32,7 @@ const STEPS: Readonly<Record<string, () => Outcome>> = {
 };
 
 function run(command: string, ...args: string[]): Outcome {
-  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined };
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, REDOCLY_TELEMETRY: 'off' };
   const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
   const output = error ? `${command} cannot be run: ${error.message}\n` : stdout + stderr;
   return { result: status === 0 ? 'passed' : 'failed', output };
@@ -52,6 +53,19 @@ function generatedCodeFresh(): Outcome {
   const generated = run('buf', 'generate', '--output', scratch);
   if (generated.result === 'failed') return generated;
   return run('git', 'diff', '--no-index', '--stat', 'proto/gen', join(scratch, 'proto/gen'));
+}
+
+/** Both documents, as they are served, by the public rules and without the network. */
+function openApiLint(): Outcome {
+  for (const environment of ['live', 'test']) {
+    const written = run('node', 'local/openapi.ts', environment);
+    if (written.result === 'failed') return written;
+    const file = join(scratch, `${environment}.json`);
+    writeFileSync(file, written.output);
+    const linted = run('redocly', 'lint', '--config', 'gateway/openapi/redocly.yaml', file);
+    if (linted.result === 'failed') return linted;
+  }
+  return { result: 'passed', output: '' };
 }
 
 let failed = 0;

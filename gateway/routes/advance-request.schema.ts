@@ -1,9 +1,14 @@
 import { Type } from 'typebox';
-import { amount, closedObject, cursor, dateTime, oneOf, pageLimit, uuid } from '../schemas.ts';
+import type { OperationSchema } from '../operation.ts';
+import { amount, closedObject, cursor, dateTime, oneOf, pageLimit, resource, uuid } from '../schemas.ts';
 
 const STATUSES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED', 'REFUSED', 'SETTLED'] as const;
 
-const advanceRequest = closedObject(
+const CURSOR = 'ATE3OTUyNTY2NjQzMjh8MWJhODJkMGMtMWE4OC01NzQwLTgzMTItNzIxNGRkNGNjMjYzSB6QHhijkH1IVYH1';
+
+const advanceRequest = resource(
+  'AdvanceRequest',
+  'A request for an advance of receivables.',
   {
     id: uuid('Id of the request.'),
     quoteId: uuid('The quote that was taken up.'),
@@ -17,21 +22,42 @@ const advanceRequest = closedObject(
     reviewReason: Type.Optional(Type.String({ description: "The reviewer's reason." })),
     releasedAt: Type.Optional(dateTime('When it was paid out.')),
   },
-  'A request for an advance of receivables.',
+  {
+    id: '21f66b07-d11b-5047-a930-6a718fb091b8',
+    quoteId: '01a1fda2-c0ae-7258-af0d-4385c29aa253',
+    scheduleId: '01a1fda2-c08d-7215-9781-30ffe421ce9e',
+    amount: 288_205,
+    feeAmount: 20_526,
+    netAmount: 267_679,
+    status: 'RELEASED',
+    requestedAt: '2026-11-21T10:24:24.244Z',
+    reviewedAt: '2026-11-21T10:24:24.277Z',
+    reviewReason: 'Aprovado pela política',
+    releasedAt: '2026-11-21T10:24:24.281Z',
+  },
 );
 
 export const advanceRequestListSchema = {
   operationId: 'listAdvanceRequests',
+  scope: 'advances:read',
   summary: 'List advance requests',
-  description: 'Newest first by requestedAt and id.',
+  description:
+    "The account's requests in every state, newest first by `requestedAt` and `id`. The last page has no `nextCursor`.",
   tags: ['Advances'],
-  querystring: closedObject({ after: cursor(256), limit: pageLimit(50) }),
+  querystring: closedObject({ after: cursor(256, CURSOR), limit: pageLimit(50) }),
   response: {
-    200: closedObject({
-      data: Type.Array(advanceRequest),
+    200: resource('AdvanceRequestPage', 'A page of the list.', {
+      data: Type.Array(advanceRequest, { description: 'The items of the page, newest first.' }),
       nextCursor: Type.Optional(
-        Type.String({ description: 'Where the next page starts; absent on the last one.' }),
+        Type.String({
+          description: 'Where the next page starts; absent on the last one.',
+          examples: [CURSOR],
+        }),
       ),
     }),
   },
-};
+  errors: {
+    INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 50.",
+    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+  },
+} satisfies OperationSchema;

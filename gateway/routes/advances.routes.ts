@@ -6,27 +6,19 @@ import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { jsonTimestamp, optionalTimestamp } from '../json-timestamp.ts';
-import { refuseBody } from '../plugins/request-body.ts';
+import { operation } from '../operation.ts';
 import { advanceRequestListSchema } from './advance-request.schema.ts';
 
 /** GET /v1/advance/requests */
 export function advancesRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
-  app.get(
-    '/v1/advance/requests',
-    {
-      schema: advanceRequestListSchema,
-      onRequest: access.withScope('listAdvanceRequests', 'advances:read'),
-      preValidation: refuseBody,
-    },
-    async (request) => {
-      const { after, limit } = request.query;
-      const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(
-        { ...request.caller.tenant, pageSize: limit ?? 0, pageToken: after ?? '' },
-        callFor(request),
-      );
-      return { data: advanceRequests.map(advanceRequestJson), nextCursor: nextPageToken || undefined };
-    },
-  );
+  app.get('/v1/advance/requests', operation(access, advanceRequestListSchema), async (request) => {
+    const { after, limit } = request.query;
+    const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(
+      { ...request.caller.tenant, pageSize: limit ?? 0, pageToken: after ?? '' },
+      callFor(request),
+    );
+    return { data: advanceRequests.map(advanceRequestJson), nextCursor: nextPageToken || undefined };
+  });
 }
 
 function advanceRequestJson(request: AdvanceRequest) {

@@ -13,26 +13,18 @@ import { environmentName } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { jsonTimestamp, optionalTimestamp } from '../json-timestamp.ts';
-import { refuseBody } from '../plugins/request-body.ts';
+import { operation } from '../operation.ts';
 import { productSchema } from './product.schema.ts';
 
 /** GET /v1/products/{id} */
 export function catalogRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
-  app.get(
-    '/v1/products/:id',
-    {
-      schema: productSchema,
-      onRequest: access.withScope('getProduct', 'catalog:read'),
-      preValidation: refuseBody,
-    },
-    async (request) => {
-      const { product } = await clients.products.getProduct(
-        { ...request.caller.tenant, productId: request.params.id.toLowerCase() },
-        callFor(request),
-      );
-      return productJson(product!);
-    },
-  );
+  app.get('/v1/products/:id', operation(access, productSchema), async (request) => {
+    const { product } = await clients.products.getProduct(
+      { ...request.caller.tenant, productId: request.params.id.toLowerCase() },
+      callFor(request),
+    );
+    return productJson(product!);
+  });
 }
 
 function productJson(product: Product) {

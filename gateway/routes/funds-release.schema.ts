@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { OperationSchema } from '../operation.ts';
 import {
   amount,
   calendarDate,
@@ -9,6 +10,7 @@ import {
   oneOf,
   page,
   pageLimit,
+  resource,
 } from '../schemas.ts';
 
 const STATUSES = ['BLOCKED', 'RELEASED', 'SCHEDULED'] as const;
@@ -19,7 +21,11 @@ const timezone = Type.String({
   examples: ['America/Sao_Paulo'],
 });
 
-const fundsRelease = closedObject(
+const CURSOR = 'ATIwMjctMDMtMDl8QkxPQ0tFREm84ePEb8SX1jGKgQ';
+
+const fundsRelease = resource(
+  'FundsRelease',
+  'The releases of a date and state, summed.',
   {
     date: calendarDate('Date of the release.'),
     status: oneOf(STATUSES, 'State of the release.'),
@@ -34,10 +40,25 @@ const fundsRelease = closedObject(
     salesCount: count('Distinct sales.'),
     blockedReasons: Type.Array(oneOf(BLOCK_REASONS, 'A reason.'), { description: 'Why it is blocked.' }),
   },
-  'The releases of a date and state, summed.',
+  {
+    date: '2027-03-09',
+    status: 'BLOCKED',
+    originalAmountMinor: 13_846,
+    grossAllocatedAmountMinor: 14_408,
+    feesAllocatedAmountMinor: 562,
+    deductionsAmountMinor: 0,
+    advancedAmountMinor: 0,
+    blockedAmountMinor: 13_846,
+    releasedAmountMinor: 0,
+    scheduledAmountMinor: 0,
+    salesCount: 1,
+    blockedReasons: ['HOLD_OR_DISPUTE'],
+  },
 );
 
-const calendarDay = closedObject(
+const calendarDay = resource(
+  'ReleaseCalendarDay',
+  'A day that has a release.',
   {
     date: calendarDate('The day.'),
     releasedAmountMinor: amount('What was released'),
@@ -47,37 +68,53 @@ const calendarDay = closedObject(
     salesCount: count('Distinct sales of the day.'),
     hasBlockedFunds: Type.Boolean({ description: 'Whether any amount of the day is blocked.' }),
   },
-  'A day that has a release.',
+  {
+    date: '2026-12-01',
+    releasedAmountMinor: 0,
+    scheduledAmountMinor: 21_235,
+    advancedAmountMinor: 0,
+    deductionsAmountMinor: 0,
+    salesCount: 4,
+    hasBlockedFunds: false,
+  },
 );
 
 export const fundsReleaseListSchema = {
   operationId: 'listFundsReleases',
+  scope: 'funds:read',
   summary: 'List funds releases',
-  description: 'Past and future releases, ascending by date and status. Both bounds are inclusive.',
+  description:
+    'Past and future releases, ascending by `date` and `status`. `from` and `to` are inclusive; `from` must not be later than `to`.',
   tags: ['Balance and withdrawals'],
   querystring: closedObject({
-    after: cursor(100),
+    after: cursor(100, CURSOR),
     from: Type.Optional(calendarDate('Only releases of this date or later.')),
     limit: pageLimit(100),
     status: Type.Optional(oneOf(STATUSES, 'Only releases in this state.')),
     to: Type.Optional(calendarDate('Only releases of this date or earlier.')),
   }),
-  response: { 200: page(fundsRelease, { timezone }) },
-};
+  response: { 200: page('FundsReleasePage', fundsRelease, CURSOR, { timezone }) },
+  errors: {
+    INVALID_REQUEST: "Query parameter 'from' must be a date that the calendar has, as YYYY-MM-DD.",
+    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+  },
+} satisfies OperationSchema;
 
 export const releaseCalendarSchema = {
   operationId: 'getReleaseCalendar',
-  summary: 'Release calendar',
-  description: 'The days of a month that have a release, ascending.',
+  scope: 'funds:read',
+  summary: 'Get the release calendar',
+  description: 'The dates of a month that have a release, ascending, with the amount expected on each.',
   tags: ['Balance and withdrawals'],
   querystring: closedObject({
     month: Type.Optional(calendarMonth("The month; the current one in the account's time zone by default.")),
   }),
   response: {
-    200: closedObject({
-      days: Type.Array(calendarDay),
-      month: Type.String({ description: 'The month, YYYY-MM.', examples: ['2026-11'] }),
+    200: resource('ReleaseCalendar', 'The releases of a month, by date.', {
+      days: Type.Array(calendarDay, { description: 'Each date of the month that has a release, ascending.' }),
+      month: calendarMonth('The month.'),
       timezone,
     }),
   },
-};
+  errors: { INVALID_REQUEST: "Query parameter 'month' must be a month as YYYY-MM." },
+} satisfies OperationSchema;

@@ -6,51 +6,39 @@ import {
 import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { refuseBody } from '../plugins/request-body.ts';
+import { operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import { fundsReleaseListSchema, releaseCalendarSchema } from './funds-release.schema.ts';
 
 /** GET /v1/funds/releases and /v1/funds/releases/calendar */
 export function fundsRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
-  app.get(
-    '/v1/funds/releases',
-    {
-      schema: fundsReleaseListSchema,
-      onRequest: access.withScope('listFundsReleases', 'funds:read'),
-      preValidation: refuseBody,
-    },
-    async (request) => {
-      const { after, from, limit, status, to } = request.query;
-      if (from !== undefined && to !== undefined && from > to) {
-        throw new Problem('INVALID_REQUEST', "Query parameter 'from' must not be later than 'to'.");
-      }
-      const { releases, nextPageToken, timezone } = await clients.funds.listFundsReleases(
-        {
-          ...request.caller.tenant,
-          fromDate: from,
-          toDate: to,
-          status: status && FundsReleaseStatus[status],
-          pageSize: limit ?? 0,
-          pageToken: after ?? '',
-        },
-        callFor(request),
-      );
-      return {
-        data: releases.map(fundsReleaseJson),
-        hasMore: nextPageToken !== '',
-        nextCursor: nextPageToken || null,
-        timezone,
-      };
-    },
-  );
+  app.get('/v1/funds/releases', operation(access, fundsReleaseListSchema), async (request) => {
+    const { after, from, limit, status, to } = request.query;
+    if (from !== undefined && to !== undefined && from > to) {
+      throw new Problem('INVALID_REQUEST', "Query parameter 'from' must not be later than 'to'.");
+    }
+    const { releases, nextPageToken, timezone } = await clients.funds.listFundsReleases(
+      {
+        ...request.caller.tenant,
+        fromDate: from,
+        toDate: to,
+        status: status && FundsReleaseStatus[status],
+        pageSize: limit ?? 0,
+        pageToken: after ?? '',
+      },
+      callFor(request),
+    );
+    return {
+      data: releases.map(fundsReleaseJson),
+      hasMore: nextPageToken !== '',
+      nextCursor: nextPageToken || null,
+      timezone,
+    };
+  });
 
   app.get(
     '/v1/funds/releases/calendar',
-    {
-      schema: releaseCalendarSchema,
-      onRequest: access.withScope('getReleaseCalendar', 'funds:read'),
-      preValidation: refuseBody,
-    },
+    operation(access, releaseCalendarSchema),
     // The message of a day has the very members of the JSON object; the schema keeps anything else out.
     (request) =>
       clients.funds.getReleaseCalendar(

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { OperationSchema } from '../operation.ts';
 import {
   amount,
   closedObject,
@@ -9,6 +10,7 @@ import {
   oneOf,
   page,
   pageLimit,
+  resource,
   uuid,
 } from '../schemas.ts';
 
@@ -23,6 +25,7 @@ const STATUSES = [
   'CANCELED',
   'REJECTED',
 ] as const;
+const CURSOR = 'ATE3OTQ4NTI1NzgyMTV8MDFhMWZkYTItYzRlNS03MDkwLWFhYTYtOTE2ZDRkN2U4ZGFiOr6c349NYMHcBPxt';
 const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 const BLOCKERS = [
   'INSUFFICIENT_AVAILABLE_BALANCE',
@@ -60,7 +63,9 @@ const refundWindow = closedObject(
   'Until when the payment can be refunded; null where there is no window.',
 );
 
-const refundCase = closedObject(
+const refundCase = resource(
+  'RefundCase',
+  'A review case of a refund, open or closed.',
   {
     id: uuid('Id of the case.'),
     amount: amount('What is to be refunded', 1),
@@ -84,21 +89,53 @@ const refundCase = closedObject(
     requestedAt: dateTime('When the refund was asked for.'),
     updatedAt: dateTime('When the case last changed.'),
   },
-  'A review case of a refund, open or closed.',
+  {
+    id: '01a1fda2-c5b0-7246-9a2f-d4027f4cdd9a',
+    amount: 2_927,
+    currency: 'BRL',
+    status: 'REJECTED',
+    initiator: 'CUSTOMER',
+    approvalMode: 'OPERATIONS',
+    blockedBy: [],
+    evidenceCount: 0,
+    invoiceId: null,
+    orderId: 'e8bd0b40-9b8f-5806-a462-f243f045b7c6',
+    paymentIntentId: 'ccd1840b-b454-5da2-85ca-9da89f4f7025',
+    paymentPaidAt: '2026-11-14T10:56:05.169Z',
+    merchantReviewDeadlineAt: '2026-11-24T10:56:05.169Z',
+    merchantDecision: {
+      decidedAt: '2026-11-17T22:56:05.169Z',
+      decision: 'CONTESTED',
+      reason: 'Pedido entregue e assinado',
+    },
+    provider: null,
+    reason: 'Produto não chegou',
+    refundWindow: { days: 7, expiresAt: '2026-11-21T10:56:05.169Z' },
+    requestedAt: '2026-11-17T10:56:05.169Z',
+    updatedAt: '2026-11-18T06:08:05.169Z',
+  },
 );
 
 export const refundCaseListSchema = {
   operationId: 'listRefundCases',
+  scope: 'refunds:read',
   summary: 'List refund cases',
-  description: 'Newest first by requestedAt and id.',
+  description:
+    "Open and closed cases, newest first by `requestedAt` and `id`, with the merchant's response deadline where there is one. Filters add up.",
   tags: ['Refunds and disputes'],
   querystring: closedObject({
-    after: cursor(200),
+    after: cursor(200, CURSOR),
     initiator: Type.Optional(oneOf(INITIATORS, 'Only cases that they asked for.')),
     limit: pageLimit(100),
-    orderId: Type.Optional(uuid('Only cases of this order.')),
-    paymentIntentId: Type.Optional(uuid('Only cases of this payment.')),
+    orderId: Type.Optional(uuid('Only cases of this order.', 'e8bd0b40-9b8f-5806-a462-f243f045b7c6')),
+    paymentIntentId: Type.Optional(
+      uuid('Only cases of this payment.', 'ccd1840b-b454-5da2-85ca-9da89f4f7025'),
+    ),
     status: Type.Optional(oneOf(STATUSES, 'Only cases in this state.')),
   }),
-  response: { 200: page(refundCase) },
-};
+  response: { 200: page('RefundCasePage', refundCase, CURSOR) },
+  errors: {
+    INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 100.",
+    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+  },
+} satisfies OperationSchema;

@@ -10,39 +10,31 @@ import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { jsonTimestamp, nullableTimestamp } from '../json-timestamp.ts';
-import { refuseBody } from '../plugins/request-body.ts';
+import { operation } from '../operation.ts';
 import { refundCaseListSchema } from './refund-case.schema.ts';
 
 /** GET /v1/refund-cases */
 export function refundsRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
-  app.get(
-    '/v1/refund-cases',
-    {
-      schema: refundCaseListSchema,
-      onRequest: access.withScope('listRefundCases', 'refunds:read'),
-      preValidation: refuseBody,
-    },
-    async (request) => {
-      const { after, initiator, limit, orderId, paymentIntentId, status } = request.query;
-      const { refundCases, nextPageToken } = await clients.refundCases.listRefundCases(
-        {
-          ...request.caller.tenant,
-          initiator: initiator && RefundInitiator[initiator],
-          orderId: orderId?.toLowerCase(),
-          paymentIntentId: paymentIntentId?.toLowerCase(),
-          status: status && RefundCaseStatus[status],
-          pageSize: limit ?? 0,
-          pageToken: after ?? '',
-        },
-        callFor(request),
-      );
-      return {
-        data: refundCases.map(refundCaseJson),
-        hasMore: nextPageToken !== '',
-        nextCursor: nextPageToken || null,
-      };
-    },
-  );
+  app.get('/v1/refund-cases', operation(access, refundCaseListSchema), async (request) => {
+    const { after, initiator, limit, orderId, paymentIntentId, status } = request.query;
+    const { refundCases, nextPageToken } = await clients.refundCases.listRefundCases(
+      {
+        ...request.caller.tenant,
+        initiator: initiator && RefundInitiator[initiator],
+        orderId: orderId?.toLowerCase(),
+        paymentIntentId: paymentIntentId?.toLowerCase(),
+        status: status && RefundCaseStatus[status],
+        pageSize: limit ?? 0,
+        pageToken: after ?? '',
+      },
+      callFor(request),
+    );
+    return {
+      data: refundCases.map(refundCaseJson),
+      hasMore: nextPageToken !== '',
+      nextCursor: nextPageToken || null,
+    };
+  });
 }
 
 function refundCaseJson(refundCase: RefundCase) {

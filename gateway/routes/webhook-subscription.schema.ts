@@ -1,58 +1,115 @@
 import { Type } from 'typebox';
-import { closedObject, cursor, noQuery, oneOf, page, pageLimit, uuid } from '../schemas.ts';
+import type { OperationSchema } from '../operation.ts';
+import { closedObject, cursor, noQuery, oneOf, page, pageLimit, resource, uuid } from '../schemas.ts';
 
 const TAGS = ['Webhooks'];
+const SUBSCRIPTION_ID = '01a1fda3-4967-7115-8904-c76380c6a16e';
+const URL = 'https://hooks.example.com/payments';
+const EVENT_TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
+const CURSOR = 'ATE3OTUyNTY2OTkyNDN8MDFhMWZkYTMtNDk2Ny03MTE1LTg5MDQtYzc2MzgwYzZhMTZlXb2Q9hTzkR0IVYGk';
 
-const webhookSubscription = closedObject(
+const eventType = Type.String({
+  description: 'Name of an event type.',
+  examples: ['refund.requested.v1'],
+});
+
+const webhookSubscription = resource(
+  'WebhookSubscription',
+  'Where events are delivered. The signing secret is shown once, in the dashboard.',
   {
     id: uuid('Id of the subscription.'),
-    url: Type.String({ description: 'Where events are delivered, as the WHATWG URL parser writes it.' }),
-    eventTypes: Type.Array(Type.String(), { description: 'Events that are delivered.' }),
-    environment: oneOf(['live', 'test'], 'The environment it is of.'),
-    state: oneOf(['ACTIVE', 'PENDING', 'ERROR', 'DISABLED'], 'State of the subscription.'),
+    url: Type.String({
+      description: 'Where events are delivered, as the WHATWG URL parser writes it.',
+      examples: [URL],
+    }),
+    eventTypes: Type.Array(eventType, { description: 'Events that are delivered.' }),
+    environment: oneOf(['live', 'test'], 'The environment it is of; test is the sandbox.'),
+    state: oneOf(
+      ['ACTIVE', 'PENDING', 'ERROR', 'DISABLED'],
+      'PENDING until the first delivery succeeds, then ACTIVE. ERROR after a delivery whose retries are exhausted, until the next success; alert on it. DISABLED: nothing is delivered.',
+    ),
   },
-  'Where events are delivered. The signing secret is shown once, in the dashboard.',
+  {
+    id: SUBSCRIPTION_ID,
+    url: URL,
+    eventTypes: EVENT_TYPES,
+    environment: 'live',
+    state: 'PENDING',
+  },
 );
 
 export const webhookSubscriptionCreateSchema = {
   operationId: 'createWebhookSubscription',
+  scope: 'webhooks:manage',
   summary: 'Create a webhook subscription',
   description:
-    'Takes an Idempotency-Key. The same key and body answer as the first time, with Idempotency-Replayed: true.',
+    'Subscribes a URL to event types and sends it a signed `webhook.ping.v1`. There is one subscription per URL. The same `Idempotency-Key` and body are answered as the first time, with `Idempotency-Replayed: true`, and create nothing.',
   tags: TAGS,
   querystring: noQuery,
-  body: closedObject({
+  idempotent: true,
+  body: resource('WebhookSubscriptionCreation', 'What is to be delivered, and where.', {
     url: Type.String({
       maxLength: 2048,
-      description: 'Public HTTPS URL.',
-      examples: ['https://shop.example/hooks'],
+      description:
+        'Public https URL without credentials and fragment, on port 443 or from 1024 up. Private addresses are refused.',
+      examples: [URL],
     }),
-    eventTypes: Type.Array(Type.String(), {
+    eventTypes: Type.Array(eventType, {
       minItems: 1,
       maxItems: 50,
       uniqueItems: true,
       description: 'Distinct names of event types.',
-      examples: [['refund.requested.v1']],
+      examples: [EVENT_TYPES],
     }),
   }),
   response: { 201: webhookSubscription },
-};
+  location: true,
+  links: {
+    disable: {
+      operationId: 'disableWebhookSubscription',
+      parameters: { id: '$response.body#/id' },
+      description: 'Disables the new subscription.',
+    },
+  },
+  errors: {
+    INVALID_REQUEST: '/eventTypes must be an array of 1 to 50 distinct items.',
+    INVALID_WEBHOOK_URL: '/url: the URL must be https.',
+    INVALID_EVENT_TYPE: '/eventTypes: "refund.opened.v1" is not an event type of the catalogue.',
+    IDEMPOTENCY_KEY_MISSING: 'Send an Idempotency-Key header: 1 to 255 printable characters.',
+    WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: 'There is a webhook subscription for this /url already.',
+    WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
+      'There are as many webhook subscriptions as a merchant may have; disable one first.',
+    IDEMPOTENCY_KEY_IN_USE: 'A request with this Idempotency-Key is still running.',
+    IDEMPOTENCY_KEY_REUSED: 'This Idempotency-Key was used with another body.',
+  },
+} satisfies OperationSchema;
 
 export const webhookSubscriptionListSchema = {
   operationId: 'listWebhookSubscriptions',
+  scope: 'webhooks:manage',
   summary: 'List webhook subscriptions',
   description: 'Newest first, also disabled ones.',
   tags: TAGS,
-  querystring: closedObject({ after: cursor(200), limit: pageLimit(100) }),
-  response: { 200: page(webhookSubscription) },
-};
+  querystring: closedObject({ after: cursor(200, CURSOR), limit: pageLimit(100) }),
+  response: { 200: page('WebhookSubscriptionPage', webhookSubscription, CURSOR) },
+  errors: {
+    INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 100.",
+    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+  },
+} satisfies OperationSchema;
 
 export const webhookSubscriptionDisableSchema = {
   operationId: 'disableWebhookSubscription',
+  scope: 'webhooks:manage',
   summary: 'Disable a webhook subscription',
-  description: 'Delivery stops at once; the subscription is kept. Disabling twice is no error.',
+  description:
+    'Delivery stops at once; the subscription is kept and can be reactivated in the dashboard. Disabling twice is no error, so no `Idempotency-Key` is needed.',
   tags: TAGS,
-  params: closedObject({ id: uuid('Id of the subscription.') }),
+  params: closedObject({ id: uuid('Id of the subscription.', SUBSCRIPTION_ID) }),
   querystring: noQuery,
   response: { 200: webhookSubscription },
-};
+  errors: {
+    INVALID_REQUEST: "Path parameter 'id' must be a UUID.",
+    WEBHOOK_SUBSCRIPTION_NOT_FOUND: 'There is no webhook subscription with this id.',
+  },
+} satisfies OperationSchema;

@@ -7,7 +7,7 @@ import { enumName } from '../../services/platform/enum-name.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { parseJson, refuseBody, requireIdempotencyKey, requireJson } from '../plugins/request-body.ts';
+import { operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import {
   webhookSubscriptionCreateSchema,
@@ -26,77 +26,53 @@ export function webhooksRoutes(app: GatewayApp, dependencies: RouteDependencies)
 }
 
 function createRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
-  app.post(
-    PATH,
-    {
-      schema: webhookSubscriptionCreateSchema,
-      onRequest: [access.withScope('createWebhookSubscription', 'webhooks:manage'), requireJson],
-      preValidation: [requireIdempotencyKey, parseJson],
-    },
-    async (request, reply) => {
-      const { url, eventTypes } = request.body;
-      refuseUnreadable(url, eventTypes);
-      let replayed: string | null = null;
-      const { subscription } = await clients.webhookSubscriptions.createWebhookSubscription(
-        { ...request.caller.tenant, idempotencyKey: request.idempotencyKey, url, eventTypes },
-        {
-          ...callFor(request),
-          onHeader: (headers) => {
-            replayed = headers.get(REPLAYED_HEADER);
-          },
+  app.post(PATH, operation(access, webhookSubscriptionCreateSchema), async (request, reply) => {
+    const { url, eventTypes } = request.body;
+    refuseUnreadable(url, eventTypes);
+    let replayed: string | null = null;
+    const { subscription } = await clients.webhookSubscriptions.createWebhookSubscription(
+      { ...request.caller.tenant, idempotencyKey: request.idempotencyKey, url, eventTypes },
+      {
+        ...callFor(request),
+        onHeader: (headers) => {
+          replayed = headers.get(REPLAYED_HEADER);
         },
-      );
-      if (replayed === 'true') reply.header('idempotency-replayed', 'true');
-      const record = subscriptionJson(subscription!);
-      return reply.code(201).header('location', `${PATH}/${record.id}`).send(record);
-    },
-  );
+      },
+    );
+    if (replayed === 'true') reply.header('idempotency-replayed', 'true');
+    const record = subscriptionJson(subscription!);
+    return reply.code(201).header('location', `${PATH}/${record.id}`).send(record);
+  });
 }
 
 function listRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
-  app.get(
-    PATH,
-    {
-      schema: webhookSubscriptionListSchema,
-      onRequest: access.withScope('listWebhookSubscriptions', 'webhooks:manage'),
-      preValidation: refuseBody,
-    },
-    async (request) => {
-      const { after, limit } = request.query;
-      const { subscriptions, nextPageToken } = await clients.webhookSubscriptions.listWebhookSubscriptions(
-        { ...request.caller.tenant, pageSize: limit ?? 0, pageToken: after ?? '' },
-        callFor(request),
-      );
-      return {
-        data: subscriptions.map(subscriptionJson),
-        hasMore: nextPageToken !== '',
-        nextCursor: nextPageToken || null,
-      };
-    },
-  );
+  app.get(PATH, operation(access, webhookSubscriptionListSchema), async (request) => {
+    const { after, limit } = request.query;
+    const { subscriptions, nextPageToken } = await clients.webhookSubscriptions.listWebhookSubscriptions(
+      { ...request.caller.tenant, pageSize: limit ?? 0, pageToken: after ?? '' },
+      callFor(request),
+    );
+    return {
+      data: subscriptions.map(subscriptionJson),
+      hasMore: nextPageToken !== '',
+      nextCursor: nextPageToken || null,
+    };
+  });
 }
 
 function disableRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
-  app.post(
-    `${PATH}/:id/disable`,
-    {
-      schema: webhookSubscriptionDisableSchema,
-      onRequest: access.withScope('disableWebhookSubscription', 'webhooks:manage'),
-      preValidation: refuseBody,
-    },
-    async (request) => {
-      const { subscription } = await clients.webhookSubscriptions.disableWebhookSubscription(
-        {
-          ...request.caller.tenant,
-          // Disabling twice is no error, so every request may stand for itself.
-          idempotencyKey: request.id,
-          subscriptionId: request.params.id.toLowerCase(),
-        },
-        callFor(request),
-      );
-      return subscriptionJson(subscription!);
-    },
-  );
+  app.post(`${PATH}/:id/disable`, operation(access, webhookSubscriptionDisableSchema), async (request) => {
+    const { subscription } = await clients.webhookSubscriptions.disableWebhookSubscription(
+      {
+        ...request.caller.tenant,
+        // Disabling twice is no error, so every request may stand for itself.
+        idempotencyKey: request.id,
+        subscriptionId: request.params.id.toLowerCase(),
+      },
+      callFor(request),
+    );
+    return subscriptionJson(subscription!);
+  });
 }
 
 /** What no service could read: half characters, and entries that cannot be names of event types. */

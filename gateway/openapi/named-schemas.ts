@@ -1,0 +1,46 @@
+/** JSON as it stands in the document. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [member: string]: Json;
+}
+
+/**
+ * Takes JSON Schemas into the document: those with a title are collected under it, and what stands in their place is a
+ * reference. What only our own validator reads stays out.
+ */
+export class NamedSchemas {
+  readonly #schemas = new Map<string, JsonObject>();
+
+  /** The schema as it stands where it is used. Throws when two different schemas have one title. */
+  use(schema: unknown): JsonObject {
+    return this.#written(JSON.parse(JSON.stringify(schema))) as JsonObject;
+  }
+
+  /** Every named schema, in the order of their names. */
+  components(): JsonObject {
+    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #written(value: Json): Json {
+    if (Array.isArray(value)) return value.map((item: Json) => this.#written(item));
+    if (typeof value !== 'object' || value === null) return value;
+    const object = value as JsonObject;
+    // A member of an object may be called title too; its schema is no string.
+    const { title } = object;
+    const written = Object.fromEntries(
+      Object.entries(object)
+        .filter(([name]) => !name.startsWith('x-') && !(name === 'title' && typeof title === 'string'))
+        .map(([name, member]) => [name, name === 'examples' ? member : this.#written(member)]),
+    );
+    return typeof title === 'string' ? this.#reference(title, written) : written;
+  }
+
+  #reference(title: string, schema: JsonObject): JsonObject {
+    const known = this.#schemas.get(title);
+    if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
+      throw new TypeError(`two different schemas are named ${title}`);
+    }
+    this.#schemas.set(title, schema);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+}

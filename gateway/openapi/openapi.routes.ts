@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import { callFor } from '../clients.ts';
+import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
+import type { OperationSchema } from '../operation.ts';
+import { openApiDocument } from './document.ts';
+import type { RoutedOperation } from './operations.ts';
+
+interface Served {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+interface OpenApiOptions extends RouteDependencies {
+  readonly environment: EnvironmentName;
+  /** Where the listener is reached. */
+  readonly baseUrl: () => string;
+}
+
+/** Notes every operation that is routed from now on. */
+export function collectOperations(app: GatewayApp): readonly RoutedOperation[] {
+  const operations: RoutedOperation[] = [];
+  app.addHook('onRoute', ({ method, url, schema }) => {
+    // A GET brings a HEAD with it, which is no operation of its own.
+    if (schema && 'operationId' in schema && method !== 'HEAD') {
+      operations.push({ method: String(method), url, schema: schema as OperationSchema });
+    }
+  });
+  return operations;
+}
+
+/** GET /openapi.json. The catalogue of events is asked for until it is known; the document is written once. */
+export function serveOpenApi(
+  app: GatewayApp,
+  operations: readonly RoutedOperation[],
+  { access, clients, environment, baseUrl }: OpenApiOptions,
+): void {
+  let served: Served | undefined;
+  const write = async (request: FastifyRequest): Promise<Served> => {
+    const { eventTypes } = await clients.events.listEventTypes({}, callFor(request));
+    const document = openApiDocument({ environment, baseUrl: baseUrl(), operations, eventTypes });
+    const body = Buffer.from(JSON.stringify(document));
+    return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+  };
+  app.get('/openapi.json', { onRequest: access.open('readOpenApi') }, async (request, reply) => {
+    served ??= await write(request);
+    reply.headers({ 'cache-control': 'public, max-age=300', etag: served.etag });
+    if (request.headers['if-none-match'] === served.etag) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(served.body);
+  });
+}

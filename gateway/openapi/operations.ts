@@ -1,0 +1,111 @@
+import type { TSchema } from 'typebox';
+import type { OperationSchema } from '../operation.ts';
+import { exampleOf } from './example.ts';
+import { type HeaderName, headerReferences } from './headers.ts';
+import type { JsonObject, NamedSchemas } from './named-schemas.ts';
+import { problemResponses } from './problem-responses.ts';
+
+/** An operation and where the router has it. */
+export interface RoutedOperation {
+  readonly method: string;
+  /** As the router writes it: parameters as `:name`. */
+  readonly url: string;
+  readonly schema: OperationSchema;
+}
+
+const BARE_KEY = '[!#-~]([ -~]{0,253}[!-~])?';
+const QUOTED_KEY = '"([ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"';
+
+/** What the header may be on the wire; spaces around it are no part of it. */
+const IDEMPOTENCY_KEY: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: true,
+  description:
+    'Unique per attempt to create, and the same when trying again: 1 to 255 printable ASCII characters, bare or in double quotes. Kept for 24 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 512, pattern: `^(${BARE_KEY}|${QUOTED_KEY})$` },
+  example: '6f1f3a52-8a0b-4c55-9d7e-1b0c5d2e7f90',
+};
+
+/** The `paths` of the document. `docsUrl`: of the documentation of errors. */
+export function pathsOf(
+  operations: readonly RoutedOperation[],
+  docsUrl: string,
+  schemas: NamedSchemas,
+): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const operation of operations) {
+    const path = operation.url.replaceAll(/:(\w+)/g, '{$1}');
+    const described = operationObject(operation, docsUrl, schemas);
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described };
+  }
+  return paths;
+}
+
+function operationObject(
+  { method, url, schema }: RoutedOperation,
+  docsUrl: string,
+  schemas: NamedSchemas,
+): JsonObject {
+  const { operationId, scope, summary, description, tags, params, querystring, body, idempotent } = schema;
+  const samples = (params ? exampleOf(params) : {}) as Readonly<Record<string, string>>;
+  const target = url.replaceAll(/:(\w+)/g, (_, name: string) => samples[name]!);
+  return {
+    operationId,
+    summary,
+    description: `${description}\n\nTakes an API key with the scope \`${scope}\`.`,
+    tags,
+    security: [{ apiKey: [scope] }],
+    parameters: [
+      ...(params ? parametersOf('path', params, schemas) : []),
+      ...parametersOf('query', querystring, schemas),
+      ...(idempotent ? [IDEMPOTENCY_KEY] : []),
+    ],
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: schemas.use(body), example: exampleOf(body) } },
+      },
+    }),
+    responses: {
+      ...successOf(schema, schemas),
+      ...problemResponses(schema, { method, target, docsUrl }, schemas),
+    },
+  };
+}
+
+function parametersOf(place: 'path' | 'query', schema: TSchema, schemas: NamedSchemas): JsonObject[] {
+  const { properties, required = [] } = schema as unknown as {
+    properties: Record<string, { description: string }>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, member]) => {
+    const { description, examples: _, ...written } = schemas.use(member);
+    return {
+      ...{ name, in: place, description: description!, required: required.includes(name) },
+      ...{ schema: written, example: exampleOf(member) },
+    };
+  });
+}
+
+function successOf(
+  { response, location, idempotent, links }: OperationSchema,
+  schemas: NamedSchemas,
+): JsonObject {
+  const headers: HeaderName[] = [
+    ...(['Request-Id', 'RateLimit-Policy', 'RateLimit'] as const),
+    ...(location ? (['Location'] as const) : []),
+    ...(idempotent ? (['Idempotency-Replayed'] as const) : []),
+  ];
+  return Object.fromEntries(
+    Object.entries(response).map(([status, schema]) => [
+      status,
+      {
+        description: (schema as { description?: string }).description ?? '',
+        headers: headerReferences(headers),
+        content: { 'application/json': { schema: schemas.use(schema), example: exampleOf(schema) } },
+        ...(links && { links: links as JsonObject }),
+      },
+    ]),
+  );
+}

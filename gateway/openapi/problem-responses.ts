@@ -1,0 +1,114 @@
+import { Type } from 'typebox';
+import type { OperationSchema } from '../operation.ts';
+import { uriTooLong } from '../plugins/routing.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problem.ts';
+import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
+import { internalError, invalidApiKey, missingApiKey } from '../rpc-problems.ts';
+import { oneOf, resource } from '../schemas.ts';
+import { type HeaderName, headerReferences } from './headers.ts';
+import type { JsonObject, NamedSchemas } from './named-schemas.ts';
+
+const CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];
+const REQUEST_ID = '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5';
+
+/** The body of every error. The contract does not require `code`; the answers of an operation do. */
+const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens the entry of its `code`.', {
+  type: Type.String({ format: 'uri', description: 'Where this kind of error is documented.' }),
+  title: Type.String({ description: 'The kind of error, in words.' }),
+  status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
+  detail: Type.String({ description: 'What exactly is at fault, and what is allowed.' }),
+  instance: Type.String({ description: 'Path of the request.' }),
+  requestId: Type.String({ format: 'uuid', description: 'Identifies the request; quote it to support.' }),
+  code: Type.Optional(oneOf(CODES, 'The machine-readable name of the error.')),
+});
+
+/** What every operation can answer, with an example of the detail. */
+const COMMON_ERRORS = (scope: string): Partial<Record<ProblemCode, string>> => ({
+  API_KEY_MISSING: missingApiKey().message,
+  API_KEY_INVALID: invalidApiKey().message,
+  API_KEY_EXPIRED: 'The API key has expired.',
+  API_KEY_ENVIRONMENT_MISMATCH: 'This is a live key; it is used on the production host.',
+  INSUFFICIENT_SCOPE: `This operation takes an API key with the scope ${scope}.`,
+  REQUEST_TIMEOUT: 'The request did not arrive completely in time.',
+  URI_TOO_LONG: uriTooLong().message,
+  RATE_LIMITED: 'More than 100 requests in a second with this key; wait a second.',
+  HEADERS_TOO_LARGE: 'Request line and headers together must be at most 16 KiB.',
+  INTERNAL_ERROR: internalError(undefined).message,
+  SERVICE_UNAVAILABLE: 'The service cannot answer now; try again.',
+  DEADLINE_EXCEEDED: 'The answer took too long; try again.',
+});
+
+/** What can be wrong with a body, whether or not the operation takes one: every POST may bring one. */
+const BODY_ERRORS: Partial<Record<ProblemCode, string>> = {
+  PAYLOAD_TOO_LARGE: 'The body must be at most 64 KiB.',
+  UNSUPPORTED_MEDIA_TYPE: 'Header Content-Type must be application/json, in UTF-8.',
+};
+
+/** Where an operation is served, as its examples show it. */
+export interface Place {
+  readonly method: string;
+  /** A real path. */
+  readonly target: string;
+  /** Of the documentation of errors. */
+  readonly docsUrl: string;
+}
+
+/** Every error response of an operation, by status, each narrowed to the codes that it can have. */
+export function problemResponses(
+  operation: OperationSchema,
+  place: Place,
+  schemas: NamedSchemas,
+): JsonObject {
+  const details: Partial<Record<ProblemCode, string>> = {
+    ...COMMON_ERRORS(operation.scope),
+    ...(place.method === 'POST' && BODY_ERRORS),
+    ...operation.errors,
+  };
+  const codes = CODES.filter((code) => details[code] !== undefined);
+  const byStatus = Map.groupBy(codes, (code) => PROBLEM_TYPES[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, ofStatus]) => [
+      String(status),
+      {
+        description: ofStatus.map((code) => `\`${code}\`: ${PROBLEM_TYPES[code].meaning}`).join('\n\n'),
+        headers: headerReferences(headersOf(status)),
+        content: {
+          [PROBLEM_MEDIA_TYPE]: {
+            schema: narrowed(schemas.use(PROBLEM), status, ofStatus),
+            examples: Object.fromEntries(
+              ofStatus.map((code) => [code, example(code, details[code]!, place)]),
+            ),
+          },
+        },
+      },
+    ]),
+  );
+}
+
+function narrowed(problem: JsonObject, status: number, codes: readonly ProblemCode[]): JsonObject {
+  const members = { status: { const: status }, code: { enum: codes } };
+  return { allOf: [problem, { type: 'object', properties: members, required: ['code'] }] };
+}
+
+function example(code: ProblemCode, detail: string, { docsUrl, target }: Place): JsonObject {
+  const { title } = PROBLEM_TYPES[code];
+  const value = problemBody(new Problem(code, detail), { docsUrl, target, requestId: REQUEST_ID });
+  return { summary: title, value: { ...value } };
+}
+
+function headersOf(status: number): readonly HeaderName[] {
+  switch (status) {
+    case 401:
+      return ['Request-Id', 'WWW-Authenticate', 'RateLimit-Policy', 'RateLimit'];
+    case 429:
+      return ['Request-Id', 'Retry-After', 'RateLimit-Policy', 'RateLimit'];
+    // Answered before any limit is looked at.
+    case 403:
+    case 408:
+    case 414:
+    case 431:
+      return ['Request-Id'];
+    default:
+      return ['Request-Id', 'RateLimit-Policy', 'RateLimit'];
+  }
+}

@@ -1,0 +1,30 @@
+import { createRouterTransport } from '@connectrpc/connect';
+import { createGateway } from '../gateway/app.ts';
+import { EventService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { readConfig } from '../services/platform/config.ts';
+import { createLogger } from '../services/platform/telemetry.ts';
+import { listEventTypes } from '../services/webhooks/list-event-types.ts';
+
+/** `npm run openapi [live|test]`: writes the document as the gateway serves it, without a running system. */
+const [name = 'live'] = process.argv.slice(2);
+const environment = name === 'test' ? 'test' : 'live';
+const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, {
+  unused: ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'],
+});
+const local = (port: number) => `http://${config.HOST}:${port}`;
+const gateway = createGateway({
+  environment,
+  config: {
+    ...config,
+    PUBLIC_URL_LIVE: config.PUBLIC_URL_LIVE ?? local(LIVE_PORT),
+    PUBLIC_URL_SANDBOX: config.PUBLIC_URL_SANDBOX ?? local(SANDBOX_PORT),
+  },
+  transport: createRouterTransport(({ service }) => {
+    service(EventService, { listEventTypes });
+  }),
+  logger: createLogger('fatal'),
+});
+const answer = await gateway.inject('/openapi.json');
+if (answer.statusCode !== 200) throw new Error(answer.body);
+process.stdout.write(`${JSON.stringify(answer.json(), null, 2)}\n`);
+await gateway.close();

@@ -22,6 +22,8 @@ export class ProblemWriter {
     const problem = problemOf(error);
     this.#log(problem, request.id);
     request.problemCode = problem.code;
+    // The rest of the body is read and forgotten: the reset of a closed connection might overtake the answer.
+    if (problem.code === 'PAYLOAD_TOO_LARGE') reply.removeHeader('connection');
     const body = this.body(problem, request.id, request.raw.url ?? '');
     // Bytes, because Fastify would add a charset, which this media type does not have, to text.
     return reply

@@ -1,5 +1,6 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PROBLEM_MEDIA_TYPE, Problem } from '../problem.ts';
 import { PROBLEM_TYPES } from '../problem-types.ts';
@@ -14,42 +15,74 @@ interface ConnectionError extends Error {
   readonly rawPacket?: unknown;
 }
 
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 const LONG_REQUEST_LINE = /^[A-Z]+ [^\n]{8000}/;
+const LINGER_MS = 1_000;
 
 /**
  * Answers what fails before there is a request that Fastify knows of, on the socket itself, with the same body and
- * headers as every other error: requests that are no HTTP, too large, or too slow.
+ * headers as every other error: requests that are no HTTP, too large, or too slow. A request is answered once, and
+ * those before it on the same connection are answered first.
  */
 export class SocketErrors {
   readonly #writer: ProblemWriter;
   readonly #log: AccessLog;
+  readonly #lastRequests = new WeakMap<Duplex, Exchange>();
+  readonly #failed = new WeakSet<Duplex>();
 
   constructor(writer: ProblemWriter, log: AccessLog) {
     this.#writer = writer;
     this.#log = log;
   }
 
-  /** Answers a connection whose request could not be read, and closes it. */
+  /** Knows of every request, and keeps Node.js from answering Expect and CONNECT in its own words. */
+  watch(server: Server): void {
+    server.on('request', (request, response) =>
+      this.#lastRequests.set(request.socket, { request, response }),
+    );
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+    server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+      // Node.js has let go of this socket: unread bytes and errors are nobody's but ours.
+      socket.on('error', () => socket.destroy());
+      socket.resume();
+      this.#fail(socket, new Problem('INVALID_REQUEST', 'The method CONNECT is not allowed.'), 'CONNECT');
+    });
+  }
+
+  /** Answers a connection of which no more requests can be read, and closes it. */
   answer(error: ConnectionError, socket: Duplex): void {
-    if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
-      socket.destroy();
+    const silent = (socket as Socket).bytesRead === 0;
+    if (error.code === 'ECONNRESET' || socket.destroyed || silent) socket.destroy();
+    else this.#fail(socket, problemOfConnection(error), error.code);
+  }
+
+  #fail(socket: Duplex, problem: Problem, reason: string | undefined): void {
+    // What still arrives after the first error is read and forgotten.
+    if (this.#failed.has(socket)) return;
+    this.#failed.add(socket);
+    const last = this.#lastRequests.get(socket);
+    const end = (target: string) => this.#end(socket, problem, reason, target);
+    if (last === undefined) {
+      end('/');
       return;
     }
-    this.#end(socket, problemOfConnection(error), error.code);
+    const { request, response } = last;
+    if (request.complete) afterAnswer(response, () => end('/'));
+    else if (response.headersSent) afterAnswer(response, () => close(socket));
+    // That request itself fails; it has the socket once those before it have been answered.
+    else if (response.socket) end(request.url!);
+    else response.once('socket', () => end(request.url!));
   }
 
-  /** Keeps Node.js from answering in its own words what HTTP knows beside requests: Expect and CONNECT. */
-  watch(server: Server): void {
-    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
-      this.#end(socket, new Problem('INVALID_REQUEST', 'The method CONNECT is not allowed.'), 'CONNECT'),
-    );
-  }
-
-  #end(socket: Duplex, problem: Problem, reason: string | undefined): void {
+  #end(socket: Duplex, problem: Problem, reason: string | undefined, target: string): void {
+    if (!socket.writable) return;
     const requestId = newRequestId();
     const { status } = PROBLEM_TYPES[problem.code];
-    const body = this.#writer.body(problem, requestId, '/');
+    const body = this.#writer.body(problem, requestId, target);
     const headers = {
       ...answerHeaders(requestId),
       'content-type': PROBLEM_MEDIA_TYPE,
@@ -59,10 +92,23 @@ export class SocketErrors {
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     this.#log.refusedEarly(requestId, { status, code: problem.code, reason });
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () =>
-      socket.destroy(),
-    );
+    close(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   }
+}
+
+function afterAnswer(response: ServerResponse, next: () => void): void {
+  if (response.writableFinished) next();
+  else response.once('close', next);
+}
+
+/**
+ * Closes a connection, and goes on reading for a moment: a socket that is closed with bytes unread is reset, and the
+ * client may lose the answer by it.
+ */
+function close(socket: Duplex, lastWords = ''): void {
+  const cut = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(cut));
+  socket.end(lastWords);
 }
 
 function problemOfConnection({ code, rawPacket }: ConnectionError): Problem {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problem-types.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
@@ -90,7 +91,7 @@ describe('on the socket', () => {
   it('a chunked body beyond the limit is 413', async () => {
     const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
     const chunk = `11000\r\n${' '.repeat(0x11000)}\r\n`;
-    const rest = `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`;
+    const rest = `Connection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`;
     expectProblem(await sendRaw(live, `${head}${rest}`), 'PAYLOAD_TOO_LARGE');
   });
 
@@ -132,9 +133,81 @@ it('the instance is the path, without the query', async () => {
   expect(json.instance).toBe('/v1/products/42');
 });
 
-it('every connection goes on after a refused request with a body', async () => {
-  const post = `POST /nope HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello`;
-  const get = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-  const raw = await exchange(live, `${post}${get}`);
-  expect(raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 401']);
+describe('one connection, many requests', () => {
+  const list = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer `;
+  const get = () => `${list}${key}\r\n\r\n`;
+  const last = () => `${list}${key}\r\nConnection: close\r\n\r\n`;
+  const post = (path: string, rest: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n${rest}`;
+  const statuses = async (bytes: string) =>
+    (await exchange(live, bytes)).match(/HTTP\/1\.1 \d+/g)?.map((line) => Number(line.slice(-3)));
+
+  it.each<[what: string, bytes: () => string]>([
+    ['an unknown path', () => post('/nope', 'Content-Length: 5\r\n\r\nhello')],
+    ['a body where none is taken', () => `${list}${key}\r\nContent-Length: 5\r\n\r\nhello`],
+    [
+      'a body that is too large',
+      () => post(SUBSCRIPTIONS, `Content-Length: 70000\r\n\r\n${' '.repeat(70_000)}`),
+    ],
+    [
+      'chunks that are too large',
+      () =>
+        post(SUBSCRIPTIONS, `Transfer-Encoding: chunked\r\n\r\n11170\r\n${' '.repeat(70_000)}\r\n0\r\n\r\n`),
+    ],
+  ])('goes on after %s', async (_what, bytes) => {
+    expect((await statuses(`${bytes()}${last()}`))?.slice(1)).toEqual([200]);
+  });
+
+  it('answers what came before an error first, and then the error', async () => {
+    expect(await statuses(`${get()}${get()}no HTTP\r\n\r\n`)).toEqual([200, 200, 400]);
+    expect(await statuses(`${get()}${post(SUBSCRIPTIONS, 'Content-Length: 9\r\n\r\n{')}`)).toEqual([
+      200, 408,
+    ]);
+    const connect = 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n';
+    expect(await statuses(`${get()}${connect}`)).toEqual([200, 400]);
+  });
+
+  it('answers a request once, whatever follows its answer', async () => {
+    expect(await statuses(`${last()}${get()}no HTTP\r\n\r\n`)).toEqual([200]);
+    expect(await statuses(post('/nope', 'Transfer-Encoding: chunked\r\n\r\nno chunk\r\n'))).toEqual([404]);
+    expect(await statuses(post('/nope', 'Content-Length: 9\r\n\r\n{'))).toEqual([404]);
+  });
+
+  it('is closed without a word when nothing was ever asked', async () => {
+    expect(await exchange(live, '')).toBe('');
+  });
+});
+
+describe('a client that goes away harms nobody else', () => {
+  it.each([
+    ['CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
+    ['no HTTP\r\n\r\n'],
+    ['GET /nope HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('after %j', async (bytes) => {
+    const reset = () =>
+      new Promise<void>((resolve) => {
+        const socket = connect(live, '127.0.0.1', () => socket.write(bytes, () => socket.resetAndDestroy()));
+        socket.on('error', () => undefined);
+        socket.on('close', () => resolve());
+      });
+    await Promise.all(Array.from({ length: 20 }, reset));
+    expect((await call(live, '/v1/refund-cases', { key })).status).toBe(200);
+  });
+});
+
+it('the answer to a large body reaches a client that sends all of it first', async () => {
+  const size = 20_000_000;
+  const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+  const type = `Content-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`;
+  const answer = await new Promise<string>((resolve, reject) => {
+    const socket = connect(live, '127.0.0.1');
+    socket.pause().on('error', reject);
+    socket.write(`${head}${type}${' '.repeat(size)}`, () => {
+      socket.resume().once('data', (chunk) => {
+        resolve(chunk.toString());
+        socket.destroy();
+      });
+    });
+  });
+  expect(answer).toMatch(/^HTTP\/1\.1 413 /);
 });

@@ -15,6 +15,9 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 const MAX_INSTANCE_LENGTH = 500;
 
+/** How many characters of a parameter's name or a JSON pointer a detail shows. */
+export const MAX_POINTER_SHOWN = 100;
+
 /**
  * An error that a merchant may see: its code, what exactly is at fault, and headers that go with it. The cause, if
  * any, is for our log alone.
@@ -49,15 +52,18 @@ export function problemBody(
     type: `${docsUrl}#${problem.code}`,
     title,
     status,
-    detail: problem.message,
+    detail: problem.message.toWellFormed(),
     instance: pathOf(target).slice(0, MAX_INSTANCE_LENGTH),
     requestId,
     code: problem.code,
   };
 }
 
-/** The path of a request target, without the query. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
+
+/** The path of a request target, without the query, and without the origin that a target may name. */
 export function pathOf(target: string): string {
-  const end = target.search(/[?#]/);
-  return end < 0 ? target : target.slice(0, end);
+  const local = target.startsWith('/') ? target : target.replace(ORIGIN, '');
+  const end = local.search(/[?#]/);
+  return (end < 0 ? local : local.slice(0, end)) || '/';
 }

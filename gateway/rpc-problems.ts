@@ -15,8 +15,11 @@ const HOST_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
 
 /** Refusals that a merchant can act on, by the reason of the RPC. Every other one is an error of our own. */
 const BY_REASON: Readonly<Record<string, Reading>> = {
-  INVALID_ARGUMENT: (message) =>
-    new Problem('INVALID_REQUEST', `The request was refused: ${sentence(message)}`),
+  INVALID_ARGUMENT: (message, { field = '' }) =>
+    new Problem(
+      'INVALID_REQUEST',
+      `${field === '' ? 'The request' : pointerTo(field)}: ${sentence(message.replace(`${field}: `, ''))}`,
+    ),
   INVALID_PAGE_TOKEN: () =>
     new Problem(
       'INVALID_CURSOR',
@@ -98,6 +101,12 @@ export function internalError(cause: unknown): Problem {
     {},
     cause,
   );
+}
+
+/** The JSON pointer of a field of an RPC, `event_types[1]`, which the API's body names in its own spelling. */
+function pointerTo(field: string): string {
+  const path = field.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return `/${path.replaceAll(/\[(\d+)\]/g, '/$1').replaceAll('.', '/')}`;
 }
 
 function sentence(message: string): string {

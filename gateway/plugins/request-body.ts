@@ -2,11 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { GatewayApp } from '../gateway-app.ts';
 import { idempotencyKeyOf } from '../idempotency-key.ts';
-import { Problem } from '../problem.ts';
+import { repeatedMember } from '../json-members.ts';
+import { MAX_POINTER_SHOWN, Problem } from '../problem.ts';
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
-const JSON_TYPE = /^application\/json *(; *charset *= *"?utf-8"? *)?$/i;
+/** Parameters may be empty, and the one that means anything names the one encoding there is. */
+const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*(charset=("utf-?8"|utf-?8)[ \t]*)?)*$/i;
 
 type Hook = (request: FastifyRequest, reply: unknown, done: HookHandlerDoneFunction) => void;
 
@@ -40,10 +42,15 @@ export const parseJson: Hook = (request, _reply, done) => {
     throw new Problem('INVALID_REQUEST', 'The body must be a JSON object.');
   }
   if (!isUtf8(bytes)) throw new Problem('INVALID_REQUEST', 'The body must be UTF-8.');
+  const text = bytes.toString();
   try {
-    request.body = JSON.parse(bytes.toString());
+    request.body = JSON.parse(text);
   } catch {
     throw new Problem('INVALID_REQUEST', 'The body must be well-formed JSON.');
+  }
+  const repeated = repeatedMember(text);
+  if (repeated !== undefined) {
+    throw new Problem('INVALID_REQUEST', `${repeated.slice(0, MAX_POINTER_SHOWN)} must not be repeated.`);
   }
   done();
 };

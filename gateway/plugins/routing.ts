@@ -3,18 +3,21 @@ import type { GatewayApp } from '../gateway-app.ts';
 import { Problem, pathOf } from '../problem.ts';
 
 const MAX_TARGET_LENGTH = 8_000;
-const HOST = 'host';
+/** A name or address with an optional port, as RFC 3986 has it; empty where the target's origin has none. */
+const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/i;
 const EMPTY_SEGMENT = /\/(\/|$)/;
 const METHODS = ['GET', 'HEAD', 'POST'] as const;
 
-/** Refuses what is for no route, before anything else is looked at: 414, 400 without one Host, 404, 405. */
+/**
+ * Refuses what is for no route, before anything else is looked at: 414, 400 of a request that proxies before us may
+ * have read in another way, 404, 405.
+ */
 export function refuseUnroutable(app: GatewayApp): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const target = request.raw.url ?? '';
     if (target.length > MAX_TARGET_LENGTH) throw uriTooLong();
-    if (!namesOneHost(request.raw)) {
-      throw new Problem('INVALID_REQUEST', 'Header Host is required, once.');
-    }
+    const fault = faultOf(request.raw, target);
+    if (fault !== undefined) throw new Problem('INVALID_REQUEST', fault);
     if (request.is404 || hasEmptyParameter(request.params)) {
       throw noRoute(app, request.method, pathOf(target));
     }
@@ -22,14 +25,25 @@ export function refuseUnroutable(app: GatewayApp): void {
   });
 }
 
-/** Node.js keeps the first of several Host headers; a proxy before us may have gone by another. */
-function namesOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
-  let hosts = 0;
+function faultOf({ httpVersionMajor, rawHeaders, headers, httpVersion }: IncomingMessage, target: string) {
+  if (httpVersionMajor !== 1) return 'The request must be HTTP/1.1.';
+  if (target.includes('#')) return 'The request target must have no fragment.';
+  // Node.js keeps the first of several; who read the last one saw another request.
+  if (occurrences(rawHeaders, 'authorization') > 1) return 'Header Authorization must be given once.';
+  if (occurrences(rawHeaders, 'content-type') > 1) return 'Header Content-Type must be given once.';
+  const hosts = occurrences(rawHeaders, 'host');
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'Header Host is required, once.';
+  if (!HOST.test(headers.host ?? '')) return 'Header Host must be a host with an optional port.';
+  return undefined;
+}
+
+function occurrences(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]!;
-    if (name.length === HOST.length && name.toLowerCase() === HOST) hosts += 1;
+    const given = rawHeaders[index]!;
+    if (given.length === name.length && given.toLowerCase() === name) count += 1;
   }
-  return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
+  return count;
 }
 
 /** The router takes an empty segment for a parameter's value; to the API it is another path. */

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Problem } from '../problem.ts';
+import { MAX_POINTER_SHOWN, Problem } from '../problem.ts';
 import { type ParsedQuery, QUERY_FAULT } from '../query-string.ts';
 
 type HttpPart = 'params' | 'querystring' | 'body' | 'headers';
@@ -85,7 +85,7 @@ function memberOf({ properties, items }: Described, step: string): Described | u
 }
 
 function placeOf(part: HttpPart, pointer: string): string {
-  const name = pointer.slice(1, 100);
+  const name = unescaped(pointer.slice(1)).slice(0, MAX_POINTER_SHOWN);
   switch (part) {
     case 'querystring':
       return `Query parameter '${name}'`;
@@ -94,10 +94,19 @@ function placeOf(part: HttpPart, pointer: string): string {
     case 'headers':
       return `Header ${name}`;
     case 'body':
-      return name === '' ? 'The body' : `/${name}`;
+      return pointer === '' ? 'The body' : pointer.slice(0, MAX_POINTER_SHOWN);
     default:
       return part satisfies never;
   }
+}
+
+/** What a step of a JSON pointer stands for. */
+function unescaped(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function lengths(least: number | undefined, most: number): string {
+  return least === undefined ? `at most ${most}` : `${least} to ${most}`;
 }
 
 function allowedBy(schema: Described): string {
@@ -110,7 +119,7 @@ function allowedBy(schema: Described): string {
     case 'string':
       return schema.maxLength === undefined
         ? 'a string'
-        : `a string of ${schema.minLength ?? 0} to ${schema.maxLength} characters`;
+        : `a string of ${lengths(schema.minLength, schema.maxLength)} characters`;
     case 'array':
       return `an array of ${schema.minItems ?? 0} to ${schema.maxItems}${schema.uniqueItems ? ' distinct' : ''} items`;
     case 'object':

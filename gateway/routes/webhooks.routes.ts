@@ -75,14 +75,14 @@ function disableRoute(app: GatewayApp, { clients, access }: RouteDependencies): 
   });
 }
 
-/** What no service could read: half characters, and entries that cannot be names of event types. */
+const isText = (value: string) => value !== '' && value.isWellFormed() && !value.includes('\0');
+
+/** What no service could read: half characters, NUL, and entries that cannot be names of event types. */
 function refuseUnreadable(url: string, eventTypes: readonly string[]): void {
-  if (url === '' || !url.isWellFormed()) {
+  if (!isText(url)) {
     throw new Problem('INVALID_WEBHOOK_URL', '/url must be a public https URL.');
   }
-  const index = eventTypes.findIndex(
-    (type) => type === '' || type.length > MAX_EVENT_TYPE_LENGTH || !type.isWellFormed(),
-  );
+  const index = eventTypes.findIndex((type) => !isText(type) || type.length > MAX_EVENT_TYPE_LENGTH);
   if (index >= 0) {
     throw new Problem('INVALID_EVENT_TYPE', `/eventTypes/${index} must be an event type of the catalogue.`);
   }

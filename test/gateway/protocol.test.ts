@@ -49,6 +49,25 @@ describe('methods', () => {
   });
 });
 
+it('a target that names its origin is its path', async () => {
+  const origin = 'https://api.example';
+  expect((await call(live, `${origin}/v1/refund-cases`, { key })).status).toBe(200);
+  const refused = await call(live, `${origin}/v1/refund-cases?limit=1`, { method: 'PUT' });
+  expectProblem(refused, 'METHOD_NOT_ALLOWED');
+  expect(refused.json.instance).toBe('/v1/refund-cases');
+  expect((await call(live, origin)).json).toMatchObject({ code: 'ROUTE_NOT_FOUND', instance: '/' });
+});
+
+it.each([
+  'application/json;',
+  'Application/JSON ;\tcharset=UTF-8',
+  'application/json; charset="utf-8"; ',
+  'application/json;charset=utf8',
+])('a body may be sent as %j', async (type) => {
+  const headers = { 'content-type': type, 'idempotency-key': 'k' };
+  expectProblem(await call(live, SUBSCRIPTIONS, { key, headers, body: '{}' }), 'INVALID_REQUEST', '/url');
+});
+
 describe('on the socket', () => {
   it.each<[what: string, code: ProblemCode, bytes: string]>([
     ['no HTTP', 'INVALID_REQUEST', 'hello\r\n\r\n'],
@@ -66,6 +85,28 @@ describe('on the socket', () => {
       'two Hosts',
       'INVALID_REQUEST',
       'GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n',
+    ],
+    ['HTTP/0.9', 'INVALID_REQUEST', 'GET /v1/refund-cases\r\n\r\n'],
+    [
+      'HTTP/1.1 that calls itself 2.0',
+      'INVALID_REQUEST',
+      'GET / HTTP/2.0\r\nHost: a\r\nConnection: close\r\n\r\n',
+    ],
+    ['a Host that is none', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
+    [
+      'a fragment',
+      'INVALID_REQUEST',
+      'GET /v1/refund-cases#a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    ],
+    [
+      'two keys',
+      'INVALID_REQUEST',
+      'GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n',
+    ],
+    [
+      'two content types',
+      'INVALID_REQUEST',
+      'POST /v1/webhook-subscriptions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\ncontent-type: a/b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
     ],
     ['CONNECT', 'INVALID_REQUEST', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
     [

@@ -11,6 +11,8 @@ import { decorateRequests, type GatewayApp, type RouteDependencies } from './gat
 import { collectOperations, serveOpenApi } from './openapi/openapi.routes.ts';
 import { createAccess } from './plugins/access.ts';
 import { AccessLog } from './plugins/access-log.ts';
+import { announceDeprecations } from './plugins/deprecation.ts';
+import { serveDocs } from './plugins/docs.ts';
 import { ERROR_DOCS_PATH, serveErrorDocs } from './plugins/error-docs.ts';
 import { answerFailures, ProblemWriter } from './plugins/problem-details.ts';
 import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
@@ -57,7 +59,8 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   const publicUrl = environment === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
   const localUrl = () => `http://${config.HOST}:${(app.server.address() as AddressInfo | null)?.port ?? ''}`;
   const baseUrl = () => publicUrl ?? localUrl();
-  const writer = new ProblemWriter(() => `${baseUrl()}${ERROR_DOCS_PATH}`, logger);
+  const errorDocsUrl = () => `${baseUrl()}${ERROR_DOCS_PATH}`;
+  const writer = new ProblemWriter(errorDocsUrl, logger);
   const log = new AccessLog(logger, environment);
   const socketErrors = new SocketErrors(writer, log);
   const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
@@ -79,13 +82,15 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   });
   const dependencies: RouteDependencies = { clients, access };
   const operations = collectOperations(app);
+  announceDeprecations(app);
   refundsRoutes(app, dependencies);
   catalogRoutes(app, dependencies);
   fundsRoutes(app, dependencies);
   advancesRoutes(app, dependencies);
   webhooksRoutes(app, dependencies);
-  serveErrorDocs(app, dependencies);
+  serveErrorDocs(app, { access, operations, docsUrl: errorDocsUrl });
   serveOpenApi(app, operations, { ...dependencies, environment, baseUrl });
+  serveDocs(app, dependencies);
   return app;
 }
 

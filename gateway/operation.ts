@@ -2,6 +2,7 @@ import type { FastifySchema } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ApiKeyScopeName } from '../services/platform/api-key-scopes.ts';
 import type { Access } from './plugins/access.ts';
+import type { Deprecation } from './plugins/deprecation.ts';
 import { parseJson, refuseBody, requireIdempotencyKey, requireJson } from './plugins/request-body.ts';
 import type { ProblemCode } from './problem-types.ts';
 
@@ -16,6 +17,8 @@ export interface OperationSchema extends FastifySchema {
   /** In Markdown. */
   readonly description: string;
   readonly tags: readonly string[];
+  /** That and when it will be taken away: in the document and in the headers of every answer. */
+  readonly deprecation?: Deprecation;
   readonly params?: TSchema;
   readonly querystring: TSchema;
   /** JSON. Where there is none, a body is refused. */

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import { readGuides } from '../docs/guides.ts';
 import { ERROR_DOCS_PATH } from '../plugins/error-docs.ts';
 import { webhooksOf } from './events.ts';
 import { HEADERS } from './headers.ts';
@@ -9,9 +9,6 @@ import { pathsOf, type RoutedOperation } from './operations.ts';
 
 /** Of the interface, not of this implementation. */
 const INTERFACE_VERSION = '1.0.0';
-
-/** Markdown files that make up the introduction, in order. */
-const INTRODUCTION = ['introduction.md'];
 
 const SERVERS: Readonly<Record<EnvironmentName, string>> = {
   live: 'Production. Takes live keys, mpk_live_.',
@@ -56,7 +53,7 @@ export function openApiDocument({ environment, baseUrl, operations, eventTypes }
       title: 'Merchant Payments API',
       version: INTERFACE_VERSION,
       summary: 'Refund cases, products, funds releases, advances and webhooks of a merchant.',
-      description: INTRODUCTION.map(markdown).join('\n'),
+      description: readGuides(),
     },
     servers: [{ url: baseUrl, description: SERVERS[environment] }],
     tags: TAGS,
@@ -65,8 +62,4 @@ export function openApiDocument({ environment, baseUrl, operations, eventTypes }
     webhooks,
     components: { securitySchemes: { apiKey: API_KEY }, headers: HEADERS, schemas: schemas.components() },
   };
-}
-
-function markdown(file: string): string {
-  return readFileSync(new URL(file, import.meta.url), 'utf8');
 }

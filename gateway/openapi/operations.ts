@@ -47,7 +47,8 @@ function operationObject(
   docsUrl: string,
   schemas: NamedSchemas,
 ): JsonObject {
-  const { operationId, scope, summary, description, tags, params, querystring, body, idempotent } = schema;
+  const { operationId, scope, summary, description, tags, deprecation } = schema;
+  const { params, querystring, body, idempotent } = schema;
   const samples = (params ? exampleOf(params) : {}) as Readonly<Record<string, string>>;
   const target = url.replaceAll(/:(\w+)/g, (_, name: string) => samples[name]!);
   return {
@@ -55,6 +56,7 @@ function operationObject(
     summary,
     description: `${description}\n\nTakes an API key with the scope \`${scope}\`.`,
     tags,
+    ...(deprecation && { deprecated: true }),
     security: [{ apiKey: [scope] }],
     parameters: [
       ...(params ? parametersOf('path', params, schemas) : []),

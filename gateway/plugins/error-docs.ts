@@ -1,28 +1,111 @@
+import { createHash } from 'node:crypto';
+import { ERROR_ADVICE, RETRY_TEXTS } from '../docs/error-advice.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { PROBLEM_TYPES } from '../problem-types.ts';
+import { NamedSchemas } from '../openapi/named-schemas.ts';
+import { pathsOf, type RoutedOperation } from '../openapi/operations.ts';
+import { PROBLEM_MEDIA_TYPE } from '../problem.ts';
+import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
 
 /** Where the `type` of every problem points, below the public URL. */
 export const ERROR_DOCS_PATH = '/docs/errors';
 
-/** Serves the catalogue of errors, one entry per code: plain, without scripts and styles. */
-export function serveErrorDocs(app: GatewayApp, { access }: Pick<RouteDependencies, 'access'>): void {
-  const html = errorDocs();
-  app.get(ERROR_DOCS_PATH, { onRequest: access.open('readErrorDocs') }, (_request, reply) =>
-    reply.type('text/html; charset=utf-8').header('cache-control', 'public, max-age=300').send(html),
-  );
+const CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];
+
+/** Headers that an error of a status brings besides those of every answer. */
+const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {
+  401: 'WWW-Authenticate',
+  405: 'Allow',
+  429: 'Retry-After, RateLimit-Policy, RateLimit',
+};
+
+const STYLE = `
+:root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif }
+body { margin: 0 auto; max-width: 48rem; padding: 2rem 1.25rem 6rem }
+h1 { margin-bottom: 0 }
+h2 { font: 600 1.05rem/1.4 ui-monospace, monospace; margin: 0 0 .25rem }
+section { border-top: 1px solid #8884; padding: 1.25rem 0; scroll-margin-top: 1rem }
+section:target { border-left: 4px solid #0a7ea4; padding-left: 1rem }
+dl { display: grid; grid-template-columns: 7rem 1fr; gap: .25rem 1rem; margin: .5rem 0 }
+dt { opacity: .7 }
+dd { margin: 0 }
+pre { background: #8881; border-radius: 6px; overflow-x: auto; padding: .75rem 1rem }
+code, pre { font: .85rem/1.5 ui-monospace, monospace }
+nav ul { columns: 2; list-style: none; padding: 0 }
+a { color: inherit }
+`;
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
+  /** Whose examples are shown. */
+  readonly operations: readonly RoutedOperation[];
+  /** Where this page is reached. */
+  readonly docsUrl: () => string;
 }
 
-function errorDocs(): string {
-  const entries = Object.entries(PROBLEM_TYPES).map(
-    ([code, { status, title, meaning }]) =>
-      `<section id="${code}"><h2>${code}</h2><p><strong>${status} ${escaped(title)}</strong></p><p>${escaped(meaning)}</p></section>`,
-  );
+/** Serves the catalogue of errors, one entry per code, without scripts. */
+export function serveErrorDocs(app: GatewayApp, { access, operations, docsUrl }: ErrorDocsOptions): void {
+  let page: string | undefined;
+  app.get(ERROR_DOCS_PATH, { onRequest: access.open('readErrorDocs') }, (_request, reply) => {
+    page ??= errorDocs(examplesOf(operations, docsUrl()));
+    return reply
+      .type('text/html; charset=utf-8')
+      .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
+      .send(page);
+  });
+}
+
+/** One example of each error that an operation answers, as the OpenAPI document has it. */
+function examplesOf(operations: readonly RoutedOperation[], docsUrl: string): ReadonlyMap<string, object> {
+  interface Operation {
+    readonly responses: Record<string, { content: Record<string, Content> }>;
+  }
+  interface Content {
+    readonly examples: Record<string, { value: object }>;
+  }
+  const paths = pathsOf(operations, docsUrl, new NamedSchemas()) as unknown as Record<string, object>;
+  const examples = Object.values(paths)
+    .flatMap((methods): Operation[] => Object.values(methods))
+    .flatMap(({ responses }) => Object.values(responses))
+    .flatMap(({ content }) => Object.entries(content[PROBLEM_MEDIA_TYPE]?.examples ?? {}));
+  return new Map(examples.toReversed().map(([code, { value }]) => [code, value]));
+}
+
+function errorDocs(examples: ReadonlyMap<string, object>): string {
   return [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Errors</title></head><body><main>',
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Errors of the Merchant Payments API</title>',
+    `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body><main>`,
     '<h1>Errors</h1>',
-    '<p>Every error is answered as application/problem+json. Its <code>type</code> opens the entry here.</p>',
-    ...entries,
+    '<p>Every error is answered as <code>application/problem+json</code> with the seven fields of the examples here. ',
+    'Its <code>type</code> opens its entry on this page. <a href="./">Back to the reference</a></p>',
+    `<nav><ul>${CODES.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join('')}</ul></nav>`,
+    ...CODES.map((code) => entry(code, examples.get(code))),
     '</main></body></html>',
+  ].join('\n');
+}
+
+function entry(code: ProblemCode, example: object | undefined): string {
+  const { status, title, meaning } = PROBLEM_TYPES[code];
+  const { action, retry } = ERROR_ADVICE[code];
+  const rows = [
+    ['Status', `${status} ${title}`],
+    ['Meaning', meaning],
+    ['What to do', action],
+    ['Try again?', RETRY_TEXTS[retry]],
+    ['Headers', HEADERS_OF_STATUS[status]],
+  ].filter((row): row is [string, string] => row[1] !== undefined);
+  return [
+    `<section id="${code}"><h2>${code}</h2><dl>`,
+    ...rows.map(([term, text]) => `<dt>${term}</dt><dd>${escaped(text)}</dd>`),
+    '</dl>',
+    example ? `<pre>${escaped(JSON.stringify(example, null, 2))}</pre>` : '',
+    '</section>',
   ].join('\n');
 }
 

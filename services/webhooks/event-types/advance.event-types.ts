@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
-import { amount, closed, dateTime, type EventTypeDefinition, oneOf, uuid } from './event-type.ts';
+import { amount, closed, dateTime, type EventTypeDefinition, oneOf, text, uuid } from './event-type.ts';
 
-const advanceRequest = closed({
-  id: uuid(),
-  quoteId: uuid(),
-  scheduleId: uuid(),
-  amount: amount(1),
-  feeAmount: amount(),
-  netAmount: amount(1),
-  status: oneOf('PENDING_REVIEW', 'APPROVED', 'RELEASED', 'REFUSED', 'SETTLED'),
-  requestedAt: dateTime(),
-  reviewedAt: Type.Optional(dateTime()),
-  reviewReason: Type.Optional(Type.String()),
-  releasedAt: Type.Optional(dateTime()),
+const advanceRequest = closed('The request after the change.', {
+  id: uuid('Id of the request.'),
+  quoteId: uuid('The quote that was taken up.'),
+  scheduleId: uuid('The version of the schedule that was quoted.'),
+  amount: amount('What is advanced', 1),
+  feeAmount: amount('The fee'),
+  netAmount: amount('The amount less the fee', 1),
+  status: oneOf('State of the request.', 'PENDING_REVIEW', 'APPROVED', 'RELEASED', 'REFUSED', 'SETTLED'),
+  requestedAt: dateTime('When it was requested.'),
+  reviewedAt: Type.Optional(dateTime('When it was reviewed.')),
+  reviewReason: Type.Optional(text("The reviewer's reason.")),
+  releasedAt: Type.Optional(dateTime('When it was paid out.')),
 });
 
 const requested = {

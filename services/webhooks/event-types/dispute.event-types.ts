@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { closed, dateTime, type EventTypeDefinition, uuid } from './event-type.ts';
 
-const dispute = closed({
-  id: uuid(),
-  paymentIntentId: uuid(),
-  openedAt: dateTime(),
-  closedAt: Type.Optional(dateTime()),
+const dispute = closed('The dispute after the change.', {
+  id: uuid('Id of the dispute.'),
+  paymentIntentId: uuid('The payment that is disputed.'),
+  openedAt: dateTime('When it was opened.'),
+  closedAt: Type.Optional(dateTime('When it ended; absent while it is open.')),
 });
 
 const opened = {

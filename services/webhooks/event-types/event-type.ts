@@ -13,14 +13,25 @@ export interface EventTypeDefinition {
 
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
-export const uuid = () => Type.String({ format: 'uuid' });
-export const dateTime = () => Type.String({ format: 'date-time' });
-export const date = () => Type.String({ format: 'date' });
-/** Centavos. */
-export const amount = (minimum = 0) => Type.Integer({ minimum, maximum: MAX_AMOUNT });
-export const oneOf = (...values: string[]) => Type.Enum(values);
-export const nullable = (schema: Type.TSchema) => Type.Union([schema, Type.Null()]);
+/** Building blocks. Every member says what it is; the public API's documentation is written from it. */
+export const uuid = (description: string) => Type.String({ format: 'uuid', description });
+export const dateTime = (description: string) => Type.String({ format: 'date-time', description });
+export const date = (description: string) => Type.String({ format: 'date', description });
+export const amount = (description: string, minimum = 0) =>
+  Type.Integer({ minimum, maximum: MAX_AMOUNT, description: `${description}, in centavos.` });
+export const count = (description: string, minimum = 0, maximum?: number) =>
+  Type.Integer({ minimum, ...(maximum !== undefined && { maximum }), description });
+export const text = (description: string, bounds: Type.TStringOptions = {}) =>
+  Type.String({ ...bounds, description });
+export const oneOf = (description: string, ...values: string[]) =>
+  Type.Unsafe<string>({ type: 'string', enum: values, description });
+export const listOf = (description: string, item: Type.TSchema) => Type.Array(item, { description });
+/** A value that is always there and may be null. */
+export const nullable = (schema: Type.TSchema) => {
+  const { type, enum: names, ...rest } = schema as { type?: string; enum?: readonly string[] };
+  return Type.Unsafe<unknown>({ type: [type, 'null'], ...(names && { enum: [...names, null] }), ...rest });
+};
 
 /** An object of exactly these members. */
-export const closed = (properties: Record<string, Type.TSchema>) =>
-  Type.Object(properties, { additionalProperties: false });
+export const closed = (description: string, properties: Record<string, Type.TSchema>) =>
+  Type.Object(properties, { description, additionalProperties: false });

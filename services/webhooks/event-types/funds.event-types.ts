@@ -1,20 +1,20 @@
-import { Type } from 'typebox';
-import { amount, closed, date, type EventTypeDefinition, oneOf } from './event-type.ts';
+import { amount, closed, count, date, type EventTypeDefinition, listOf, oneOf } from './event-type.ts';
 
-const release = closed({
-  date: date(),
-  status: oneOf('BLOCKED', 'RELEASED', 'SCHEDULED'),
-  originalAmountMinor: amount(),
-  grossAllocatedAmountMinor: amount(),
-  feesAllocatedAmountMinor: amount(),
-  deductionsAmountMinor: amount(),
-  advancedAmountMinor: amount(),
-  blockedAmountMinor: amount(),
-  releasedAmountMinor: amount(),
-  scheduledAmountMinor: amount(),
-  salesCount: Type.Integer({ minimum: 0 }),
-  blockedReasons: Type.Array(
-    oneOf('HOLD_OR_DISPUTE', 'REFUND_IN_PROGRESS', 'KYC_PENDING', 'COMPLIANCE_HOLD'),
+const release = closed('The releases of the date and state after the change, summed.', {
+  date: date('Date of the release, in America/Sao_Paulo.'),
+  status: oneOf('State of the release.', 'BLOCKED', 'RELEASED', 'SCHEDULED'),
+  originalAmountMinor: amount('Gross less fees'),
+  grossAllocatedAmountMinor: amount('What customers paid'),
+  feesAllocatedAmountMinor: amount('Fees'),
+  deductionsAmountMinor: amount('Deductions'),
+  advancedAmountMinor: amount('What was advanced'),
+  blockedAmountMinor: amount('What is blocked'),
+  releasedAmountMinor: amount('What was released'),
+  scheduledAmountMinor: amount('What is to be released'),
+  salesCount: count('Distinct sales.'),
+  blockedReasons: listOf(
+    'Why it is blocked.',
+    oneOf('A reason.', 'HOLD_OR_DISPUTE', 'REFUND_IN_PROGRESS', 'KYC_PENDING', 'COMPLIANCE_HOLD'),
   ),
 });
 

@@ -1,13 +1,22 @@
 import { Type } from 'typebox';
-import { amount, closed, dateTime, type EventTypeDefinition, oneOf, uuid } from './event-type.ts';
+import {
+  amount,
+  closed,
+  count,
+  dateTime,
+  type EventTypeDefinition,
+  oneOf,
+  text,
+  uuid,
+} from './event-type.ts';
 
 const payment = {
-  id: uuid(),
-  orderId: Type.Optional(uuid()),
-  amount: amount(1),
-  currency: oneOf('BRL'),
-  paymentMethod: oneOf('INSTANT_TRANSFER', 'CARD'),
-  installments: Type.Optional(Type.Integer({ minimum: 1 })),
+  id: uuid('Id of the payment; paymentIntentId of its refunds.'),
+  orderId: Type.Optional(uuid('The order.')),
+  amount: amount('What was to be paid', 1),
+  currency: oneOf('Currency of the amount.', 'BRL'),
+  paymentMethod: oneOf('How it was to be paid.', 'INSTANT_TRANSFER', 'CARD'),
+  installments: Type.Optional(count('Instalments, of card payments.', 1)),
 };
 
 const example = {
@@ -24,17 +33,21 @@ export const PAYMENT_EVENT_TYPES: readonly EventTypeDefinition[] = [
   {
     name: 'payment.succeeded.v1',
     description: 'A payment was captured.',
-    schema: closed({ ...payment, status: oneOf('SUCCEEDED'), paidAt: dateTime() }),
+    schema: closed('The payment.', {
+      ...payment,
+      status: oneOf('State of the payment.', 'SUCCEEDED'),
+      paidAt: dateTime('When it was captured.'),
+    }),
     example: { ...example, status: 'SUCCEEDED', paidAt: '2026-07-02T13:05:00.000Z' },
   },
   {
     name: 'payment.failed.v1',
     description: 'A payment was not captured.',
-    schema: closed({
+    schema: closed('The payment.', {
       ...payment,
-      status: oneOf('FAILED'),
-      failureReason: Type.String({ minLength: 1, maxLength: 200 }),
-      failedAt: dateTime(),
+      status: oneOf('State of the payment.', 'FAILED'),
+      failureReason: text('Why it failed.', { minLength: 1, maxLength: 200 }),
+      failedAt: dateTime('When it failed.'),
     }),
     example: {
       ...example,

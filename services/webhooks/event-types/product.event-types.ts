@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
-import { closed, dateTime, type EventTypeDefinition, oneOf, uuid } from './event-type.ts';
+import { closed, count, dateTime, type EventTypeDefinition, oneOf, text, uuid } from './event-type.ts';
 
-const product = closed({
-  id: uuid(),
-  name: Type.String({ minLength: 1, maxLength: 200 }),
-  description: Type.Optional(Type.String({ maxLength: 4000 })),
-  productType: oneOf('ONE_TIME', 'SUBSCRIPTION'),
-  status: oneOf('DRAFT', 'ACTIVE', 'ARCHIVED'),
-  refundWindowDays: Type.Integer({ minimum: 7, maximum: 90 }),
-  imageAssetId: Type.Optional(uuid()),
-  imageUrl: Type.Optional(Type.String({ maxLength: 2048, pattern: '^https://' })),
-  createdAt: dateTime(),
-  updatedAt: dateTime(),
-  archivedAt: Type.Optional(dateTime()),
+const product = closed('The product after the change, without its prices and offers.', {
+  id: uuid('Id of the product.'),
+  name: text('Name of the product.', { minLength: 1, maxLength: 200 }),
+  description: Type.Optional(text('What it is.', { maxLength: 4000 })),
+  productType: oneOf('How it is sold.', 'ONE_TIME', 'SUBSCRIPTION'),
+  status: oneOf('State of the product.', 'DRAFT', 'ACTIVE', 'ARCHIVED'),
+  refundWindowDays: count('Days after a payment in which it can be refunded.', 7, 90),
+  imageAssetId: Type.Optional(uuid('The image.')),
+  imageUrl: Type.Optional(text('The image.', { maxLength: 2048, pattern: '^https://' })),
+  createdAt: dateTime('When it was made.'),
+  updatedAt: dateTime('When it last changed.'),
+  archivedAt: Type.Optional(dateTime('When it was archived.')),
 });
 
 const created = {

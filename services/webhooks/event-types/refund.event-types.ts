@@ -1,11 +1,39 @@
-import { Type } from 'typebox';
-import { amount, closed, dateTime, type EventTypeDefinition, nullable, oneOf, uuid } from './event-type.ts';
+import {
+  amount,
+  closed,
+  count,
+  dateTime,
+  type EventTypeDefinition,
+  listOf,
+  nullable,
+  oneOf,
+  text,
+  uuid,
+} from './event-type.ts';
 
-const refundCase = closed({
-  id: uuid(),
-  amount: amount(1),
-  currency: oneOf('BRL'),
+const merchantDecision = closed("The merchant's decision; null while there is none.", {
+  decidedAt: nullable(dateTime('When the merchant decided; null when the deadline passed instead.')),
+  decision: oneOf('What the merchant decided.', 'APPROVED', 'CONTESTED', 'EXPIRED'),
+  reason: nullable(text("The merchant's reason.")),
+});
+
+const providerSide = closed("The provider's side; null before execution.", {
+  refundId: nullable(text("The provider's id of the refund.")),
+  submissionStatus: nullable(text('Free text of the provider.')),
+  submittedAt: nullable(dateTime('When the refund was handed to the provider.')),
+});
+
+const refundWindow = closed('Until when the payment can be refunded; null where there is no window.', {
+  days: count('Days after the payment.', 7, 90),
+  expiresAt: dateTime('Until when the payment can be refunded.'),
+});
+
+const refundCase = closed('The case after the change.', {
+  id: uuid('Id of the case.'),
+  amount: amount('What is to be refunded', 1),
+  currency: oneOf('Currency of the amount.', 'BRL'),
   status: oneOf(
+    'State of the case.',
     'MERCHANT_REVIEW',
     'SERVICE_REVIEW',
     'APPROVED_FOR_EXECUTION',
@@ -16,10 +44,14 @@ const refundCase = closed({
     'CANCELED',
     'REJECTED',
   ),
-  initiator: oneOf('CUSTOMER', 'MERCHANT'),
-  approvalMode: nullable(oneOf('INSTANT', 'OPERATIONS', 'RISK_POLICY')),
-  blockedBy: Type.Array(
+  initiator: oneOf('Who asked for the refund.', 'CUSTOMER', 'MERCHANT'),
+  approvalMode: nullable(
+    oneOf('How it was approved, other than by the merchant.', 'INSTANT', 'OPERATIONS', 'RISK_POLICY'),
+  ),
+  blockedBy: listOf(
+    'What holds the case up.',
     oneOf(
+      'A reason.',
       'INSUFFICIENT_AVAILABLE_BALANCE',
       'KYC_NOT_APPROVED',
       'MERCHANT_NOT_ACTIVE',
@@ -29,30 +61,18 @@ const refundCase = closed({
       'REFUND_VOLUME_24H',
     ),
   ),
-  evidenceCount: Type.Integer({ minimum: 0 }),
-  invoiceId: nullable(uuid()),
-  orderId: nullable(uuid()),
-  paymentIntentId: uuid(),
-  paymentPaidAt: nullable(dateTime()),
-  merchantReviewDeadlineAt: nullable(dateTime()),
-  merchantDecision: nullable(
-    closed({
-      decidedAt: nullable(dateTime()),
-      decision: oneOf('APPROVED', 'CONTESTED', 'EXPIRED'),
-      reason: nullable(Type.String()),
-    }),
-  ),
-  provider: nullable(
-    closed({
-      refundId: nullable(Type.String()),
-      submissionStatus: nullable(Type.String()),
-      submittedAt: nullable(dateTime()),
-    }),
-  ),
-  reason: Type.String(),
-  refundWindow: nullable(closed({ days: Type.Integer({ minimum: 7, maximum: 90 }), expiresAt: dateTime() })),
-  requestedAt: dateTime(),
-  updatedAt: dateTime(),
+  evidenceCount: count('Pieces of evidence that were handed in.'),
+  invoiceId: nullable(uuid('The invoice.')),
+  orderId: nullable(uuid('The order.')),
+  paymentIntentId: uuid('The payment that is refunded.'),
+  paymentPaidAt: nullable(dateTime('When the payment was made.')),
+  merchantReviewDeadlineAt: nullable(dateTime('Until when the merchant can respond, when applicable.')),
+  merchantDecision: nullable(merchantDecision),
+  provider: nullable(providerSide),
+  reason: text('Why the refund was asked for.'),
+  refundWindow: nullable(refundWindow),
+  requestedAt: dateTime('When the refund was asked for.'),
+  updatedAt: dateTime('When the case last changed.'),
 });
 
 const requested = {

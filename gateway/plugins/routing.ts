@@ -5,7 +5,6 @@ import { Problem, pathOf } from '../problem.ts';
 const MAX_TARGET_LENGTH = 8_000;
 /** A name or address with an optional port, as RFC 3986 has it; empty where the target's origin has none. */
 const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/i;
-const EMPTY_SEGMENT = /\/(\/|$)/;
 const METHODS = ['GET', 'HEAD', 'POST'] as const;
 
 /**
@@ -59,9 +58,10 @@ export function uriTooLong(): Problem {
 }
 
 function noRoute(app: GatewayApp, method: string, path: string): Problem {
-  const allowed = EMPTY_SEGMENT.test(path)
-    ? []
-    : METHODS.filter((candidate) => app.findRoute({ method: candidate, url: path }) !== null);
+  const allowed = METHODS.filter((candidate) => {
+    const route = app.findRoute({ method: candidate, url: path });
+    return route !== null && !hasEmptyParameter(route.params);
+  });
   if (allowed.length === 0) return new Problem('ROUTE_NOT_FOUND', 'There is no operation at this path.');
   const allow = allowed.join(', ');
   return new Problem('METHOD_NOT_ALLOWED', `The method ${method} is not allowed here; allowed: ${allow}.`, {

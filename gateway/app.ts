@@ -88,7 +88,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   fundsRoutes(app, dependencies);
   advancesRoutes(app, dependencies);
   webhooksRoutes(app, dependencies);
-  serveErrorDocs(app, { access, operations, docsUrl: errorDocsUrl });
+  serveErrorDocs(app, { access, operations, environment, docsUrl: errorDocsUrl });
   serveOpenApi(app, operations, { ...dependencies, environment, baseUrl });
   serveDocs(app, dependencies);
   return app;

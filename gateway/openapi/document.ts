@@ -24,6 +24,8 @@ const TAGS = [
   { name: 'Events', description: 'What is delivered to the subscribed URLs, signed.' },
 ];
 
+const EVENT_TYPE = 'Name of an event type. More are added over time.';
+
 const API_KEY = {
   type: 'http',
   scheme: 'bearer',
@@ -43,12 +45,13 @@ export interface Documented {
 
 /** The OpenAPI document of one listener. */
 export function openApiDocument({ environment, baseUrl, operations, eventTypes }: Documented): JsonObject {
-  const schemas = new NamedSchemas();
-  const paths = pathsOf(operations, `${baseUrl}${ERROR_DOCS_PATH}`, schemas);
+  const names = eventTypes.map(({ name }) => name);
+  const schemas = new NamedSchemas({ EventType: { type: 'string', enum: names, description: EVENT_TYPE } });
+  const docsUrl = `${baseUrl}${ERROR_DOCS_PATH}`;
+  const paths = pathsOf(operations, { environment, docsUrl }, schemas);
   const webhooks = webhooksOf(eventTypes, environment, schemas);
   return {
     openapi: '3.1.1',
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: 'Merchant Payments API',
       version: INTERFACE_VERSION,

@@ -10,6 +10,12 @@ export interface JsonObject {
  */
 export class NamedSchemas {
   readonly #schemas = new Map<string, JsonObject>();
+  readonly #known: JsonObject;
+
+  /** `known`: what stands for the schemas of these titles, where the document knows more than the route. */
+  constructor(known: JsonObject = {}) {
+    this.#known = known;
+  }
 
   /** The schema as it stands where it is used. Throws when two different schemas have one title. */
   use(schema: unknown): JsonObject {
@@ -35,9 +41,10 @@ export class NamedSchemas {
     return typeof title === 'string' ? this.#reference(title, written) : written;
   }
 
-  #reference(title: string, schema: JsonObject): JsonObject {
-    const known = this.#schemas.get(title);
-    if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
+  #reference(title: string, given: JsonObject): JsonObject {
+    const schema = (this.#known[title] ?? given) as JsonObject;
+    const earlier = this.#schemas.get(title);
+    if (earlier && JSON.stringify(earlier) !== JSON.stringify(schema)) {
       throw new TypeError(`two different schemas are named ${title}`);
     }
     this.#schemas.set(title, schema);

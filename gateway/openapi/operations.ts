@@ -1,9 +1,10 @@
 import type { TSchema } from 'typebox';
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import type { OperationSchema } from '../operation.ts';
 import { exampleOf } from './example.ts';
 import { type HeaderName, headerReferences } from './headers.ts';
-import type { JsonObject, NamedSchemas } from './named-schemas.ts';
-import { problemResponses } from './problem-responses.ts';
+import type { Json, JsonObject, NamedSchemas } from './named-schemas.ts';
+import { type Listener, problemResponses } from './problem-responses.ts';
 
 /** An operation and where the router has it. */
 export interface RoutedOperation {
@@ -27,16 +28,16 @@ const IDEMPOTENCY_KEY: JsonObject = {
   example: '6f1f3a52-8a0b-4c55-9d7e-1b0c5d2e7f90',
 };
 
-/** The `paths` of the document. `docsUrl`: of the documentation of errors. */
+/** The `paths` of the document, with examples as the listener answers them. */
 export function pathsOf(
   operations: readonly RoutedOperation[],
-  docsUrl: string,
+  listener: Listener,
   schemas: NamedSchemas,
 ): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const path = operation.url.replaceAll(/:(\w+)/g, '{$1}');
-    const described = operationObject(operation, docsUrl, schemas);
+    const described = operationObject(operation, listener, schemas);
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described };
   }
   return paths;
@@ -44,7 +45,7 @@ export function pathsOf(
 
 function operationObject(
   { method, url, schema }: RoutedOperation,
-  docsUrl: string,
+  listener: Listener,
   schemas: NamedSchemas,
 ): JsonObject {
   const { operationId, scope, summary, description, tags, deprecation } = schema;
@@ -70,8 +71,8 @@ function operationObject(
       },
     }),
     responses: {
-      ...successOf(schema, schemas),
-      ...problemResponses(schema, { method, target, docsUrl }, schemas),
+      ...successOf(schema, listener, schemas),
+      ...problemResponses(schema, { method, target, listener }, schemas),
     },
   };
 }
@@ -92,6 +93,7 @@ function parametersOf(place: 'path' | 'query', schema: TSchema, schemas: NamedSc
 
 function successOf(
   { response, location, idempotent, links }: OperationSchema,
+  { environment }: Listener,
   schemas: NamedSchemas,
 ): JsonObject {
   const headers: HeaderName[] = [
@@ -105,9 +107,21 @@ function successOf(
       {
         description: (schema as { description?: string }).description ?? '',
         headers: headerReferences(headers),
-        content: { 'application/json': { schema: schemas.use(schema), example: exampleOf(schema) } },
+        content: {
+          'application/json': {
+            schema: schemas.use(schema),
+            example: seenIn(environment, exampleOf(schema)),
+          },
+        },
         ...(links && { links: links as JsonObject }),
       },
     ]),
+  );
+}
+
+/** An example as the listener of an environment answers it. */
+function seenIn(environment: EnvironmentName, example: Json): Json {
+  return JSON.parse(JSON.stringify(example), (member, value) =>
+    member === 'environment' ? environment : value,
   );
 }

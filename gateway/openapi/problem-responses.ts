@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import type { OperationSchema } from '../operation.ts';
 import { uriTooLong } from '../plugins/routing.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problem.ts';
@@ -22,12 +23,20 @@ const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens
   code: Type.Optional(oneOf(CODES, 'The machine-readable name of the error.')),
 });
 
+type Details = Partial<Record<ProblemCode, string>>;
+
+/** What a listener says to a key of the other environment. */
+const MISMATCH: Readonly<Record<EnvironmentName, string>> = {
+  live: 'This is a test key; it is used on the sandbox host.',
+  test: 'This is a live key; it is used on the production host.',
+};
+
 /** What every operation can answer, with an example of the detail. */
-const COMMON_ERRORS = (scope: string): Partial<Record<ProblemCode, string>> => ({
+const commonErrors = (scope: string, environment: EnvironmentName): Details => ({
   API_KEY_MISSING: missingApiKey().message,
   API_KEY_INVALID: invalidApiKey().message,
   API_KEY_EXPIRED: 'The API key has expired.',
-  API_KEY_ENVIRONMENT_MISMATCH: 'This is a live key; it is used on the production host.',
+  API_KEY_ENVIRONMENT_MISMATCH: MISMATCH[environment],
   INSUFFICIENT_SCOPE: `This operation takes an API key with the scope ${scope}.`,
   REQUEST_TIMEOUT: 'The request did not arrive completely in time.',
   URI_TOO_LONG: uriTooLong().message,
@@ -39,18 +48,24 @@ const COMMON_ERRORS = (scope: string): Partial<Record<ProblemCode, string>> => (
 });
 
 /** What can be wrong with a body, whether or not the operation takes one: every POST may bring one. */
-const BODY_ERRORS: Partial<Record<ProblemCode, string>> = {
+const BODY_ERRORS: Details = {
   PAYLOAD_TOO_LARGE: 'The body must be at most 64 KiB.',
   UNSUPPORTED_MEDIA_TYPE: 'Header Content-Type must be application/json, in UTF-8.',
 };
+
+/** What examples show of the listener that answers. */
+export interface Listener {
+  readonly environment: EnvironmentName;
+  /** Of the documentation of errors. */
+  readonly docsUrl: string;
+}
 
 /** Where an operation is served, as its examples show it. */
 export interface Place {
   readonly method: string;
   /** A real path. */
   readonly target: string;
-  /** Of the documentation of errors. */
-  readonly docsUrl: string;
+  readonly listener: Listener;
 }
 
 /** Every error response of an operation, by status, each narrowed to the codes that it can have. */
@@ -59,8 +74,8 @@ export function problemResponses(
   place: Place,
   schemas: NamedSchemas,
 ): JsonObject {
-  const details: Partial<Record<ProblemCode, string>> = {
-    ...COMMON_ERRORS(operation.scope),
+  const details: Details = {
+    ...commonErrors(operation.scope, place.listener.environment),
     ...(place.method === 'POST' && BODY_ERRORS),
     ...operation.errors,
   };
@@ -90,9 +105,13 @@ function narrowed(problem: JsonObject, status: number, codes: readonly ProblemCo
   return { allOf: [problem, { type: 'object', properties: members, required: ['code'] }] };
 }
 
-function example(code: ProblemCode, detail: string, { docsUrl, target }: Place): JsonObject {
+function example(code: ProblemCode, detail: string, { listener, target }: Place): JsonObject {
   const { title } = PROBLEM_TYPES[code];
-  const value = problemBody(new Problem(code, detail), { docsUrl, target, requestId: REQUEST_ID });
+  const value = problemBody(new Problem(code, detail), {
+    docsUrl: listener.docsUrl,
+    target,
+    requestId: REQUEST_ID,
+  });
   return { summary: title, value: { ...value } };
 }
 

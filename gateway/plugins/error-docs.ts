@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { ERROR_ADVICE, RETRY_TEXTS } from '../docs/error-advice.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { NamedSchemas } from '../openapi/named-schemas.ts';
 import { pathsOf, type RoutedOperation } from '../openapi/operations.ts';
+import type { Listener } from '../openapi/problem-responses.ts';
 import { PROBLEM_MEDIA_TYPE } from '../problem.ts';
 import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
 
@@ -45,15 +47,19 @@ const POLICY = [
 interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
   /** Whose examples are shown. */
   readonly operations: readonly RoutedOperation[];
+  readonly environment: EnvironmentName;
   /** Where this page is reached. */
   readonly docsUrl: () => string;
 }
 
 /** Serves the catalogue of errors, one entry per code, without scripts. */
-export function serveErrorDocs(app: GatewayApp, { access, operations, docsUrl }: ErrorDocsOptions): void {
+export function serveErrorDocs(
+  app: GatewayApp,
+  { access, operations, environment, docsUrl }: ErrorDocsOptions,
+): void {
   let page: string | undefined;
   app.get(ERROR_DOCS_PATH, { onRequest: access.open('readErrorDocs') }, (_request, reply) => {
-    page ??= errorDocs(examplesOf(operations, docsUrl()));
+    page ??= errorDocs(examplesOf(operations, { environment, docsUrl: docsUrl() }));
     return reply
       .type('text/html; charset=utf-8')
       .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
@@ -62,14 +68,14 @@ export function serveErrorDocs(app: GatewayApp, { access, operations, docsUrl }:
 }
 
 /** One example of each error that an operation answers, as the OpenAPI document has it. */
-function examplesOf(operations: readonly RoutedOperation[], docsUrl: string): ReadonlyMap<string, object> {
+function examplesOf(operations: readonly RoutedOperation[], listener: Listener): ReadonlyMap<string, object> {
   interface Operation {
     readonly responses: Record<string, { content: Record<string, Content> }>;
   }
   interface Content {
     readonly examples: Record<string, { value: object }>;
   }
-  const paths = pathsOf(operations, docsUrl, new NamedSchemas()) as unknown as Record<string, object>;
+  const paths = pathsOf(operations, listener, new NamedSchemas()) as unknown as Record<string, object>;
   const examples = Object.values(paths)
     .flatMap((methods): Operation[] => Object.values(methods))
     .flatMap(({ responses }) => Object.values(responses))

@@ -54,7 +54,7 @@ export const webhookSubscriptionCreateSchema = {
         'Public https URL without credentials and fragment, on port 443 or from 1024 up. Private addresses are refused.',
       examples: [URL],
     }),
-    eventTypes: Type.Array(eventType, {
+    eventTypes: Type.Array(Type.String({ title: 'EventType' }), {
       minItems: 1,
       maxItems: 50,
       uniqueItems: true,

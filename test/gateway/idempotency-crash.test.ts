@@ -1,0 +1,191 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { createGateway } from '../../gateway/app.ts';
+import { findFreePort } from '../../local/ports.ts';
+import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { REPLAYED_HEADER } from '../../services/platform/call-context.ts';
+import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../support/house.ts';
+import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
+import { startRuntime } from '../support/runtime-process.ts';
+import { type Answer, call, expectProblem } from './http-call.ts';
+
+const PATH = '/v1/webhook-subscriptions';
+const CRASH_TEST_MS = 60_000;
+
+/** Services as a process that can be killed, behind a gateway; proxies stand before both the services and PostgreSQL. */
+async function startCrashable() {
+  const databaseUrl = await createTestDatabase();
+  const database = await connect(databaseUrl);
+  const toDatabase = await startProxy(Number(new URL(databaseUrl).port));
+  const servicesPort = await findFreePort();
+  const toServices = await startProxy(servicesPort);
+  const token = `mps_${randomBytes(24).toString('base64url')}`;
+  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  const ring = () => `v1:${randomBytes(32).toString('base64')}`;
+  const settings = {
+    ...{ DATABASE_URL: withPort(databaseUrl, toDatabase.port), GRPC_PORT: `${servicesPort}`, OPS_PORT: '0' },
+    ...{ API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() },
+    SERVICE_TOKENS: `test|${tokenSha256}|${ALL_GRANTS.join(' ')}`,
+  };
+  const startServices = async () => {
+    const services = startRuntime('services/main.ts', settings);
+    await expect.poll(services.logged, { timeout: 20_000 }).toContain('services are listening');
+    return async () => {
+      services.child.kill('SIGKILL');
+      await services.exited;
+    };
+  };
+  const transport = remoteTransport(`http://127.0.0.1:${toServices.port}`, token);
+  const logger = createLogger('silent');
+  const app = createGateway({ environment: 'live', config: testConfig(), transport, logger });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  const { port } = app.server.address() as AddressInfo;
+  return { databaseUrl, database, toDatabase, toServices, startServices, transport, port };
+}
+
+type Crashable = Awaited<ReturnType<typeof startCrashable>>;
+
+async function connect(databaseUrl: string): Promise<Client> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+async function startProxy(upstreamPort: number): Promise<LossyProxy> {
+  const proxy = await startLossyProxy(upstreamPort);
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  return proxy;
+}
+
+function withPort(url: string, port: number): string {
+  const other = new URL(url);
+  other.port = String(port);
+  return other.href;
+}
+
+/** One write of each world, the same at every call: a merchant's creation, and an opening over RPC. */
+async function twoWrites({ database, transport, port }: Crashable) {
+  const tenant = newTenant();
+  const { key } = await createClient(ApiKeyService, transport).issueApiKey({
+    ...{ ...tenant, idempotencyKey: randomUUID(), name: 'Shop', scopes: [ApiKeyScope.WEBHOOKS_MANAGE] },
+  });
+  const body = { url: `https://93.184.215.14/${randomUUID()}`, eventTypes: ['refund.requested.v1'] };
+  const opening = {
+    ...{ ...tenant, idempotencyKey: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 100n },
+    ...{ initiator: RefundInitiator.CUSTOMER, reason: 'broken', paidAmountMinor: 100n },
+    ...{
+      paidAt: timestampFromMs(Date.now() - 60_000),
+      window: { case: 'refundWindowDays', value: 30 } as const,
+    },
+  };
+  const refunds = createClient(RefundCaseService, transport);
+  const count = async (table: string) =>
+    (await database.query(`select 1 from ${table} where merchant_id = $1`, [tenant.merchantId])).rowCount;
+  return {
+    /** Has the gateway know the key, so that nothing but the creation itself is under way. */
+    warmUp: () => call(port, PATH, { key }),
+    create: () => call(port, PATH, { key, body, headers: { 'idempotency-key': 'the-same' } }),
+    async open() {
+      let replayed: string | null = null;
+      const onHeader = (headers: Headers) => {
+        replayed = headers.get(REPLAYED_HEADER);
+      };
+      const { refundCase } = await refunds.openRefundCase(opening, { onHeader });
+      return { refundCase: refundCase!, replayed: replayed as string | null };
+    },
+    made: async () => [await count('webhooks.subscription'), await count('refunds.refund_case')],
+  };
+}
+
+const replayedOf = ({ headers }: Answer) => headers['idempotency-replayed'];
+
+test.each<[moment: string, lose: (crashable: Crashable) => LossyProxy]>([
+  [
+    'had committed and did not know it yet',
+    ({ toDatabase }) => {
+      toDatabase.loseAnswersTo(/insert into platform\.idempotency_record[\s\S]*commit/i);
+      return toDatabase;
+    },
+  ],
+  [
+    'had answered and the answer was on its way',
+    ({ toServices }) => {
+      toServices.loseAnswersTo(/CreateWebhookSubscription|OpenRefundCase/);
+      return toServices;
+    },
+  ],
+])(
+  'writes of services that were killed when they %s are replayed',
+  async (_moment, lose) => {
+    const crashable = await startCrashable();
+    const kill = await crashable.startServices();
+    const { warmUp, create, open, made } = await twoWrites(crashable);
+    await warmUp();
+    const proxy = lose(crashable);
+    const lost = Promise.allSettled([create(), open()]);
+    await expect.poll(() => proxy.losses, { timeout: 5_000 }).toBe(2);
+    await expect.poll(made).toEqual([1, 1]);
+    await kill();
+    const [unanswered, unopened] = await lost;
+    expect((unanswered as PromiseFulfilledResult<Answer>).value.status).toBeGreaterThanOrEqual(500);
+    expect(unopened.status).toBe('rejected');
+
+    proxy.heal();
+    await crashable.startServices();
+    const [first, again] = [await create(), await create()];
+    expect([first.status, replayedOf(first)]).toEqual([201, 'true']);
+    expect(again.text).toBe(first.text);
+    const opened = await open();
+    expect(opened.replayed).toBe('true');
+    const { rows } = await crashable.database.query(
+      'select (select id from webhooks.subscription), (select id from refunds.refund_case) as case_id',
+    );
+    expect([first.json.id, opened.refundCase.id]).toEqual([rows[0].id, rows[0].case_id]);
+    expect(await made()).toEqual([1, 1]);
+  },
+  CRASH_TEST_MS,
+);
+
+test(
+  'writes of services that were killed before they committed are made once, when they are asked for again',
+  async () => {
+    const crashable = await startCrashable();
+    const kill = await crashable.startServices();
+    const { warmUp, create, open, made } = await twoWrites(crashable);
+    await warmUp();
+    const lock = await connect(crashable.databaseUrl);
+    await lock.query('begin');
+    await lock.query('lock table platform.idempotency_record in exclusive mode');
+    const lost = Promise.allSettled([create(), open()]);
+    const waiting = async () => {
+      const stuck =
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      return (await crashable.database.query(stuck)).rowCount;
+    };
+    await expect.poll(waiting).toBe(2);
+    await kill();
+    await lost;
+
+    await crashable.startServices();
+    // PostgreSQL has not noticed yet that nobody waits for its two transactions.
+    expectProblem(await create(), 'IDEMPOTENCY_KEY_IN_USE');
+    await lock.query('rollback');
+    await expect.poll(waiting).toBe(0);
+    expect(await made()).toEqual([0, 0]);
+    const first = await create();
+    expect([first.status, replayedOf(first)]).toEqual([201, undefined]);
+    expect((await open()).replayed).toBeNull();
+    expect((await create()).text).toBe(first.text);
+    expect(await made()).toEqual([1, 1]);
+  },
+  CRASH_TEST_MS,
+);

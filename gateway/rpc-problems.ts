@@ -85,6 +85,8 @@ export function problemOfRpc(error: unknown): Problem {
   switch (error instanceof ConnectError ? error.code : undefined) {
     case Code.Unavailable:
     case Code.ResourceExhausted:
+    // Without a reason that merchants know: the connection to the service broke.
+    case Code.Aborted:
       return new Problem('SERVICE_UNAVAILABLE', 'The service cannot answer now; try again.', {}, error);
     case Code.DeadlineExceeded:
       return new Problem('DEADLINE_EXCEEDED', 'The answer took too long; try again.', {}, error);

@@ -5,7 +5,7 @@ import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { NamedSchemas } from '../openapi/named-schemas.ts';
 import { pathsOf, type RoutedOperation } from '../openapi/operations.ts';
 import type { Listener } from '../openapi/problem-responses.ts';
-import { PROBLEM_MEDIA_TYPE } from '../problem.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
 import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
 
 /** Where the `type` of every problem points, below the public URL. */
@@ -19,6 +19,16 @@ const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {
   405: 'Allow',
   429: 'Retry-After, RateLimit-Policy, RateLimit',
 };
+
+/** Errors that no operation answers, by a target that has them. */
+const BESIDE_OPERATIONS: ReadonlyMap<string, Problem> = new Map([
+  ['/v1/refund-cases/', new Problem('ROUTE_NOT_FOUND', 'There is no operation at this path.')],
+  [
+    '/v1/refund-cases',
+    new Problem('METHOD_NOT_ALLOWED', 'The method DELETE is not allowed here; allowed: GET, HEAD.'),
+  ],
+]);
+const REQUEST_ID = '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5';
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif }
@@ -52,6 +62,14 @@ interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
   readonly docsUrl: () => string;
 }
 
+/** What examples are found by in an operation of the OpenAPI document. */
+interface DocumentedOperation {
+  readonly responses: Record<string, { content: Record<string, { examples: Record<string, Example> }> }>;
+}
+interface Example {
+  readonly value: ProblemBody;
+}
+
 /** Serves the catalogue of errors, one entry per code, without scripts. */
 export function serveErrorDocs(
   app: GatewayApp,
@@ -67,23 +85,24 @@ export function serveErrorDocs(
   });
 }
 
-/** One example of each error that an operation answers, as the OpenAPI document has it. */
-function examplesOf(operations: readonly RoutedOperation[], listener: Listener): ReadonlyMap<string, object> {
-  interface Operation {
-    readonly responses: Record<string, { content: Record<string, Content> }>;
-  }
-  interface Content {
-    readonly examples: Record<string, { value: object }>;
-  }
+/** One example of each error: those of operations are the OpenAPI document's. */
+function examplesOf(
+  operations: readonly RoutedOperation[],
+  listener: Listener,
+): ReadonlyMap<string, ProblemBody> {
   const paths = pathsOf(operations, listener, new NamedSchemas()) as unknown as Record<string, object>;
-  const examples = Object.values(paths)
-    .flatMap((methods): Operation[] => Object.values(methods))
+  const ofOperations = Object.values(paths)
+    .flatMap((methods): DocumentedOperation[] => Object.values(methods))
     .flatMap(({ responses }) => Object.values(responses))
-    .flatMap(({ content }) => Object.entries(content[PROBLEM_MEDIA_TYPE]?.examples ?? {}));
-  return new Map(examples.toReversed().map(([code, { value }]) => [code, value]));
+    .flatMap(({ content }) => Object.values(content[PROBLEM_MEDIA_TYPE]?.examples ?? {}))
+    .map(({ value }) => value);
+  const besideOperations = [...BESIDE_OPERATIONS].map(([target, problem]) =>
+    problemBody(problem, { docsUrl: listener.docsUrl, target, requestId: REQUEST_ID }),
+  );
+  return new Map([...ofOperations, ...besideOperations].reverse().map((example) => [example.code, example]));
 }
 
-function errorDocs(examples: ReadonlyMap<string, object>): string {
+function errorDocs(examples: ReadonlyMap<string, ProblemBody>): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Errors of the Merchant Payments API</title>',
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body><main>`,
@@ -96,7 +115,7 @@ function errorDocs(examples: ReadonlyMap<string, object>): string {
   ].join('\n');
 }
 
-function entry(code: ProblemCode, example: object | undefined): string {
+function entry(code: ProblemCode, example: ProblemBody | undefined): string {
   const { status, title, meaning } = PROBLEM_TYPES[code];
   const { action, retry } = ERROR_ADVICE[code];
   const rows = [

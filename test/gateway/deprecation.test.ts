@@ -1,0 +1,107 @@
+import { Type } from 'typebox';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGateway } from '../../gateway/app.ts';
+import { GATEWAY_CALLER } from '../../gateway/clients.ts';
+import type { GatewayApp } from '../../gateway/gateway-app.ts';
+import { type OperationSchema, operation } from '../../gateway/operation.ts';
+import type { Access } from '../../gateway/plugins/access.ts';
+import { Problem } from '../../gateway/problem.ts';
+import { closedObject } from '../../gateway/schemas.ts';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { startHouse, type TestHouse } from '../support/house.ts';
+
+const OLD: OperationSchema = {
+  operationId: 'getOldThing',
+  scope: 'catalog:read',
+  summary: 'Get an old thing',
+  description: 'An operation that will be taken away.',
+  tags: ['Catalog'],
+  deprecation: { since: '2027-01-01', sunset: '2028-07-01', link: '/docs/#tag/catalog' },
+  querystring: closedObject({
+    fails: Type.Optional(Type.String({ description: 'How to fail.', examples: ['UNKNOWN'] })),
+  }),
+  response: {
+    200: closedObject({ ok: Type.Boolean({ description: 'Whether.', examples: [true] }) }, 'A thing.'),
+  },
+  errors: { INVALID_REQUEST: "Query parameter 'fails' must be a string." },
+};
+const { deprecation: _, ...NEW } = { ...OLD, operationId: 'getNewThing' };
+
+const everybody: Access = {
+  withScope: () => (_request, _reply, done) => {
+    done();
+    return undefined;
+  },
+  open: () => (_request, _reply, done) => {
+    done();
+    return undefined;
+  },
+};
+
+let house: TestHouse;
+let app: GatewayApp;
+beforeAll(async () => {
+  house = await startHouse();
+  const { config } = house;
+  const transport = house.services.transportFor(GATEWAY_CALLER);
+  app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
+  for (const [path, schema] of [
+    ['/v1/old-thing', OLD],
+    ['/v1/new-thing', NEW],
+  ] as const) {
+    app.get(path, operation(everybody, schema), async (request) => {
+      const { fails } = request.query as { fails?: string };
+      if (fails === 'KNOWN') throw new Problem('PRODUCT_NOT_FOUND', 'There is none.');
+      if (fails !== undefined) throw new Error(fails);
+      return { ok: true };
+    });
+  }
+  await app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(async () => {
+  await app.close();
+  await house.close();
+});
+
+it.each([
+  ['a success', 200, 'GET', ''],
+  ['a success of HEAD', 200, 'HEAD', ''],
+  ['a refusal by the schema', 400, 'GET', '?unknown=1'],
+  ['a refusal by the handler', 404, 'GET', '?fails=KNOWN'],
+  ['a refusal before the route’s own checks', 414, 'GET', `?${'a'.repeat(8_000)}`],
+  ['a failure of our own', 500, 'GET', '?fails=UNKNOWN'],
+] as const)(
+  '%s of a deprecated route says since when, until when and where to read on',
+  async (_what, status, method, query) => {
+    const answer = await app.inject({ method, url: `/v1/old-thing${query}` });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.headers).toMatchObject({
+      deprecation: '@1798761600',
+      sunset: 'Sat, 01 Jul 2028 00:00:00 GMT',
+      link: '</docs/#tag/catalog>; rel="deprecation"; type="text/html"',
+    });
+  },
+);
+
+it('says nothing of the kind on other routes, nor where there is none', async () => {
+  for (const url of ['/v1/new-thing', '/v1/new-thing?fails=KNOWN', '/v1/old-thing/', '/docs/']) {
+    const { headers } = await app.inject({ url });
+    for (const name of ['deprecation', 'sunset', 'link']) expect(headers[name]).toBeUndefined();
+  }
+});
+
+it('the OpenAPI document says it', async () => {
+  const { paths } = (await app.inject({ url: '/openapi.json' })).json();
+  expect(paths['/v1/old-thing'].get.deprecated).toBe(true);
+  expect(paths['/v1/new-thing'].get).not.toHaveProperty('deprecated');
+});
+
+it('refuses a date that is none, before anything is served', () => {
+  const { config } = house;
+  const transport = house.services.transportFor(GATEWAY_CALLER);
+  const gateway = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
+  const schema = { ...OLD, deprecation: { since: '2027-13-01', sunset: '2028-07-01', link: '/docs/' } };
+  expect(() => gateway.get('/v1/old-thing', operation(everybody, schema), () => ({ ok: true }))).toThrow(
+    '2027-13-01',
+  );
+});

@@ -2,7 +2,8 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 
 /**
  * Building blocks of the public schemas. `x-allowed` says in words what a parameter may be, where the keywords alone
- * would not read well in an error's detail.
+ * would not read well in an error's detail. `x-format` is the format in the document of what is not validated by it,
+ * because a value of another format has an error of its own.
  */
 
 /** The largest amount, the last integer that every JSON parser reads exactly. */

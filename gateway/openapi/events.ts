@@ -13,6 +13,7 @@ const PING = {
     'Sent to one subscription when it is created or reactivated. It can be neither subscribed to nor published.',
   dataSchema: {
     type: 'object',
+    description: 'The subscription that is pinged.',
     properties: {
       subscriptionId: { type: 'string', format: 'uuid', description: 'Id of the subscription.' },
     },

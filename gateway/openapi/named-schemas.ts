@@ -38,6 +38,7 @@ export class NamedSchemas {
         .filter(([name]) => !name.startsWith('x-') && !(name === 'title' && typeof title === 'string'))
         .map(([name, member]) => [name, name === 'examples' ? member : this.#written(member)]),
     );
+    if (object['x-format'] !== undefined) written.format = object['x-format'];
     return typeof title === 'string' ? this.#reference(title, written) : written;
   }
 

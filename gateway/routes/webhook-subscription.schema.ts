@@ -50,6 +50,7 @@ export const webhookSubscriptionCreateSchema = {
   body: resource('WebhookSubscriptionCreation', 'What is to be delivered, and where.', {
     url: Type.String({
       maxLength: 2048,
+      'x-format': 'uri',
       description:
         'Public https URL without credentials and fragment, on port 443 or from 1024 up. Private addresses are refused.',
       examples: [URL],

@@ -15,7 +15,7 @@ import { FundsAccount } from './funds-account.ts';
 import { addBlock, isBlockedBy, isHeldOtherwise, leftMinor, statusOf, withSaleBlocks } from './part.ts';
 import { requireSale } from './require-sale.ts';
 
-/** Blocks a sale's parts for a reason and a source. */
+/** Blocks a sale's parts for a reason and a source; `once` has a block that was lifted not come again. */
 export function blockFunds(writes: Writes, request: BlockFundsRequest, context: HandlerContext) {
   const openedAt = occurrenceOf(request, context);
   const saleId = request.saleId.toLowerCase();
@@ -24,9 +24,10 @@ export function blockFunds(writes: Writes, request: BlockFundsRequest, context: 
     const account = await FundsAccount.lock(tx, openedAt);
     await requireSale(tx, saleId);
     const before = await account.parts.ofSale(saleId);
-    if ((await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null })) === null) {
-      tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, openedAt });
-    }
+    const blocks = await tx.find(BlockEntity, { saleId, ...block });
+    const isOpen = blocks.some(({ closedAt }) => closedAt == null);
+    if (request.once && blocks.length > 0 && !isOpen) return { blockedAmountMinor: 0n, parts: [] };
+    if (!isOpen) tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, openedAt });
     const changes = before
       .map((part) => {
         const blocks = addBlock(part.saleBlocks, block);

@@ -8,8 +8,8 @@ import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import type { Block } from './part.ts';
-import { availableMinor, takeRefund } from './takings.ts';
+import { coverOf } from './refund-cover.ts';
+import { takeRefund } from './takings.ts';
 
 /** Debits a refund from what is available for its case, once; a repetition changes nothing. */
 export function debitForRefund(writes: Writes, request: DebitForRefundRequest, context: HandlerContext) {
@@ -24,22 +24,20 @@ export function debitForRefund(writes: Writes, request: DebitForRefundRequest, c
       requireSameDebit(known, amountMinor);
       return {};
     }
-    const block: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: refundCaseId };
-    const own = saleId === undefined ? [] : await account.parts.ofSale(saleId);
-    const released = await account.releasedMinor();
-    const available = availableMinor(released, await account.openDebtsMinor(), own, block);
-    if (amountMinor > available) {
+    const cover = await coverOf(account, refundCaseId, saleId);
+    if (amountMinor > cover.availableMinor) {
       throw failedPrecondition(
         'INSUFFICIENT_AVAILABLE_BALANCE',
         'the available balance does not cover the refund',
         {
-          availableAmountMinor: String(available),
+          availableAmountMinor: String(cover.availableMinor),
         },
       );
     }
     const others = await account.parts.released(amountMinor);
     tx.create(RefundDebitEntity, { refundCaseId, saleId, amountMinor, debitedAt });
-    const takings = takeRefund(amountMinor, own, others, block, account.today);
+    await account.waiting.end(refundCaseId);
+    const takings = takeRefund(amountMinor, cover.own, others, cover.block, account.today);
     await account.storeTakings('REFUND_DEBIT', refundCaseId, takings);
     return {};
   });

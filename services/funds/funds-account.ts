@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import * as refundFunding from '../../workflows/refunds/refund-funding.contract.ts';
 import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import { outOfRange } from '../platform/errors.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
@@ -14,7 +15,8 @@ import {
   rowKey,
 } from './release-rows.ts';
 import { ReleaseStore } from './release-store.ts';
-import { type Taking, takeDebts } from './takings.ts';
+import { availableMinor, type Taking, takeDebts } from './takings.ts';
+import { WaitingDebits } from './waiting-debits.ts';
 
 /**
  * A merchant's funds inside a transaction that holds their lock: commands on one account run one after the other.
@@ -23,13 +25,16 @@ import { type Taking, takeDebts } from './takings.ts';
 export class FundsAccount {
   readonly today: CivilDate;
   readonly parts: PartStore;
+  readonly waiting: WaitingDebits;
   readonly #tx: TenantTransaction;
   readonly #at: Date;
   readonly #releases: ReleaseStore;
+  #hasWoken = false;
 
   private constructor(tx: TenantTransaction, at: Date) {
     this.today = civilDateAt(at);
     this.parts = new PartStore(tx);
+    this.waiting = new WaitingDebits(tx);
     this.#tx = tx;
     this.#at = at;
     this.#releases = new ReleaseStore(tx);
@@ -49,18 +54,23 @@ export class FundsAccount {
   }
 
   /**
-   * Stores what a command has decided, then lets open debts take what has become free.
+   * Stores what a command has decided, then lets open debts take what has become free, and has refunds executed that
+   * wait for the balance, when it covers one.
    * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a row or day would leave the exact range.
    */
   async store(changes: readonly PartChange[]): Promise<void> {
     await this.#storeParts(changes);
     await this.#collectDebts();
+    await this.#wakeRefunds();
   }
 
   /** As `store`, for amounts taken from parts or given back: each is posted for its source. */
   async storeTakings(kind: PostingKind, sourceId: string, takings: readonly Taking[]): Promise<void> {
     for (const taking of takings) this.#post(kind, sourceId, taking.after.id, taking.amountMinor);
-    await this.store(takings);
+    await this.#storeParts(takings);
+    await this.#collectDebts();
+    // What one refund takes gives nothing to another.
+    if (kind !== 'REFUND_DEBIT') await this.#wakeRefunds();
   }
 
   /** The rows, as they now stand, in which some parts count; ascending. */
@@ -83,6 +93,11 @@ export class FundsAccount {
   async openDebtsMinor(): Promise<bigint> {
     const debts = await this.#openDebts();
     return debts.reduce((sum, debt) => sum + debt.openDebtMinor, 0n);
+  }
+
+  /** What is available to any refund: may be negative. */
+  async availableMinor(): Promise<bigint> {
+    return availableMinor(await this.releasedMinor(), await this.openDebtsMinor());
   }
 
   async #storeParts(changes: readonly PartChange[]): Promise<void> {
@@ -116,6 +131,21 @@ export class FundsAccount {
       row.openDebtMinor = paid.debts[index]!.openMinor;
     });
     await this.#storeParts(paid.takings);
+  }
+
+  /** Whoever waits has written so under this lock: no rise of the balance is missed. */
+  async #wakeRefunds(): Promise<void> {
+    if (this.#hasWoken || !(await this.waiting.areThere())) return;
+    const covered = await this.waiting.oldestCovered(await this.availableMinor());
+    if (covered === undefined) return;
+    this.#hasWoken = true;
+    const input: refundFunding.ExecuteFundedRefundsInput = { ...this.#tx.tenant };
+    await this.#tx.command({
+      kind: 'START',
+      workflowType: refundFunding.workflowType,
+      workflowId: refundFunding.workflowId(uuidv7()),
+      arguments: [input],
+    });
   }
 
   #openDebts() {

@@ -11,6 +11,7 @@ import {
   ReleaseEntity,
   ReservationEntity,
   SaleEntity,
+  WaitingDebitEntity,
 } from './funds.entity.ts';
 import { fundsService } from './funds.service.ts';
 
@@ -18,7 +19,7 @@ export const funds: Area = {
   name: 'funds',
   entities: [
     ...[AccountEntity, SaleEntity, PartEntity, BlockEntity, ReleaseEntity],
-    ...[DeductionEntity, RefundDebitEntity, ReservationEntity, PostingEntity],
+    ...[DeductionEntity, RefundDebitEntity, WaitingDebitEntity, ReservationEntity, PostingEntity],
   ],
   grants: [],
   bind: (dependencies) => [bindService(FundsService, fundsService(dependencies))],

@@ -115,6 +115,20 @@ export const RefundDebitEntity = defineEntity({
   },
 });
 
+export const WaitingDebitEntity = defineEntity({
+  name: 'WaitingDebit',
+  tableName: 'waiting_debit',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    refundCaseId: p.uuid().primary(),
+    saleId: p.uuid().strictNullable(),
+    amountMinor: amountColumn(),
+    execution: p.integer(),
+    requestedAt: timestampColumn(),
+  },
+});
+
 export const ReservationEntity = defineEntity({
   name: 'Reservation',
   tableName: 'reservation',

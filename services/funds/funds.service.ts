@@ -2,8 +2,11 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
 import { applyDeduction } from './apply-deduction.ts';
+import { awaitFunding } from './await-funding.ts';
 import { blockFunds } from './block-funds.ts';
 import { debitForRefund } from './debit-for-refund.ts';
+import { endFundingWait } from './end-funding-wait.ts';
+import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
@@ -36,6 +39,9 @@ export function fundsService({
     freeReservation: (request, context) => freeReservation(writes, request, context),
     settleReservation: (request, context) => settleReservation(writes, request, context),
     debitForRefund: (request, context) => debitForRefund(writes, request, context),
+    awaitFunding: (request, context) => awaitFunding(writes, request, context),
+    endFundingWait: (request, context) => endFundingWait(writes, request, context),
+    findCoveredRefund: (request, context) => findCoveredRefund(writes, request, context),
     reverseRefundDebit: (request, context) => reverseRefundDebit(writes, request, context),
   };
 }

@@ -114,6 +114,11 @@ export const SETTINGS = {
     'centavos of a merchant in 24 h before review',
   ),
   MERCHANT_REVIEW_PERIOD: setting(duration, '7d', 'time a merchant has to decide a refund case'),
+  REFUND_DEADLINE_NOTICE: setting(
+    duration,
+    '24h',
+    'how long before its end a review is announced to run out; half of a shorter one',
+  ),
   ADVANCE_MONTHLY_RATE_BPS: setting(integer(0, 10_000), '250', 'fee of advances, basis points a month'),
   ADVANCE_QUOTE_VALIDITY: setting(duration, '15m', 'how long a quote can be taken up'),
   LOG_LEVEL: setting(

@@ -1,20 +1,35 @@
 import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
 import type {
   ClearBlockerRequest,
   ClearBlockerResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as refundFunding from '../../workflows/refunds/refund-funding.contract.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
-import { clearBlocker } from './refund-execution.ts';
+import { awaitsFundingOnly, clearBlocker } from './refund-execution.ts';
 
-/** Clears a blocker of another team. */
+/** Clears a blocker of another team; what it kept from being funded is tried again. */
 export function clearBlockerOfCase(writes: Writes, request: ClearBlockerRequest, context: HandlerContext) {
   const at = occurrenceOf(request, context);
   return writes.run<typeof ClearBlockerResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
-    await storeChange(tx, row, clearBlocker(row, manualBlockerOf(request.blocker), at));
+    const change = clearBlocker(row, manualBlockerOf(request.blocker), at);
+    await storeChange(tx, row, change);
+    if (change.changes.blockedBy && awaitsFundingOnly(row)) await resume(tx, row.id);
     return { refundCase: refundCaseMessageOf(row) };
+  });
+}
+
+function resume(tx: TenantTransaction, refundCaseId: string): Promise<void> {
+  const input: refundFunding.ExecuteFundedRefundsInput = { ...tx.tenant, refundCaseId };
+  return tx.command({
+    kind: 'START',
+    workflowType: refundFunding.workflowType,
+    workflowId: refundFunding.workflowId(uuidv7()),
+    arguments: [input],
   });
 }

@@ -1,13 +1,15 @@
 import type { HandlerContext } from '@connectrpc/connect';
-import type {
-  CloseDisputeRequest,
-  CloseDisputeResponseSchema,
+import {
+  type CloseDisputeRequest,
+  type CloseDisputeResponseSchema,
+  DisputeOutcome,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { failedPrecondition, notFound } from '../platform/errors.ts';
+import * as disputeHold from '../../workflows/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
-import { DisputeEntity, type DisputeRow, RefundCaseEntity } from './refund-case.entity.ts';
+import { disputeNotFound, endDispute } from './dispute.ts';
+import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockPayment, storeChange } from './refund-case-store.ts';
@@ -17,15 +19,16 @@ import { unblockDisputed } from './refund-execution.ts';
 export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
   const at = occurrenceOf(request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
-    const dispute = await lockDispute(tx, request.disputeId);
-    if (dispute.closedAt !== null) throw failedPrecondition('DISPUTE_CLOSED', 'the dispute is closed');
-    dispute.closedAt = later(dispute.openedAt, at);
+    const { dispute, payment } = await lockDispute(tx, request.disputeId);
+    const ended = endDispute(dispute, request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON', payment, at);
+    Object.assign(dispute, ended);
     await tx.publish({
       type: 'dispute.closed.v1',
       objectId: dispute.id,
       data: disputeEventData(dispute),
-      occurredAt: dispute.closedAt,
+      occurredAt: ended.closedAt,
     });
+    if (dispute.saleId !== null) await endHold(tx, dispute.id);
     const { paymentIntentId } = dispute;
     const others = { paymentIntentId, closedAt: null, id: { $ne: dispute.id } };
     if (await tx.findOne(DisputeEntity, others)) return { refundCases: [] };
@@ -40,9 +43,19 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
 }
 
 /** The dispute, under its payment's lock: disputes and new cases of a payment come one after the other. */
-async function lockDispute(tx: TenantTransaction, id: string): Promise<DisputeRow> {
+async function lockDispute(tx: TenantTransaction, id: string) {
   const found = await tx.findOne(DisputeEntity, { id });
-  if (!found) throw notFound('DISPUTE_NOT_FOUND', 'there is no such dispute');
-  await lockPayment(tx, found.paymentIntentId);
-  return (await tx.lockOne(DisputeEntity, { id })) ?? found;
+  if (!found) throw disputeNotFound();
+  const payment = await lockPayment(tx, found.paymentIntentId);
+  return { payment, dispute: (await tx.lockOne(DisputeEntity, { id })) ?? found };
+}
+
+function endHold(tx: TenantTransaction, disputeId: string): Promise<void> {
+  const input: disputeHold.DisputeHoldInput = { ...tx.tenant, disputeId };
+  return tx.command({
+    kind: 'START',
+    workflowType: disputeHold.endWorkflowType,
+    workflowId: disputeHold.endWorkflowId(disputeId),
+    arguments: [input],
+  });
 }

@@ -3,9 +3,12 @@ import type {
   OpenDisputeRequest,
   OpenDisputeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as disputeHold from '../../workflows/refunds/dispute-hold.contract.ts';
 import { alreadyExists } from '../platform/errors.ts';
+import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
+import { disputedSale } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
@@ -13,7 +16,7 @@ import { isClosed } from './refund-case.ts';
 import { lockPayment, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
-/** Opens a dispute of a payment, which blocks its open cases and those opened while it lasts. */
+/** Opens a dispute of a payment, which blocks its open cases, those opened while it lasts and its sale's funds. */
 export function openDispute(writes: Writes, request: OpenDisputeRequest, context: HandlerContext) {
   const at = occurrenceOf(request, context);
   return writes.run<typeof OpenDisputeResponseSchema>(request, context, async (tx) => {
@@ -28,11 +31,9 @@ export function openDispute(writes: Writes, request: OpenDisputeRequest, context
       { orderBy: { requestedAt: 'asc', id: 'asc' } },
     );
     requireDisputable(rows);
+    const saleId = disputedSale(payment, request.saleId?.toLowerCase());
     const dispute = tx.create(DisputeEntity, {
-      id,
-      paymentIntentId: payment.id,
-      openedAt: at,
-      closedAt: null,
+      ...{ id, paymentIntentId: payment.id, saleId, openedAt: at, closedAt: null, outcome: null },
     });
     await tx.publish({
       type: 'dispute.opened.v1',
@@ -42,6 +43,17 @@ export function openDispute(writes: Writes, request: OpenDisputeRequest, context
     });
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
+    if (saleId !== null) await startHold(tx, id);
     return { refundCases: open.map(refundCaseMessageOf) };
+  });
+}
+
+function startHold(tx: TenantTransaction, disputeId: string): Promise<void> {
+  const input: disputeHold.DisputeHoldInput = { ...tx.tenant, disputeId };
+  return tx.command({
+    kind: 'START',
+    workflowType: disputeHold.workflowType,
+    workflowId: disputeHold.workflowId(disputeId),
+    arguments: [input],
   });
 }

@@ -9,6 +9,7 @@ import {
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as merchantReview from '../../workflows/refunds/merchant-review.contract.ts';
+import * as refundHold from '../../workflows/refunds/refund-hold.contract.ts';
 import { requestIdOf } from '../platform/call-context.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { REQUEST_ID_HEADER } from '../platform/in-process-transport.ts';
@@ -76,6 +77,7 @@ export async function openRefundCase(
     });
     await publishEvents(tx, row, events);
     if (row.status === 'MERCHANT_REVIEW') await startReview(tx, row.id);
+    if (row.saleId !== null) await startHold(tx, row.id);
     return { refundCase: refundCaseMessageOf(row) };
   });
 }
@@ -86,6 +88,16 @@ function startReview(tx: TenantTransaction, refundCaseId: string): Promise<void>
     kind: 'START',
     workflowType: merchantReview.workflowType,
     workflowId: merchantReview.workflowId(refundCaseId),
+    arguments: [input],
+  });
+}
+
+function startHold(tx: TenantTransaction, refundCaseId: string): Promise<void> {
+  const input: refundHold.RefundHoldInput = { ...tx.tenant, refundCaseId };
+  return tx.command({
+    kind: 'START',
+    workflowType: refundHold.workflowType,
+    workflowId: refundHold.workflowId(refundCaseId),
     arguments: [input],
   });
 }

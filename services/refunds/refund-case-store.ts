@@ -1,3 +1,4 @@
+import * as refundHold from '../../workflows/refunds/refund-hold.contract.ts';
 import { notFound } from '../platform/errors.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import {
@@ -7,7 +8,7 @@ import {
   type RefundCaseRow,
 } from './refund-case.entity.ts';
 import { refundEventData } from './refund-case.event.ts';
-import type { Change, RefundEventType } from './refund-case.ts';
+import { type Change, isClosed, type RefundEventType } from './refund-case.ts';
 
 /** What every RPC answers for a case that this merchant does not have in this environment. */
 export const refundCaseNotFound = () => notFound('REFUND_CASE_NOT_FOUND', 'there is no such refund case');
@@ -31,10 +32,11 @@ export async function lockPayment(tx: TenantTransaction, id: string): Promise<Pa
   return payment;
 }
 
-/** Makes a change that the rules allow and publishes its events. */
-export function storeChange(tx: TenantTransaction, row: RefundCaseRow, change: Change): Promise<void> {
+/** Makes a change that the rules allow and publishes its events; a case that closes lets go of what it holds in funds. */
+export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, change: Change): Promise<void> {
   Object.assign(row, change.changes);
-  return publishEvents(tx, row, change.events);
+  await publishEvents(tx, row, change.events);
+  if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
 }
 
 /** Publishes the events of a case, with the case as it now stands. */
@@ -42,8 +44,22 @@ export async function publishEvents(
   tx: TenantTransaction,
   row: RefundCaseRow,
   events: readonly RefundEventType[],
+  occurredAt = row.updatedAt,
 ): Promise<void> {
   for (const type of events) {
-    await tx.publish({ type, objectId: row.id, data: refundEventData(row), occurredAt: row.updatedAt });
+    await tx.publish({ type, objectId: row.id, data: refundEventData(row), occurredAt });
   }
+}
+
+/** A case holds its sale's funds, and one whose execution found too little of them may wait for the balance. */
+async function endHold(tx: TenantTransaction, row: RefundCaseRow): Promise<void> {
+  const mayWait = row.executions > 0 && row.processingStartedAt === null;
+  if (row.saleId === null && !mayWait) return;
+  const input: refundHold.RefundHoldInput = { ...tx.tenant, refundCaseId: row.id };
+  await tx.command({
+    kind: 'START',
+    workflowType: refundHold.endWorkflowType,
+    workflowId: refundHold.endWorkflowId(row.id),
+    arguments: [input],
+  });
 }

@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
+import type { DisputeOutcome } from './dispute.ts';
 import type { ApprovalMode, Blocker, Initiator, MerchantDecision, RefundStatus } from './refund-case.ts';
 
 export const PaymentEntity = defineEntity({
@@ -41,6 +42,7 @@ export const RefundCaseEntity = defineEntity({
     refundWindowDays: p.integer().strictNullable(),
     refundWindowExpiresAt: timestampColumn().strictNullable(),
     merchantReviewDeadlineAt: timestampColumn().strictNullable(),
+    deadlineNoticedAt: timestampColumn().strictNullable(),
     merchantDecision: p.string().$type<MerchantDecision>().strictNullable(),
     merchantDecidedAt: timestampColumn().strictNullable(),
     merchantDecisionReason: p.text().strictNullable(),
@@ -63,8 +65,10 @@ export const DisputeEntity = defineEntity({
     ...tenantColumns,
     id: p.uuid().primary(),
     paymentIntentId: p.uuid(),
+    saleId: p.uuid().strictNullable(),
     openedAt: timestampColumn(),
     closedAt: timestampColumn().strictNullable(),
+    outcome: p.string().$type<DisputeOutcome>().strictNullable(),
   },
 });
 

@@ -30,6 +30,8 @@ export type RefundCase = Readonly<{
   approvalMode: ApprovalMode | null;
   blockedBy: readonly Blocker[];
   merchantReviewDeadlineAt: Date | null;
+  /** When the merchant was told that the deadline approaches. */
+  deadlineNoticedAt: Date | null;
   merchantDecision: MerchantDecision | null;
   /** Null as long as there is no decision, and when it is EXPIRED. */
   merchantDecidedAt: Date | null;
@@ -52,6 +54,7 @@ export type RefundEventType =
   | 'refund.merchant_decided.v1'
   | 'refund.approved.v1'
   | 'refund.review_started.v1'
+  | 'refund.deadline_approaching.v1'
   | 'refund.funding_required.v1'
   | 'refund.processing.v1'
   | 'refund.succeeded.v1'

@@ -54,6 +54,11 @@ export function clearBlocker(refundCase: RefundCase, blocker: ManualBlocker, at:
   return block(refundCase, withoutBlocker(refundCase.blockedBy, blocker), at);
 }
 
+/** Whether the balance alone keeps the case from being executed. */
+export function awaitsFundingOnly({ status, blockedBy }: RefundCase): boolean {
+  return status === 'FUNDING_REQUIRED' && blockedBy.length === 1;
+}
+
 function block(refundCase: RefundCase, blockedBy: readonly Blocker[], at: Date): Change {
   if (blockedBy.length === refundCase.blockedBy.length) return UNCHANGED;
   return stay(refundCase, at, { blockedBy });

@@ -39,6 +39,7 @@ export function openCase(
     approvalMode: opening.approvalMode,
     blockedBy: opening.policyBlockers,
     merchantReviewDeadlineAt: status === 'MERCHANT_REVIEW' ? opening.merchantReviewDeadlineAt : null,
+    deadlineNoticedAt: null,
     merchantDecision: null,
     merchantDecidedAt: null,
     merchantDecisionReason: null,
@@ -71,6 +72,26 @@ export function decideAsMerchant(
   const blockedBy = exceededLimits.reduce(withBlocker, refundCase.blockedBy);
   const next = blockedBy.some(isPolicyBlocker) ? 'SERVICE_REVIEW' : 'APPROVED_FOR_EXECUTION';
   return move(refundCase, next, at, { ...decided, blockedBy }, 'refund.merchant_decided.v1');
+}
+
+/**
+ * The merchant is told that the deadline approaches: once, `noticeMs` before it, or in the middle of a review that is
+ * not longer than that. Nothing when it was told or is too late to tell; refuses while it is too early. The case itself
+ * stays as it is.
+ */
+export function announceDeadline(refundCase: RefundCase, noticeMs: number, at: Date): Change {
+  const { status, merchantReviewDeadlineAt: deadline, requestedAt } = refundCase;
+  if (status !== 'MERCHANT_REVIEW' || deadline === null) throw wrongState(refundCase);
+  if (refundCase.deadlineNoticedAt !== null || at >= deadline) return { changes: {}, events: [] };
+  const reviewMs = deadline.getTime() - requestedAt.getTime();
+  const noticeAt = new Date(deadline.getTime() - (reviewMs > noticeMs ? noticeMs : Math.floor(reviewMs / 2)));
+  if (at < noticeAt) {
+    throw failedPrecondition('DEADLINE_NOTICE_NOT_DUE', 'there is time left before the notice', {
+      state: status,
+      noticeAt: noticeAt.toISOString(),
+    });
+  }
+  return { changes: { deadlineNoticedAt: at }, events: ['refund.deadline_approaching.v1'] };
 }
 
 /** The deadline passes undecided. Refuses while it is still to come. */

@@ -3,11 +3,13 @@ import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.j
 import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
 import { addBlockerToCase } from './add-blocker.ts';
+import { announceReviewDeadline } from './announce-review-deadline.ts';
 import { cancelRefundCase } from './cancel-refund-case.ts';
 import { clearBlockerOfCase } from './clear-blocker.ts';
 import { closeDispute } from './close-dispute.ts';
 import { decideRefundCase } from './decide-refund-case.ts';
 import { expireReview } from './expire-merchant-review.ts';
+import { getDispute } from './get-dispute.ts';
 import { getRefundCase } from './get-refund-case.ts';
 import { listRefundCases } from './list-refund-cases.ts';
 import { openDispute } from './open-dispute.ts';
@@ -38,8 +40,11 @@ export function refundCaseService({
     decideRefundCase: (request, context) => decideRefundCase(writes, limits, request, context),
     expireMerchantReview: (request, context) => expireReview(writes, request, context),
     reviewRefundCase: (request, context) => reviewRefundCase(writes, request, context),
+    announceReviewDeadline: (request, context) =>
+      announceReviewDeadline(writes, config.REFUND_DEADLINE_NOTICE, request, context),
     openDispute: (request, context) => openDispute(writes, request, context),
     closeDispute: (request, context) => closeDispute(writes, request, context),
+    getDispute: (request) => getDispute(database, request),
     addBlocker: (request, context) => addBlockerToCase(writes, request, context),
     clearBlocker: (request, context) => clearBlockerOfCase(writes, request, context),
     startRefund: (request, context) => startRefund(writes, request, context),

@@ -50,7 +50,7 @@ describe('the rules', () => {
     ['services/funds/funds.area.ts', 'services/refunds/refund-case.ts'],
     ['services/funds/funds.area.ts', 'services/server.ts'],
     ['services/refunds/start-refund.ts', 'workflows/refunds/refund-execution.workflow.ts'],
-    ['services/refunds/start-refund.ts', 'workflows/funds/release.contract.ts'],
+    ['services/refunds/start-refund.ts', 'workflows/funds/release.activities.ts'],
     ['services/server.ts', 'gateway/app.ts'],
     ['services/server.ts', 'local/ports.ts'],
     ['workflows/refunds/refund.activities.ts', 'services/refunds/refund-case.ts'],
@@ -67,6 +67,7 @@ describe('the rules', () => {
     const allowed = [
       imported('gateway/app.ts', 'services/platform/errors.ts', 'proto/gen/a_pb.js', 'fastify'),
       imported('services/refunds/start-refund.ts', 'workflows/refunds/refund-execution.contract.ts'),
+      imported('services/funds/funds-account.ts', 'workflows/refunds/refund-funding.contract.ts'),
       imported('services/refunds/start-refund.ts', 'services/refunds/refund-case.ts'),
       imported('services/server.ts', 'services/refunds/refunds.area.ts'),
       imported('workflows/refunds/refund.activities.ts', 'workflows/retrying.ts'),
@@ -87,6 +88,15 @@ describe('the rules', () => {
       'gateway/app.ts → services/platform/pages.ts → services/platform/database.ts → pg: only services hold a database',
     ]);
     expect(forbiddenReaches(path.map((one) => ({ ...one, typeOnly: true })))).toEqual([]);
+  });
+
+  test('allow gateways to count requests in a database, and nothing besides', () => {
+    const counts = [
+      ...imported('gateway/app.ts', 'gateway/shared-counts.ts'),
+      ...imported('gateway/shared-counts.ts', 'pg'),
+    ];
+    expect(forbiddenReaches(counts)).toEqual([]);
+    expect(forbiddenReaches([...counts, ...imported('gateway/rate-limits.ts', 'pg')])).toHaveLength(1);
   });
 
   test('refuse that a workflow runs its activities or anything of Node', () => {

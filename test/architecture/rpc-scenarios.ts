@@ -99,10 +99,13 @@ async function refunds(house: TestHouse) {
 
   const overdue = await open({ occurredAt: daysAgo(10), paidAt: daysAgo(11) });
   await client.expireMerchantReview({ ...write(), refundCaseId: overdue.id });
-  const { id: canceled, paymentIntentId } = await open();
+  const ending = await open({ occurredAt: daysAgo(6.5), paidAt: daysAgo(11) });
+  await client.announceReviewDeadline({ ...write(), refundCaseId: ending.id });
+  const { id: canceled, paymentIntentId } = await open({ saleId: randomUUID() });
   const disputeId = randomUUID();
   await client.openDispute({ ...write(), disputeId, paymentIntentId });
   await client.closeDispute({ ...write(), disputeId });
+  await client.getDispute({ ...tenant, disputeId });
   await client.cancelRefundCase({ ...write(), refundCaseId: canceled });
 
   await client.getRefundCase({ ...tenant, refundCaseId: canceled });
@@ -134,6 +137,12 @@ async function funds(transport: Transport) {
   await client.freeReservation({ ...write(), advanceRequestId: freed });
 
   const refundCaseId = randomUUID();
+  const waiting = { refundCaseId, amountMinor: 1_000_000n, execution: 1, requestedAt: daysAgo(1) };
+  await client.awaitFunding({ ...write(), ...waiting, saleId: card.saleId });
+  await client.findCoveredRefund(tenant);
+  await client.endFundingWait({ ...write(), refundCaseId, execution: 1 });
+  await client.awaitFunding({ ...write(), ...waiting });
+  await caller.sell({ gross: 1_000_000n, instant: true });
   await client.debitForRefund({ ...write(), refundCaseId, amountMinor: 1_000n });
   await client.reverseRefundDebit({ ...write(), refundCaseId });
   await twoPages((page) => client.listFundsReleases({ ...tenant, ...page }));

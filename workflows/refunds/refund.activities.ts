@@ -1,47 +1,32 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { CallOptions, Client } from '@connectrpc/connect';
-import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import {
-  type RefundCase,
-  type RefundCaseService,
-  RefundCaseStatus,
-  RefundDebitOutcome,
-} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../services/platform/errors.ts';
-import { environmentEnum } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import * as merchantReview from './merchant-review.contract.ts';
+import { createReviewActivities } from './merchant-review.activities.ts';
+import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 import * as refundExecution from './refund-execution.contract.ts';
+import { createFundingActivities } from './refund-funding.activities.ts';
+import { createHoldActivities } from './refund-hold.activities.ts';
 import * as refundReversal from './refund-reversal.contract.ts';
-
-export interface RefundClients {
-  readonly refunds: Client<typeof RefundCaseService>;
-  readonly funds: Client<typeof FundsService>;
-}
 
 export type RefundActivities = ReturnType<typeof createRefundActivities>;
 
 /** What a debit came to; ENDED when the execution it was for is over. */
 export type DebitOutcome = 'DEBITED' | 'INSUFFICIENT' | 'ENDED';
 
-type CaseInput = merchantReview.AwaitMerchantReviewInput;
-
-const CALL: CallOptions = { timeoutMs: 10_000 };
-
 /**
  * The activities of refunds. Each asks the services for the state first or does what they do only once, so that any
  * of them can be repeated, also by a workflow that runs again.
  */
-export function createRefundActivities({ refunds, funds }: RefundClients) {
-  const caseOf = async (input: CaseInput): Promise<RefundCase> => {
-    const { refundCase } = await refunds.getRefundCase(requestOf(input), CALL);
-    if (!refundCase) throw new TypeError('the answer holds no refund case');
-    return refundCase;
-  };
+export function createRefundActivities(clients: RefundClients) {
+  const { refunds, funds } = clients;
   return withFinalRefusals({
+    ...createReviewActivities(clients),
+    ...createHoldActivities(clients),
+    ...createFundingActivities(clients),
+
     /** Debits the merchant's funds for an execution that is under way. Unique by case in funds. */
     async debitRefund(input: refundExecution.ExecuteRefundInput): Promise<DebitOutcome> {
-      const refundCase = await caseOf(input);
+      const refundCase = await readCase(clients, input);
       if (!refundCase.executionStartedAt || refundCase.executions !== input.execution) return 'ENDED';
       const { amountMinor, saleId } = refundCase;
       const idempotencyKey = `${executionId(input)}:debit`;
@@ -52,6 +37,24 @@ export function createRefundActivities({ refunds, funds }: RefundClients) {
         if (errorInfoOf(error)?.reason === 'INSUFFICIENT_AVAILABLE_BALANCE') return 'INSUFFICIENT';
         throw error;
       }
+    },
+
+    /**
+     * Has the refund wait for the balance, or answers that the balance covers it by now. Each look at the balance is
+     * another, so each has a number.
+     */
+    async awaitRefundFunding(
+      input: refundExecution.ExecuteRefundInput,
+      look: number,
+    ): Promise<'COVERED' | 'WAITING'> {
+      const { amountMinor, saleId, requestedAt } = await readCase(clients, input);
+      const { execution } = input;
+      const idempotencyKey = `${executionId(input)}:await-${look}`;
+      const { covered } = await funds.awaitFunding(
+        { ...requestOf(input), idempotencyKey, amountMinor, saleId, execution, requestedAt },
+        CALL,
+      );
+      return covered ? 'COVERED' : 'WAITING';
     },
 
     /** Commits how the debit ended. */
@@ -65,30 +68,6 @@ export function createRefundActivities({ refunds, funds }: RefundClients) {
       return outcome === 'DEBITED' ? 'PROCESSING' : 'FUNDING_REQUIRED';
     },
 
-    /** When the merchant's review ends (ISO 8601), or null when it is over. */
-    async readReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
-      const { status, merchantReviewDeadlineAt } = await caseOf(input);
-      if (status !== RefundCaseStatus.MERCHANT_REVIEW || !merchantReviewDeadlineAt) return null;
-      return timestampDate(merchantReviewDeadlineAt).toISOString();
-    },
-
-    /** Has the deadline decide. A service whose clock is behind is asked again. */
-    async expireMerchantReview(
-      input: merchantReview.AwaitMerchantReviewInput,
-    ): Promise<merchantReview.AwaitMerchantReviewResult> {
-      const idempotencyKey = merchantReview.workflowId(input.refundCaseId);
-      try {
-        await refunds.expireMerchantReview({ ...requestOf(input), idempotencyKey }, CALL);
-        return 'EXPIRED';
-      } catch (error) {
-        const reason = errorInfoOf(error)?.reason;
-        if (reason === 'REFUND_CASE_STATE') return 'ENDED';
-        if (reason === 'MERCHANT_REVIEW_NOT_DUE')
-          throw new Error('the review is not due by the clock of the service');
-        throw error;
-      }
-    },
-
     /** Gives a failed refund's debit back. Unique by case in funds. */
     async reverseRefundDebit(input: refundReversal.ReverseRefundInput): Promise<void> {
       const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
@@ -96,12 +75,6 @@ export function createRefundActivities({ refunds, funds }: RefundClients) {
     },
   });
 }
-
-const requestOf = ({ merchantId, environment, refundCaseId }: CaseInput) => ({
-  merchantId,
-  environment: environmentEnum(environment),
-  refundCaseId,
-});
 
 const executionId = ({ refundCaseId, execution }: refundExecution.ExecuteRefundInput) =>
   refundExecution.workflowId(refundCaseId, execution);

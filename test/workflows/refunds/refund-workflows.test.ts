@@ -19,6 +19,7 @@ import { createRefundActivities } from '../../../workflows/refunds/refund.activi
 import { installRuntime } from '../../../workflows/temporal-runtime.ts';
 import { queryHouse, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
+import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 
 const TASK_QUEUE = 'refund-workflows';
@@ -50,6 +51,8 @@ beforeAll(async () => {
   running = worker.run();
 }, TEMPORAL_START_MS);
 afterAll(async () => {
+  const { RECORD_HISTORIES } = process.env;
+  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
   worker.shutdown();
   await running;
   await connection.close();

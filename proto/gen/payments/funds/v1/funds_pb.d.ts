@@ -732,6 +732,13 @@ export declare type BlockFundsRequest = Message<"payments.funds.v1.BlockFundsReq
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * Nothing is blocked when a block of the sale for this reason and source has been lifted before: it comes late.
+   *
+   * @generated from field: bool once = 8;
+   */
+  once: boolean;
 };
 
 /**
@@ -1207,6 +1214,185 @@ export declare type DebitForRefundResponse = Message<"payments.funds.v1.DebitFor
 export declare const DebitForRefundResponseSchema: GenMessage<DebitForRefundResponse>;
 
 /**
+ * A refund that the balance did not cover.
+ *
+ * @generated from message payments.funds.v1.AwaitFundingRequest
+ */
+export declare type AwaitFundingRequest = Message<"payments.funds.v1.AwaitFundingRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string refund_case_id = 4;
+   */
+  refundCaseId: string;
+
+  /**
+   * @generated from field: int64 amount_minor = 5;
+   */
+  amountMinor: bigint;
+
+  /**
+   * The sale whose parts are debited first.
+   *
+   * @generated from field: optional string sale_id = 6;
+   */
+  saleId?: string | undefined;
+
+  /**
+   * Which execution of the case it is, from 1.
+   *
+   * @generated from field: int32 execution = 7;
+   */
+  execution: number;
+
+  /**
+   * When the case was requested: the oldest goes first.
+   *
+   * @generated from field: google.protobuf.Timestamp requested_at = 8;
+   */
+  requestedAt?: Timestamp | undefined;
+
+  /**
+   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 9;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.AwaitFundingRequest.
+ * Use `create(AwaitFundingRequestSchema)` to create a new message.
+ */
+export declare const AwaitFundingRequestSchema: GenMessage<AwaitFundingRequest>;
+
+/**
+ * Whether the balance covers the refund by now; otherwise it waits.
+ *
+ * @generated from message payments.funds.v1.AwaitFundingResponse
+ */
+export declare type AwaitFundingResponse = Message<"payments.funds.v1.AwaitFundingResponse"> & {
+  /**
+   * @generated from field: bool covered = 1;
+   */
+  covered: boolean;
+};
+
+/**
+ * Describes the message payments.funds.v1.AwaitFundingResponse.
+ * Use `create(AwaitFundingResponseSchema)` to create a new message.
+ */
+export declare const AwaitFundingResponseSchema: GenMessage<AwaitFundingResponse>;
+
+/**
+ * A refund that waits no more.
+ *
+ * @generated from message payments.funds.v1.EndFundingWaitRequest
+ */
+export declare type EndFundingWaitRequest = Message<"payments.funds.v1.EndFundingWaitRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string refund_case_id = 4;
+   */
+  refundCaseId: string;
+
+  /**
+   * The last execution of the case that waits no more; the wait of a later one goes on.
+   *
+   * @generated from field: int32 execution = 5;
+   */
+  execution: number;
+};
+
+/**
+ * Describes the message payments.funds.v1.EndFundingWaitRequest.
+ * Use `create(EndFundingWaitRequestSchema)` to create a new message.
+ */
+export declare const EndFundingWaitRequestSchema: GenMessage<EndFundingWaitRequest>;
+
+/**
+ * Nothing more to say.
+ *
+ * @generated from message payments.funds.v1.EndFundingWaitResponse
+ */
+export declare type EndFundingWaitResponse = Message<"payments.funds.v1.EndFundingWaitResponse"> & {
+};
+
+/**
+ * Describes the message payments.funds.v1.EndFundingWaitResponse.
+ * Use `create(EndFundingWaitResponseSchema)` to create a new message.
+ */
+export declare const EndFundingWaitResponseSchema: GenMessage<EndFundingWaitResponse>;
+
+/**
+ * Whose waiting refunds.
+ *
+ * @generated from message payments.funds.v1.FindCoveredRefundRequest
+ */
+export declare type FindCoveredRefundRequest = Message<"payments.funds.v1.FindCoveredRefundRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * Describes the message payments.funds.v1.FindCoveredRefundRequest.
+ * Use `create(FindCoveredRefundRequestSchema)` to create a new message.
+ */
+export declare const FindCoveredRefundRequestSchema: GenMessage<FindCoveredRefundRequest>;
+
+/**
+ * The refund; absent when the balance covers none.
+ *
+ * @generated from message payments.funds.v1.FindCoveredRefundResponse
+ */
+export declare type FindCoveredRefundResponse = Message<"payments.funds.v1.FindCoveredRefundResponse"> & {
+  /**
+   * @generated from field: optional string refund_case_id = 1;
+   */
+  refundCaseId?: string | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.FindCoveredRefundResponse.
+ * Use `create(FindCoveredRefundResponseSchema)` to create a new message.
+ */
+export declare const FindCoveredRefundResponseSchema: GenMessage<FindCoveredRefundResponse>;
+
+/**
  * A refund's debit to reverse.
  *
  * @generated from message payments.funds.v1.ReverseRefundDebitRequest
@@ -1467,7 +1653,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Blocks whole parts of a sale for a reason and a source, except those advanced or reserved.
-   * NOT_FOUND (SALE_NOT_FOUND). Repeating the same reason and source is no error.
+   * NOT_FOUND (SALE_NOT_FOUND). Repeating the same reason and source is no error; once it is lifted, it blocks anew
+   * unless `once` is set.
    *
    * @generated from rpc payments.funds.v1.FundsService.BlockFunds
    */
@@ -1544,6 +1731,38 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof DebitForRefundRequestSchema;
     output: typeof DebitForRefundResponseSchema;
+  },
+  /**
+   * Has a refund that was refused for its amount wait for the balance, unless the balance covers it by now: then it is
+   * to be debited again. A command that makes the balance cover a waiting refund starts the workflow
+   * refund-funding-<id>, which executes the account's waiting refunds, oldest case first. The debit ends the wait.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.AwaitFunding
+   */
+  awaitFunding: {
+    methodKind: "unary";
+    input: typeof AwaitFundingRequestSchema;
+    output: typeof AwaitFundingResponseSchema;
+  },
+  /**
+   * Ends the wait of a refund that has not come to a later execution meanwhile. One that does not wait is no error.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.EndFundingWait
+   */
+  endFundingWait: {
+    methodKind: "unary";
+    input: typeof EndFundingWaitRequestSchema;
+    output: typeof EndFundingWaitResponseSchema;
+  },
+  /**
+   * Answers the oldest waiting refund that the balance covers now.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.FindCoveredRefund
+   */
+  findCoveredRefund: {
+    methodKind: "unary";
+    input: typeof FindCoveredRefundRequestSchema;
+    output: typeof FindCoveredRefundResponseSchema;
   },
   /**
    * Posts the reversal of a refund's debit. Repeating is no error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND).

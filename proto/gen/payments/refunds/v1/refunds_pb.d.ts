@@ -636,6 +636,64 @@ export declare type ExpireMerchantReviewResponse = Message<"payments.refunds.v1.
 export declare const ExpireMerchantReviewResponseSchema: GenMessage<ExpireMerchantReviewResponse>;
 
 /**
+ * A review whose deadline approaches.
+ *
+ * @generated from message payments.refunds.v1.AnnounceReviewDeadlineRequest
+ */
+export declare type AnnounceReviewDeadlineRequest = Message<"payments.refunds.v1.AnnounceReviewDeadlineRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string refund_case_id = 4;
+   */
+  refundCaseId: string;
+
+  /**
+   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 5;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.AnnounceReviewDeadlineRequest.
+ * Use `create(AnnounceReviewDeadlineRequestSchema)` to create a new message.
+ */
+export declare const AnnounceReviewDeadlineRequestSchema: GenMessage<AnnounceReviewDeadlineRequest>;
+
+/**
+ * The case, as it was.
+ *
+ * @generated from message payments.refunds.v1.AnnounceReviewDeadlineResponse
+ */
+export declare type AnnounceReviewDeadlineResponse = Message<"payments.refunds.v1.AnnounceReviewDeadlineResponse"> & {
+  /**
+   * @generated from field: payments.refunds.v1.RefundCase refund_case = 1;
+   */
+  refundCase?: RefundCase | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.AnnounceReviewDeadlineResponse.
+ * Use `create(AnnounceReviewDeadlineResponseSchema)` to create a new message.
+ */
+export declare const AnnounceReviewDeadlineResponseSchema: GenMessage<AnnounceReviewDeadlineResponse>;
+
+/**
  * A decision of operations or risk policy.
  *
  * @generated from message payments.refunds.v1.ReviewRefundCaseRequest
@@ -742,6 +800,13 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * The payment's sale in funds, for a payment that no refund case has named before. Neither: nothing is blocked.
+   *
+   * @generated from field: optional string sale_id = 7;
+   */
+  saleId?: string | undefined;
 };
 
 /**
@@ -800,6 +865,13 @@ export declare type CloseDisputeRequest = Message<"payments.refunds.v1.CloseDisp
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * Absent (UNSPECIFIED) is WON.
+   *
+   * @generated from field: payments.refunds.v1.DisputeOutcome outcome = 6;
+   */
+  outcome: DisputeOutcome;
 };
 
 /**
@@ -825,6 +897,111 @@ export declare type CloseDisputeResponse = Message<"payments.refunds.v1.CloseDis
  * Use `create(CloseDisputeResponseSchema)` to create a new message.
  */
 export declare const CloseDisputeResponseSchema: GenMessage<CloseDisputeResponse>;
+
+/**
+ * A dispute of a payment, open or closed.
+ *
+ * @generated from message payments.refunds.v1.Dispute
+ */
+export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 3;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string payment_intent_id = 4;
+   */
+  paymentIntentId: string;
+
+  /**
+   * The sale whose funds it holds or held.
+   *
+   * @generated from field: optional string sale_id = 5;
+   */
+  saleId?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp opened_at = 6;
+   */
+  openedAt?: Timestamp | undefined;
+
+  /**
+   * Absent while it is open.
+   *
+   * @generated from field: google.protobuf.Timestamp closed_at = 7;
+   */
+  closedAt?: Timestamp | undefined;
+
+  /**
+   * UNSPECIFIED while it is open.
+   *
+   * @generated from field: payments.refunds.v1.DisputeOutcome outcome = 8;
+   */
+  outcome: DisputeOutcome;
+};
+
+/**
+ * Describes the message payments.refunds.v1.Dispute.
+ * Use `create(DisputeSchema)` to create a new message.
+ */
+export declare const DisputeSchema: GenMessage<Dispute>;
+
+/**
+ * Which dispute to answer.
+ *
+ * @generated from message payments.refunds.v1.GetDisputeRequest
+ */
+export declare type GetDisputeRequest = Message<"payments.refunds.v1.GetDisputeRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string dispute_id = 3;
+   */
+  disputeId: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.GetDisputeRequest.
+ * Use `create(GetDisputeRequestSchema)` to create a new message.
+ */
+export declare const GetDisputeRequestSchema: GenMessage<GetDisputeRequest>;
+
+/**
+ * The dispute.
+ *
+ * @generated from message payments.refunds.v1.GetDisputeResponse
+ */
+export declare type GetDisputeResponse = Message<"payments.refunds.v1.GetDisputeResponse"> & {
+  /**
+   * @generated from field: payments.refunds.v1.Dispute dispute = 1;
+   */
+  dispute?: Dispute | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.GetDisputeResponse.
+ * Use `create(GetDisputeResponseSchema)` to create a new message.
+ */
+export declare const GetDisputeResponseSchema: GenMessage<GetDisputeResponse>;
 
 /**
  * A blocker to add.
@@ -1519,6 +1696,39 @@ export enum ProviderOutcome {
 export declare const ProviderOutcomeSchema: GenEnum<ProviderOutcome>;
 
 /**
+ * How a dispute ended.
+ *
+ * @generated from enum payments.refunds.v1.DisputeOutcome
+ */
+export enum DisputeOutcome {
+  /**
+   * Of a dispute that was closed without an outcome: as WON, nothing is taken from the merchant.
+   *
+   * @generated from enum value: DISPUTE_OUTCOME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By the merchant: what was blocked goes back to SCHEDULED or RELEASED by its date.
+   *
+   * @generated from enum value: DISPUTE_OUTCOME_WON = 1;
+   */
+  WON = 1,
+
+  /**
+   * By the merchant: what was blocked is deducted.
+   *
+   * @generated from enum value: DISPUTE_OUTCOME_LOST = 2;
+   */
+  LOST = 2,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.DisputeOutcome.
+ */
+export declare const DisputeOutcomeSchema: GenEnum<DisputeOutcome>;
+
+/**
  * Refund cases of merchants: how money goes back to a customer, who decides, and what holds it up.
  *
  * Every write takes an idempotency_key: the same key with the same request answers as the first time, with another
@@ -1556,7 +1766,8 @@ export declare const RefundCaseService: GenService<{
    * invoice; a later case that says otherwise is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). After the window:
    * FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). More than was paid, open and succeeded cases together:
    * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
-   * (PRODUCT_NOT_FOUND).
+   * (PRODUCT_NOT_FOUND). The funds of a named sale are blocked (REFUND_IN_PROGRESS) by the workflow
+   * refund-hold-<case id> until the case has come to its end (refund-hold-end-<case id>).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenRefundCase
    */
@@ -1587,6 +1798,18 @@ export declare const RefundCaseService: GenService<{
     output: typeof ExpireMerchantReviewResponseSchema;
   },
   /**
+   * Publishes refund.deadline_approaching once, a time before the merchant's review ends (REFUND_DEADLINE_NOTICE, or
+   * half of a review that is shorter). Nothing once it was published or the deadline has passed. FAILED_PRECONDITION
+   * (DEADLINE_NOTICE_NOT_DUE) before that time, which is noticeAt in the metadata.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.AnnounceReviewDeadline
+   */
+  announceReviewDeadline: {
+    methodKind: "unary";
+    input: typeof AnnounceReviewDeadlineRequestSchema;
+    output: typeof AnnounceReviewDeadlineResponseSchema;
+  },
+  /**
    * Records what operations or risk policy decided in SERVICE_REVIEW. An approval overrides the limits of 24 hours,
    * but not an open dispute: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
    *
@@ -1599,8 +1822,9 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Opens a dispute of a payment: its open cases are blocked by PAYMENT_DISPUTED, approved ones go back to
-   * SERVICE_REVIEW, and later ones start there. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when one is
-   * executing; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS).
+   * SERVICE_REVIEW, and later ones start there. The workflow dispute-hold-<dispute id> blocks the funds of the
+   * payment's sale (HOLD_OR_DISPUTE), where the sale is known. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when one
+   * is executing, (PAYMENT_FACTS_DIFFER) for another sale than the payment's; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenDispute
    */
@@ -1610,8 +1834,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof OpenDisputeResponseSchema;
   },
   /**
-   * Closes a dispute: with the payment's last one PAYMENT_DISPUTED leaves its cases, whose state does not change.
-   * NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED).
+   * Closes a dispute: with the payment's last one PAYMENT_DISPUTED leaves its cases, whose state does not change. The
+   * workflow dispute-hold-end-<dispute id> gives the blocked funds back (WON) or has them deducted (LOST).
+   * NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
    */
@@ -1619,6 +1844,16 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof CloseDisputeRequestSchema;
     output: typeof CloseDisputeResponseSchema;
+  },
+  /**
+   * Answers one dispute. NOT_FOUND (DISPUTE_NOT_FOUND).
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.GetDispute
+   */
+  getDispute: {
+    methodKind: "unary";
+    input: typeof GetDisputeRequestSchema;
+    output: typeof GetDisputeResponseSchema;
   },
   /**
    * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case; repeating is no error.
@@ -1632,7 +1867,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof AddBlockerResponseSchema;
   },
   /**
-   * Clears such a blocker. Clearing what is not there is no error.
+   * Clears such a blocker. Clearing what is not there is no error. A FUNDING_REQUIRED case that only the balance still
+   * blocks is executed again (workflow refund-funding-<id>).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ClearBlocker
    */

@@ -1,0 +1,17 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  EndFundingWaitRequest,
+  EndFundingWaitResponseSchema,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Writes } from '../platform/writes.ts';
+import { FundsAccount } from './funds-account.ts';
+
+/** Has a refund wait for the balance no more. */
+export function endFundingWait(writes: Writes, request: EndFundingWaitRequest, context: HandlerContext) {
+  const refundCaseId = request.refundCaseId.toLowerCase();
+  return writes.run<typeof EndFundingWaitResponseSchema>(request, context, async (tx) => {
+    const account = await FundsAccount.lock(tx, new Date());
+    await account.waiting.end(refundCaseId, request.execution);
+    return {};
+  });
+}

@@ -1,0 +1,25 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  FindCoveredRefundRequest,
+  FindCoveredRefundResponse,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { requestIdOf } from '../platform/call-context.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import type { Writes } from '../platform/writes.ts';
+import { FundsAccount } from './funds-account.ts';
+
+/** The oldest waiting refund that is covered, under the account's lock: as of one moment. */
+export async function findCoveredRefund(
+  writes: Writes,
+  request: FindCoveredRefundRequest,
+  context: HandlerContext,
+): Promise<FindCoveredRefundResponse> {
+  const refundCaseId = await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+    const account = await FundsAccount.lock(tx, new Date());
+    return account.waiting.oldestCovered(await account.availableMinor());
+  });
+  return {
+    $typeName: 'payments.funds.v1.FindCoveredRefundResponse',
+    ...(refundCaseId !== undefined && { refundCaseId }),
+  };
+}

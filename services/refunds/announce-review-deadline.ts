@@ -1,0 +1,27 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  AnnounceReviewDeadlineRequest,
+  AnnounceReviewDeadlineResponseSchema,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import { refundCaseMessageOf } from './refund-case.message.ts';
+import { lockRefundCase, publishEvents } from './refund-case-store.ts';
+import { announceDeadline } from './refund-review.ts';
+
+/** Tells the merchant, once, that the deadline of its review approaches. */
+export function announceReviewDeadline(
+  writes: Writes,
+  noticeMs: number,
+  request: AnnounceReviewDeadlineRequest,
+  context: HandlerContext,
+) {
+  const at = occurrenceOf(request, context);
+  return writes.run<typeof AnnounceReviewDeadlineResponseSchema>(request, context, async (tx) => {
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    const { changes, events } = announceDeadline(row, noticeMs, at);
+    Object.assign(row, changes);
+    await publishEvents(tx, row, events, at);
+    return { refundCase: refundCaseMessageOf(row) };
+  });
+}

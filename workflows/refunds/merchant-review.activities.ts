@@ -1,0 +1,50 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { errorInfoOf } from '../../services/platform/errors.ts';
+import * as merchantReview from './merchant-review.contract.ts';
+import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
+
+/** The activities of the wait for a merchant's review. */
+export function createReviewActivities(clients: RefundClients) {
+  const { refunds } = clients;
+  return {
+    /** When the merchant's review ends (ISO 8601), or null when it is over. */
+    async readReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
+      const { status, merchantReviewDeadlineAt } = await readCase(clients, input);
+      if (status !== RefundCaseStatus.MERCHANT_REVIEW || !merchantReviewDeadlineAt) return null;
+      return timestampDate(merchantReviewDeadlineAt).toISOString();
+    },
+
+    /** Has the merchant told that the deadline approaches; answers when to ask again (ISO 8601), null for never. */
+    async announceReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
+      const idempotencyKey = `${merchantReview.workflowId(input.refundCaseId)}:notice`;
+      try {
+        await refunds.announceReviewDeadline({ ...requestOf(input), idempotencyKey }, CALL);
+        return null;
+      } catch (error) {
+        const info = errorInfoOf(error);
+        if (info?.reason === 'DEADLINE_NOTICE_NOT_DUE' && info.metadata.noticeAt)
+          return info.metadata.noticeAt;
+        if (info?.reason === 'REFUND_CASE_STATE') return null;
+        throw error;
+      }
+    },
+
+    /** Has the deadline decide. A service whose clock is behind is asked again. */
+    async expireMerchantReview(
+      input: merchantReview.AwaitMerchantReviewInput,
+    ): Promise<merchantReview.AwaitMerchantReviewResult> {
+      const idempotencyKey = merchantReview.workflowId(input.refundCaseId);
+      try {
+        await refunds.expireMerchantReview({ ...requestOf(input), idempotencyKey }, CALL);
+        return 'EXPIRED';
+      } catch (error) {
+        const reason = errorInfoOf(error)?.reason;
+        if (reason === 'REFUND_CASE_STATE') return 'ENDED';
+        if (reason === 'MERCHANT_REVIEW_NOT_DUE')
+          throw new Error('the review is not due by the clock of the service');
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { CallOptions, Client } from '@connectrpc/connect';
+import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { RefundCase, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { type EnvironmentName, environmentEnum } from '../../services/platform/tenant.ts';
+
+/** What the activities of refunds call. */
+export interface RefundClients {
+  readonly refunds: Client<typeof RefundCaseService>;
+  readonly funds: Client<typeof FundsService>;
+}
+
+export interface AccountInput {
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+}
+
+export interface CaseInput extends AccountInput {
+  readonly refundCaseId: string;
+}
+
+export const CALL: CallOptions = { timeoutMs: 10_000 };
+
+export const tenantOf = ({ merchantId, environment }: AccountInput) => ({
+  merchantId,
+  environment: environmentEnum(environment),
+});
+
+export const requestOf = ({ refundCaseId, ...account }: CaseInput) => ({
+  ...tenantOf(account),
+  refundCaseId,
+});
+
+/** The case as it stands. */
+export async function readCase({ refunds }: RefundClients, input: CaseInput): Promise<RefundCase> {
+  const { refundCase } = await refunds.getRefundCase(requestOf(input), CALL);
+  if (!refundCase) throw new TypeError('the answer holds no refund case');
+  return refundCase;
+}

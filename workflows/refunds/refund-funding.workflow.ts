@@ -1,0 +1,39 @@
+import { continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { RefundActivities } from './refund.activities.ts';
+import type { ExecuteFundedRefundsInput, WaitingRefund } from './refund-funding.contract.ts';
+
+/** Bounds the history of one run. */
+const REFUNDS_PER_RUN = 100;
+
+const { findCoveredRefund } = proxyActivities<RefundActivities>({
+  startToCloseTimeout: '30 seconds',
+  retry: { maximumInterval: '1 minute' },
+});
+
+/** Tried again while an execution is under way, which takes moments. */
+const { startWaitingRefund, awaitExecution } = proxyActivities<RefundActivities>({
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '200 ms', maximumInterval: '10 seconds' },
+});
+
+/**
+ * Executes the waiting refunds of an account that its balance covers, the oldest case first, one after the other: each
+ * is debited, or waits again, before the balance is looked at for the next. Where several of these run at once, they
+ * meet the same case and wait for its execution.
+ */
+export async function executeFundedRefunds(input: ExecuteFundedRefundsInput): Promise<void> {
+  const { merchantId, environment } = input;
+  const account = { merchantId, environment };
+  if (input.refundCaseId !== undefined) await execute({ ...account, refundCaseId: input.refundCaseId });
+  for (let executed = 0; executed < REFUNDS_PER_RUN; executed += 1) {
+    const refundCaseId = await findCoveredRefund(account);
+    if (refundCaseId === null) return;
+    await execute({ ...account, refundCaseId });
+  }
+  await continueAsNew<typeof executeFundedRefunds>(account);
+}
+
+async function execute(refund: WaitingRefund): Promise<void> {
+  setCurrentDetails(`Executes the refund case ${refund.refundCaseId}.`);
+  if ((await startWaitingRefund(refund)) === 'STARTED') await awaitExecution(refund);
+}

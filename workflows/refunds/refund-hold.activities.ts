@@ -1,0 +1,109 @@
+import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DisputeOutcome, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { errorInfoOf } from '../../services/platform/errors.ts';
+import * as disputeHold from './dispute-hold.contract.ts';
+import { CALL, type RefundClients, readCase, requestOf, tenantOf } from './refund-clients.ts';
+import * as refundHold from './refund-hold.contract.ts';
+
+type HoldResult = refundHold.HoldResult;
+
+/** What holds a sale's funds. */
+interface Hold {
+  readonly saleId: string;
+  readonly reason: BlockReason;
+  readonly sourceId: string;
+}
+
+const CLOSED: ReadonlySet<RefundCaseStatus> = new Set([
+  RefundCaseStatus.SUCCEEDED,
+  RefundCaseStatus.FAILED,
+  RefundCaseStatus.CANCELED,
+  RefundCaseStatus.REJECTED,
+]);
+
+/**
+ * The activities that hold a sale's funds while a refund case or a dispute is open. Beginning and end come by commands
+ * of their own, in any order: the end takes the same hold first, by the same key, so that one that comes late changes
+ * nothing.
+ */
+export function createHoldActivities(clients: RefundClients) {
+  const { refunds, funds } = clients;
+
+  async function hold(tenant: ReturnType<typeof tenantOf>, idempotencyKey: string, block: Hold) {
+    try {
+      await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true }, CALL);
+      return 'HELD';
+    } catch (error) {
+      if (errorInfoOf(error)?.reason === 'SALE_NOT_FOUND') return 'SALE_NOT_FOUND';
+      throw error;
+    }
+  }
+
+  async function lift(
+    tenant: ReturnType<typeof tenantOf>,
+    idempotencyKey: string,
+    block: Hold,
+    outcome: BlockOutcome,
+  ) {
+    try {
+      await funds.unblockFunds({ ...tenant, ...block, idempotencyKey, outcome }, CALL);
+    } catch (error) {
+      if (errorInfoOf(error)?.reason !== 'BLOCK_NOT_FOUND') throw error;
+    }
+  }
+
+  async function disputeOf(input: disputeHold.DisputeHoldInput) {
+    const { disputeId } = input;
+    const { dispute } = await refunds.getDispute({ ...tenantOf(input), disputeId }, CALL);
+    if (!dispute) throw new TypeError('the answer holds no dispute');
+    return dispute;
+  }
+
+  return {
+    /** Holds the funds of an open case's sale. */
+    async holdForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
+      const { status, saleId, id: sourceId } = await readCase(clients, input);
+      if (saleId === undefined || CLOSED.has(status)) return 'ENDED';
+      const block = { saleId, sourceId, reason: BlockReason.REFUND_IN_PROGRESS };
+      return hold(tenantOf(input), refundHold.workflowId(sourceId), block);
+    },
+
+    /** Lets go of what a closed case holds: its sale's funds, and its place among those that wait for the balance. */
+    async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
+      const { saleId, id: sourceId, executions } = await readCase(clients, input);
+      const idempotencyKey = refundHold.endWorkflowId(sourceId);
+      if (executions > 0) {
+        await funds.endFundingWait({ ...requestOf(input), idempotencyKey, execution: executions }, CALL);
+      }
+      if (saleId === undefined) return 'ENDED';
+      const tenant = tenantOf(input);
+      const block = { saleId, sourceId, reason: BlockReason.REFUND_IN_PROGRESS };
+      const held = await hold(tenant, refundHold.workflowId(sourceId), block);
+      if (held === 'SALE_NOT_FOUND') return held;
+      await lift(tenant, idempotencyKey, block, BlockOutcome.RETURNED);
+      return 'ENDED';
+    },
+
+    /** Holds the funds of an open dispute's sale. */
+    async holdForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
+      const { saleId, closedAt, id: sourceId } = await disputeOf(input);
+      if (saleId === undefined || closedAt) return 'ENDED';
+      const block = { saleId, sourceId, reason: BlockReason.HOLD_OR_DISPUTE };
+      return hold(tenantOf(input), disputeHold.workflowId(sourceId), block);
+    },
+
+    /** Gives back what a closed dispute holds, or has it deducted when the dispute is lost. */
+    async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
+      const { saleId, outcome, id: sourceId } = await disputeOf(input);
+      if (saleId === undefined) return 'ENDED';
+      const tenant = tenantOf(input);
+      const block = { saleId, sourceId, reason: BlockReason.HOLD_OR_DISPUTE };
+      const held = await hold(tenant, disputeHold.workflowId(sourceId), block);
+      if (held === 'SALE_NOT_FOUND') return held;
+      const lost = outcome === DisputeOutcome.LOST;
+      const blockOutcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
+      await lift(tenant, disputeHold.endWorkflowId(sourceId), block, blockOutcome);
+      return 'ENDED';
+    },
+  };
+}

@@ -22,7 +22,7 @@ import { serializerCompiler } from './plugins/serialization.ts';
 import { SocketErrors } from './plugins/socket-errors.ts';
 import { validatorCompiler } from './plugins/validation.ts';
 import { parseQuery } from './query-string.ts';
-import { RateLimit } from './rate-limit.ts';
+import { type RateLimitConfig, RateLimits } from './rate-limits.ts';
 import { advancesRoutes } from './routes/advances.routes.ts';
 import { catalogRoutes } from './routes/catalog.routes.ts';
 import { fundsRoutes } from './routes/funds.routes.ts';
@@ -32,18 +32,12 @@ import { webhooksRoutes } from './routes/webhooks.routes.ts';
 const MAX_HEADER_BYTES = 16 * 1024;
 const TIMEOUT_CHECKS_PER_TIMEOUT = 10;
 
-/** The settings that the public API needs; it holds no secrets. */
+/** The settings that the public API needs. Its only secret is where requests are counted, unless that is in memory. */
 export type GatewayConfig = Pick<
   Config,
-  | 'HOST'
-  | 'PUBLIC_URL_LIVE'
-  | 'PUBLIC_URL_SANDBOX'
-  | 'TRUSTED_PROXIES'
-  | 'RATE_LIMIT_LIVE'
-  | 'RATE_LIMIT_SANDBOX'
-  | 'RATE_LIMIT_ADDRESS'
-  | 'HTTP_REQUEST_TIMEOUT'
->;
+  'HOST' | 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX' | 'TRUSTED_PROXIES' | 'HTTP_REQUEST_TIMEOUT'
+> &
+  RateLimitConfig;
 
 export interface GatewayOptions {
   /** The environment that the listener is for: its keys, its data, its limits. */
@@ -72,13 +66,12 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   readBodies(app);
 
   const clients = createClients(transport);
+  const limits = new RateLimits({ environment, config, logger });
+  app.addHook('onReady', () => limits.open());
+  app.addHook('onClose', () => limits.close());
   const access = createAccess({
     authenticator: new ApiKeyAuthenticator(clients.apiKeys, environment),
-    keyLimit: new RateLimit(
-      'key',
-      environment === 'live' ? config.RATE_LIMIT_LIVE : config.RATE_LIMIT_SANDBOX,
-    ),
-    addressLimit: new RateLimit('address', config.RATE_LIMIT_ADDRESS),
+    limits,
   });
   const dependencies: RouteDependencies = { clients, access };
   const operations = collectOperations(app);

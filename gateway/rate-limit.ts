@@ -1,51 +1,59 @@
-const WINDOW_MS = 1_000;
-const WINDOW_SECONDS = 1;
+import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 
-/**
- * So many requests per second and key, counted in memory: one window for all keys, forgotten as a whole when it ends,
- * so the memory is bounded by a second's traffic.
- */
-export class RateLimit {
+/** What a limit says of a request. */
+export interface Quota {
+  /** False when the request is one too many. */
+  readonly admitted: boolean;
+  /** What the limit admits in a second. */
   readonly perSecond: number;
+  /** RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers writes them. */
+  readonly headers: { readonly 'ratelimit-policy': string; readonly ratelimit: string };
+  /** Whole seconds after which requests are admitted again. */
+  readonly retryAfter: number;
+}
+
+/** The length of every limit's window in seconds. It begins with the first request of a key or an address. */
+export const WINDOW_SECONDS = 1;
+
+/** So many requests per second and key, or per second and address. */
+export class RateLimit {
+  readonly #perSecond: number;
   readonly #name: string;
+  readonly #limiter: RateLimiterAbstract;
   readonly #policy: string;
-  readonly #counts = new Map<string, number>();
-  #windowEndsAt = 0;
 
   /** `name` tells the policies of one API apart in the headers. */
-  constructor(name: string, perSecond: number) {
+  constructor(name: string, limiter: RateLimiterAbstract) {
+    this.#perSecond = limiter.points;
     this.#name = name;
-    this.perSecond = perSecond;
-    this.#policy = `"${name}";q=${perSecond};w=${WINDOW_SECONDS}`;
+    this.#limiter = limiter;
+    this.#policy = `"${name}";q=${limiter.points};w=${WINDOW_SECONDS}`;
   }
 
-  /** Counts a request and answers how many more this second has; -1 when this one is already too many. */
-  take(key: string): number {
-    const left = this.left(key) - 1;
-    if (left >= 0) this.#counts.set(key, this.perSecond - left);
-    return left;
-  }
-
-  /** How many requests this second has left. */
-  left(key: string): number {
-    const now = performance.now();
-    if (now >= this.#windowEndsAt) {
-      this.#counts.clear();
-      this.#windowEndsAt = now + WINDOW_MS;
+  /** Counts a request. */
+  async take(key: string): Promise<Quota> {
+    try {
+      return this.#quota(true, await this.#limiter.consume(key));
+    } catch (error) {
+      if (error instanceof RateLimiterRes) return this.#quota(false, error);
+      throw error;
     }
-    return this.perSecond - (this.#counts.get(key) ?? 0);
   }
 
-  /** RateLimit-Policy and RateLimit, for an answer after which so many requests are left. */
-  headers(left: number): { 'ratelimit-policy': string; ratelimit: string } {
+  /** Whether another request would be admitted, without counting one. */
+  async peek(key: string): Promise<Quota> {
+    const used = await this.#limiter.get(key);
+    return this.#quota(used === null || used.remainingPoints > 0 || used.msBeforeNext <= 0, used);
+  }
+
+  #quota(admitted: boolean, used: RateLimiterRes | null): Quota {
+    const seconds = Math.max(Math.ceil((used?.msBeforeNext ?? 0) / 1_000), 1);
+    const left = admitted ? (used?.remainingPoints ?? this.#perSecond) : 0;
     return {
-      'ratelimit-policy': this.#policy,
-      ratelimit: `"${this.#name}";r=${Math.max(left, 0)};t=${WINDOW_SECONDS}`,
+      admitted,
+      perSecond: this.#perSecond,
+      headers: { 'ratelimit-policy': this.#policy, ratelimit: `"${this.#name}";r=${left};t=${seconds}` },
+      retryAfter: seconds,
     };
-  }
-
-  /** The same and Retry-After, for a request that was one too many. */
-  refusalHeaders(): Record<string, string> {
-    return { ...this.headers(0), 'retry-after': String(WINDOW_SECONDS) };
   }
 }

@@ -104,8 +104,9 @@ export async function startHouse({
   stack.defer(async () => (await worker?.catch(() => undefined))?.close());
   const ops = createOpsServer({ ready: () => readiness(services, worker), metrics });
   const transport = services.transportFor(GATEWAY_CALLER);
-  const live = createGateway({ environment: 'live', config, transport, logger });
-  const sandbox = createGateway({ environment: 'test', config, transport, logger });
+  const gateway = { config: { ...config, DATABASE_URL: databaseUrl }, transport, logger };
+  const live = createGateway({ environment: 'live', ...gateway });
+  const sandbox = createGateway({ environment: 'test', ...gateway });
   const listen = async (server: Listener, port: number) => {
     await server.listen({ host: config.HOST, port });
     stack.defer(async () => void (await server.close()));

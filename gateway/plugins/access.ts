@@ -1,16 +1,14 @@
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import type { ApiCaller, ApiKeyAuthenticator } from '../api-key-authenticator.ts';
 import { countedAddress } from '../client-address.ts';
 import { Problem } from '../problem.ts';
-import type { RateLimit } from '../rate-limit.ts';
+import type { Quota } from '../rate-limit.ts';
+import type { RateLimits } from '../rate-limits.ts';
 import { isUnauthenticated, missingApiKey } from '../rpc-problems.ts';
 
-type OnRequest = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: HookHandlerDoneFunction,
-) => Promise<void> | undefined;
+type OnRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 /** Makes the hooks that let a request in. */
 export interface Access {
@@ -22,78 +20,70 @@ export interface Access {
 
 interface AccessOptions {
   readonly authenticator: ApiKeyAuthenticator;
-  readonly keyLimit: RateLimit;
-  readonly addressLimit: RateLimit;
+  readonly limits: Pick<RateLimits, 'key' | 'address' | 'guesses'>;
 }
 
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 /**
- * Hooks in the order in which the API checks. A key that was found good a moment ago is let in without asking and
- * without a promise. Only what fails to authenticate counts against an address: whoever shares it with a guesser
- * keeps the whole quota of a key that is known here.
+ * Hooks in the order in which the API checks. A key that was found good a moment ago is let in without asking. Only
+ * what fails to authenticate counts against an address, and only guesses that had to be asked for keep a key that is
+ * not known here from being asked for: whoever shares an address with a flood keeps the whole quota of a good key.
  */
-export function createAccess({ authenticator, keyLimit, addressLimit }: AccessOptions): Access {
-  function admit(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    caller: ApiCaller,
-    scope: ApiKeyScopeName,
-  ): void {
-    if (!caller.scopes.includes(API_KEY_SCOPES[scope])) {
-      throw new Problem('INSUFFICIENT_SCOPE', `This operation takes an API key with the scope ${scope}.`);
-    }
-    const left = keyLimit.take(caller.apiKeyId);
-    if (left < 0) throw tooMany(keyLimit, 'with this key');
-    reply.headers(keyLimit.headers(left));
-    request.caller = caller;
-  }
-
-  async function askAndAdmit(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    scope: ApiKeyScopeName,
-  ): Promise<void> {
+export function createAccess({ authenticator, limits }: AccessOptions): Access {
+  async function authenticated(request: FastifyRequest, reply: FastifyReply): Promise<ApiCaller> {
     const key = bearerToken(request.headers.authorization);
+    const caller = key === undefined ? undefined : authenticator.fresh(key);
+    if (caller !== undefined) return caller;
     const address = countedAddress(request.ip);
-    const trusted = key !== undefined && authenticator.wasGood(key);
-    if (!trusted && addressLimit.left(address) <= 0) throw tooMany(addressLimit, 'without a valid key');
+    if (key !== undefined && !authenticator.wasGood(key)) {
+      admit(reply, await limits.guesses.peek(address), TOO_MANY_WITHOUT_KEY);
+    }
     try {
       if (key === undefined) throw missingApiKey();
-      admit(request, reply, await authenticator.authenticate(key, request.id), scope);
+      return await authenticator.authenticate(key, request.id);
     } catch (error) {
-      if (isUnauthenticated(error)) reply.headers(addressLimit.headers(addressLimit.take(address)));
+      if (!isUnauthenticated(error)) throw error;
+      if (key !== undefined && environmentOfApiKey(key) !== undefined) await limits.guesses.take(address);
+      admit(reply, await limits.address.take(address), TOO_MANY_WITHOUT_KEY);
       throw error;
     }
   }
 
   return {
-    withScope: (operation, scope) => (request, reply, done) => {
+    withScope: (operation, scope) => async (request, reply) => {
       request.operation = operation;
-      const key = bearerToken(request.headers.authorization);
-      const caller = key === undefined ? undefined : authenticator.fresh(key);
-      if (caller === undefined) return askAndAdmit(request, reply, scope);
-      admit(request, reply, caller, scope);
-      done();
+      const caller = await authenticated(request, reply);
+      request.caller = caller;
+      const quota = await limits.key.take(caller.apiKeyId);
+      if (!caller.scopes.includes(API_KEY_SCOPES[scope])) {
+        reply.headers(quota.headers);
+        throw new Problem('INSUFFICIENT_SCOPE', `This operation takes an API key with the scope ${scope}.`);
+      }
+      admit(reply, quota, 'with this key');
     },
-    open: (operation) => (request, reply, done) => {
+    open: (operation) => async (request, reply) => {
       request.operation = operation;
-      const left = addressLimit.take(countedAddress(request.ip));
-      if (left < 0) throw tooMany(addressLimit, 'from this address');
-      reply.headers(addressLimit.headers(left));
-      done();
+      admit(reply, await limits.address.take(countedAddress(request.ip)), 'from this address');
     },
   };
 }
 
-function bearerToken(authorization: string | undefined): string | undefined {
-  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+const TOO_MANY_WITHOUT_KEY = 'without a valid key';
+
+/** Tells the quota on the answer, whatever it will be. RATE_LIMITED when there is none left. */
+function admit(
+  reply: FastifyReply,
+  { admitted, headers, retryAfter, perSecond }: Quota,
+  whose: string,
+): void {
+  reply.headers(headers);
+  if (admitted) return;
+  throw new Problem('RATE_LIMITED', `More than ${perSecond} requests in a second ${whose}; wait a second.`, {
+    'retry-after': String(retryAfter),
+  });
 }
 
-function tooMany(limit: RateLimit, whose: string): Problem {
-  return new Problem(
-    'RATE_LIMITED',
-    `More than ${limit.perSecond} requests in a second ${whose}; wait a second.`,
-    limit.refusalHeaders(),
-  );
+function bearerToken(authorization: string | undefined): string | undefined {
+  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
 }

@@ -11,6 +11,7 @@ import {
   type Parser,
   portRanges,
   postgresUrl,
+  rateLimitStore,
   serviceTokens,
   text,
   url,
@@ -80,6 +81,11 @@ export const SETTINGS = {
     integer(1, 1_000_000),
     '50',
     'requests per second and address without a valid key',
+  ),
+  RATE_LIMIT_STORE: setting(
+    rateLimitStore,
+    'memory',
+    'memory: each gateway process counts for itself; postgresql: all count together in DATABASE_URL; or a postgres URL',
   ),
   HTTP_REQUEST_TIMEOUT: setting(duration, '30s', 'time in which a request to the public API must arrive'),
   WEBHOOK_ALLOW_CIDRS: setting(

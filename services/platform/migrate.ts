@@ -7,9 +7,10 @@ const ADVISORY_LOCK = 7_251_946_003;
 
 /**
  * Applies the migrations that the database has not seen, in the order of their names, each in a transaction of its
- * own. Answers their names. A migration that fails leaves its transaction undone and stops the run.
+ * own; all, or those named in `only`, for a database that holds one thing. Answers their names. A migration that fails
+ * leaves its transaction undone and stops the run.
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
+export async function migrate(databaseUrl: string, only?: readonly string[]): Promise<string[]> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -20,7 +21,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
     const { rows } = await client.query<{ name: string }>('select name from public.migration');
     const applied = new Set(rows.map(({ name }) => name));
     const pending = (await readdir(MIGRATIONS))
-      .filter((name) => name.endsWith('.sql') && !applied.has(name))
+      .filter((name) => name.endsWith('.sql') && !applied.has(name) && (only?.includes(name) ?? true))
       .sort();
     for (const name of pending) await apply(client, name);
     return pending;

@@ -70,6 +70,21 @@ export const postgresUrl: Parser<string> = (value) => {
   return value;
 };
 
+/** Where requests are counted. A URL may hold a password, so the fault does not repeat it. */
+export const rateLimitStore: Parser<string> = (value) => {
+  if (value === 'memory' || value === 'postgresql') return value;
+  try {
+    return postgresUrl(value);
+  } catch (error) {
+    throw new Error(
+      'must be memory, postgresql or a URL such as postgres://user:password@host:5432/database',
+      {
+        cause: error,
+      },
+    );
+  }
+};
+
 export const keyRing: Parser<KeyRing> = (value) => KeyRing.parse(value);
 
 /** Ports and ranges of ports: `443,1024-65535`. */

@@ -115,10 +115,10 @@ describe('each operation takes its scope', () => {
     expect((await call(live, path, { method, key: only.key })).json?.code).not.toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('before the key’s quota is touched', async () => {
+  it('and a refusal for want of it counts, as its headers tell', async () => {
     const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.FUNDS_READ]);
     const refused = await call(live, PATH, { key });
-    expect(refused.headers.ratelimit).toBeUndefined();
+    expect(refused.headers.ratelimit).toBe('"key";r=99;t=1');
   });
 });
 

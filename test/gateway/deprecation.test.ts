@@ -28,14 +28,8 @@ const OLD: OperationSchema = {
 const { deprecation: _, ...NEW } = { ...OLD, operationId: 'getNewThing' };
 
 const everybody: Access = {
-  withScope: () => (_request, _reply, done) => {
-    done();
-    return undefined;
-  },
-  open: () => (_request, _reply, done) => {
-    done();
-    return undefined;
-  },
+  withScope: () => async () => undefined,
+  open: () => async () => undefined,
 };
 
 let house: TestHouse;

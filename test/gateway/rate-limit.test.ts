@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { countedAddress } from '../../gateway/client-address.ts';
 import { RateLimit } from '../../gateway/rate-limit.ts';
+import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 
@@ -12,7 +16,7 @@ let gateways: GatewayHouse;
 beforeAll(async () => {
   gateways = await startGateways({
     ...{ RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '3', RATE_LIMIT_ADDRESS: '5' },
-    ...{ SERVICES: 'refunds,api-keys', TRUSTED_PROXIES: '127.0.0.0/8' },
+    TRUSTED_PROXIES: '127.0.0.0/8',
   });
 });
 afterAll(() => gateways.close());
@@ -26,6 +30,8 @@ async function burst(count: number, send: (index: number) => Promise<Answer>): P
 const withStatus = (answers: readonly Answer[], status: number) =>
   answers.filter((answer) => answer.status === status);
 
+const leftOf = (ratelimit: unknown) => Number(/r=(\d+)/.exec(String(ratelimit))?.[1]);
+
 describe('requests with a key', () => {
   it.each([
     ['live', 10],
@@ -38,7 +44,7 @@ describe('requests with a key', () => {
     const allowed = withStatus(answers, 200);
     const refused = withStatus(answers, 429);
     expect([allowed.length, refused.length]).toEqual([limit, 4]);
-    const left = allowed.map(({ headers }) => Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1]));
+    const left = allowed.map(({ headers }) => leftOf(headers.ratelimit));
     expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: limit }, (_, used) => limit - 1 - used));
     for (const answer of answers) expect(answer.headers['ratelimit-policy']).toBe(`"key";q=${limit};w=1`);
     for (const answer of refused) {
@@ -56,6 +62,54 @@ describe('requests with a key', () => {
     expect((await call(gateways.ports.live, PATH, { key: other.keys.live })).status).toBe(200);
     expect((await call(gateways.ports.test, PATH, { key: one.keys.test })).status).toBe(200);
   });
+});
+
+describe('an answer to a request with a key tells its quota', () => {
+  it.each([
+    ['GET', `${PATH}?limit=0`, undefined, 'INVALID_REQUEST'],
+    ['GET', `${PATH}?after=abc`, undefined, 'INVALID_CURSOR'],
+    ['GET', `/v1/products/${randomUUID()}`, undefined, 'PRODUCT_NOT_FOUND'],
+    ['POST', '/v1/webhook-subscriptions', 'text', 'UNSUPPORTED_MEDIA_TYPE'],
+    ['POST', '/v1/webhook-subscriptions', { url: 'x'.repeat(70_000) }, 'PAYLOAD_TOO_LARGE'],
+    ['POST', '/v1/webhook-subscriptions', {}, 'IDEMPOTENCY_KEY_MISSING'],
+  ] as const)('%s %s too, although it is an error', async (method, path, body, code) => {
+    const key = (await newMerchant(gateways)).keys.live;
+    const answer = await call(gateways.ports.live, path, { method, key, body });
+    expectProblem(answer, code);
+    expect(answer.headers).toMatchObject({
+      'ratelimit-policy': '"key";q=10;w=1',
+      ratelimit: '"key";r=9;t=1',
+    });
+    expect(answer.headers['retry-after']).toBeUndefined();
+  });
+
+  it('also where the scope is missing: it counts, and stays 403 when there is no quota left', async () => {
+    const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.FUNDS_READ]);
+    await call(gateways.ports.live, PATH, { key });
+    const answers = await burst(14, () => call(gateways.ports.live, PATH, { key }));
+    for (const answer of answers) expectProblem(answer, 'INSUFFICIENT_SCOPE', 'refunds:read');
+    const left = answers.map(({ headers }) => leftOf(headers.ratelimit)).sort((a, b) => b - a);
+    expect(left).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0]);
+    for (const { headers } of answers) expect(headers['retry-after']).toBeUndefined();
+    expectProblem(await call(gateways.ports.live, '/v1/funds/releases', { key }), 'RATE_LIMITED');
+  });
+});
+
+it('by default 100 requests a second are let in with a live key, 25 with a sandbox key, 50 without one', async () => {
+  const standard = await startGateways({ SERVICES: 'refunds,api-keys' });
+  try {
+    const { keys } = await newMerchant(standard);
+    await call(standard.ports.live, PATH, { key: keys.live });
+    await call(standard.ports.test, PATH, { key: keys.test });
+    const live = await burst(130, () => call(standard.ports.live, PATH, { key: keys.live }));
+    const sandbox = await burst(40, () => call(standard.ports.test, PATH, { key: keys.test }));
+    const without = await burst(70, () => call(standard.ports.live, PATH));
+    expect([withStatus(live, 200).length, withStatus(live, 429).length]).toEqual([100, 30]);
+    expect([withStatus(sandbox, 200).length, withStatus(sandbox, 429).length]).toEqual([25, 15]);
+    expect([withStatus(without, 401).length, withStatus(without, 429).length]).toEqual([50, 20]);
+  } finally {
+    await standard.close();
+  }
 });
 
 describe('requests without a good key', () => {
@@ -98,6 +152,32 @@ describe('requests without a good key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
+  it('are refused from the limit on, exactly, however many come at once and whatever they show', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.12' };
+    for (const key of [() => newApiKey('live'), () => 'hello']) {
+      const answers = await burst(20, () => call(gateways.ports.live, PATH, { headers, key: key() }));
+      expect([withStatus(answers, 401).length, withStatus(answers, 429).length]).toEqual([5, 15]);
+      for (const answer of answers) expect(answer.headers['ratelimit-policy']).toBe('"address";q=5;w=1');
+      for (const answer of withStatus(answers, 429)) expect(answer.headers['retry-after']).toBe('1');
+    }
+  });
+
+  it('do not keep a good key out that was never seen, unless they guess keys', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.13' };
+    const { keys } = await newMerchant(gateways);
+    await burst(20, (index) =>
+      call(gateways.ports.live, PATH, { headers, ...(index % 2 && { key: 'hello' }) }),
+    );
+    expectProblem(await call(gateways.ports.live, PATH, { headers }), 'RATE_LIMITED');
+    expect((await call(gateways.ports.live, PATH, { headers, key: keys.live })).status).toBe(200);
+
+    await burst(20, () => call(gateways.ports.test, PATH, { headers, key: newApiKey('test') }));
+    const refused = await call(gateways.ports.test, PATH, { headers, key: keys.test });
+    expectProblem(refused, 'RATE_LIMITED', 'without a valid key');
+    await delay(Number(refused.headers['retry-after']) * 1_000);
+    expect((await call(gateways.ports.test, PATH, { headers, key: keys.test })).status).toBe(200);
+  });
+
   it('count the documentation too', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.10' };
     const answers = await burst(8, () => call(gateways.ports.live, '/docs/errors', { headers }));
@@ -113,16 +193,32 @@ describe('an address that is counted', () => {
     ['2001:db8:1:2:3:4:5:6', '20010db800010002'],
     ['2001:db8:1:2::9', '20010db800010002'],
     ['2001:db8:1:3::9', '20010db800010003'],
+    ['fe80::1%eth0', 'fe80000000000000'],
+    ['unknown', 'unknown'],
+    ['x'.repeat(300), 'unknown'],
+    [undefined, 'unknown'],
   ])('%s is %s', (address, counted) => {
     expect(countedAddress(address)).toBe(counted);
   });
 });
 
-it('a limit forgets a second’s keys together, so that no flood of keys stays in memory', async () => {
-  const limit = new RateLimit('key', 2);
-  const key = randomUUID();
-  expect([limit.take(key), limit.take(key), limit.take(key), limit.take(key)]).toEqual([1, 0, -1, -1]);
-  expect(limit.take(randomUUID())).toBe(1);
-  await delay(1_050);
-  expect(limit.take(key)).toBe(1);
+describe('a limit in memory', () => {
+  it('has a window of its own for each key, and forgets it when it is over', async () => {
+    const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
+    const limit = new RateLimit('key', limiter);
+    const taken = async (key: string) => (await limit.take(key)).admitted;
+    expect([await taken('a'), await taken('a'), await taken('a')]).toEqual([true, true, false]);
+    await delay(600);
+    expect([await taken('b'), await taken('b'), await taken('b')]).toEqual([true, true, false]);
+    await delay(450);
+    expect([await taken('a'), await taken('b')]).toEqual([true, false]);
+  });
+
+  it('keeps no flood of keys', async () => {
+    const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
+    const limit = new RateLimit('address', limiter);
+    for (let flood = 0; flood < 20_000; flood += 1) await limit.take(String(flood));
+    await delay(1_200);
+    expect(limiter.dump().storage).toHaveLength(0);
+  });
 });

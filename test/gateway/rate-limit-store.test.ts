@@ -1,0 +1,289 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { createGateway } from '../../gateway/app.ts';
+import { GATEWAY_CALLER } from '../../gateway/clients.ts';
+import { SharedCounts } from '../../gateway/shared-counts.ts';
+import { findFreePort } from '../../local/ports.ts';
+import { startPostgres } from '../../local/postgres.ts';
+import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { metrics } from '../../services/platform/telemetry.ts';
+import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
+import { startLossyProxy } from '../support/lossy-proxy.ts';
+import { startRuntime } from '../support/runtime-process.ts';
+import { databaseNamed } from '../support/template-database.ts';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type Answer, call } from './http-call.ts';
+
+const PATH = '/v1/refund-cases';
+const LIMITS = { RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '4', RATE_LIMIT_ADDRESS: '6' };
+
+let house: GatewayHouse;
+beforeAll(async () => {
+  house = await startGateways({ ...LIMITS, SERVICES: 'refunds,api-keys' });
+});
+afterAll(() => house.close());
+
+/** Another gateway on the services of the house, with a store; its log lines from `warn` or `info` on. */
+async function startGateway(store: string, environment: 'live' | 'test' = 'live', overrides = {}) {
+  const lines: { level: number; msg: string; err?: { message: string } }[] = [];
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(JSON.parse(String(chunk)));
+      done();
+    },
+  });
+  const { config, databaseUrl, services } = house.house;
+  const app = createGateway({
+    environment,
+    config: { ...config, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: store, ...overrides },
+    transport: services.transportFor(GATEWAY_CALLER),
+    logger: pino({}, stream),
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => void (await app.close()));
+  const told = () => lines.filter(({ msg }) => msg.startsWith('the store of rate limits'));
+  return { app, port: (app.server.address() as AddressInfo).port, told };
+}
+
+/** A database without anything in it. */
+async function createEmptyDatabase(): Promise<string> {
+  const name = `counts_${randomUUID().replaceAll('-', '')}`;
+  await query(inject('postgresUrl'), `create database ${name}`);
+  return databaseNamed(inject('postgresUrl'), name);
+}
+
+async function query(url: string, text: string, values: unknown[] = []) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** So many requests at once to each port, in a second of their own; how many were answered with which status. */
+async function burst(ports: readonly number[], count: number, send: (port: number) => Promise<Answer>) {
+  await delay(1_100);
+  const answers = await Promise.all(ports.flatMap((port) => Array.from({ length: count }, () => send(port))));
+  for (const { status, headers } of answers) {
+    if (status === 429) expect(headers['retry-after']).toBe('1');
+  }
+  return statuses(answers);
+}
+
+function statuses(answers: readonly Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+const withKey = (key: string) => (port: number) => call(port, PATH, { key });
+
+/** What /metrics says of the store. */
+const storeUp = async () =>
+  /^payments_rate_limit_store_up\{environment="live"\} (\d)$/m.exec(await metrics.metrics())?.[1];
+
+describe('gateways that share a store', () => {
+  it('let in together what one would, of each key and in each environment apart', async () => {
+    const [one, two] = [await startGateway('postgresql'), await startGateway('postgresql')];
+    const sandboxes = [await startGateway('postgresql', 'test'), await startGateway('postgresql', 'test')];
+    const [mine, other] = [await newMerchant(house), await newMerchant(house)];
+    const live = [one.port, two.port];
+    const sandbox = sandboxes.map(({ port }) => port);
+    for (const port of live) await call(port, PATH, { key: mine.keys.live });
+
+    expect(await burst(live, 30, withKey(mine.keys.live))).toEqual({ 200: 10, 429: 50 });
+    expect(statuses(await Promise.all(live.map(withKey(other.keys.live))))).toEqual({ 200: 2 });
+    expect(await burst(sandbox, 10, withKey(mine.keys.test))).toEqual({ 200: 4, 429: 16 });
+    expect([...one.told(), ...two.told()]).toEqual([]);
+  });
+
+  it('tell on each answer what is left of the whole', async () => {
+    const [one, two] = [await startGateway('postgresql'), await startGateway('postgresql')];
+    const { key } = await house.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.REFUNDS_READ]);
+    for (const { port } of [one, two]) await call(port, PATH, { key });
+    await delay(1_100);
+    const ratelimit = async (port: number) => (await call(port, PATH, { key })).headers.ratelimit;
+    expect([await ratelimit(one.port), await ratelimit(two.port), await ratelimit(one.port)]).toEqual([
+      '"key";r=9;t=1',
+      '"key";r=8;t=1',
+      '"key";r=7;t=1',
+    ]);
+  });
+
+  it('let in no more over several seconds, and as much again in each', async () => {
+    const ports = [(await startGateway('postgresql')).port, (await startGateway('postgresql')).port];
+    const { keys } = await newMerchant(house);
+    for (const port of ports) await call(port, PATH, { key: keys.live });
+    await delay(1_100);
+    const answers: Answer[] = [];
+    const startedAt = performance.now();
+    const hammer = async (port: number) => {
+      while (performance.now() - startedAt < 2_500) answers.push(await call(port, PATH, { key: keys.live }));
+    };
+    await Promise.all([...ports, ...ports, ...ports].map(hammer));
+    const windows = Math.ceil((performance.now() - startedAt) / 1_000);
+    expect(statuses(answers)[200]).toBe(10 * windows);
+    expect(statuses(answers)[429]).toBeGreaterThan(100);
+  });
+
+  it('refuse together an address that shows no good key, and let a good one through', async () => {
+    const ports = [(await startGateway('postgresql')).port, (await startGateway('postgresql')).port];
+    const { keys } = await newMerchant(house);
+    expect(await burst(ports, 12, (port) => call(port, PATH))).toEqual({ 401: 6, 429: 18 });
+    expect(statuses(await Promise.all(ports.map(withKey(keys.live))))).toEqual({ 200: 2 });
+  });
+
+  it('do so as processes of their own, in a database of their own', async () => {
+    const store = await createEmptyDatabase();
+    const { baseUrl, token } = house.house;
+    const start = async () => {
+      const [live, sandbox, ops] = [await findFreePort(), await findFreePort(), await findFreePort()];
+      const { logged } = startRuntime('gateway/main.ts', {
+        ...{ LIVE_PORT: String(live), SANDBOX_PORT: String(sandbox), OPS_PORT: String(ops) },
+        ...{ SERVICES_URL: baseUrl, SERVICE_TOKEN: token, ...LIMITS, RATE_LIMIT_STORE: store },
+      });
+      await expect.poll(logged, { timeout: 20_000 }).toContain('the public API is listening');
+      return { live, ops, logged };
+    };
+    const processes = await Promise.all([start(), start()]);
+    const ports = processes.map(({ live }) => live);
+    const { keys } = await newMerchant(house);
+    for (const port of ports) await call(port, PATH, { key: keys.live });
+
+    expect(await burst(ports, 30, withKey(keys.live))).toEqual({ 200: 10, 429: 50 });
+    for (const { ops, logged } of processes) {
+      expect((await call(ops, '/metrics')).text).toContain(
+        'payments_rate_limit_store_up{environment="live"} 1',
+      );
+      expect(logged()).not.toContain('the store of rate limits');
+    }
+  });
+
+  it('need no more of a database than to read and write its one table', async () => {
+    const store = await createEmptyDatabase();
+    await startGateway(store);
+    const role = `counter_${randomUUID().slice(0, 8)}`;
+    await query(store, `create role ${role} login password 'counts'`);
+    await query(store, `grant usage on schema rate_limit to ${role}`);
+    await query(store, `grant select, insert, update, delete on rate_limit.request_count to ${role}`);
+    const url = new URL(store);
+    Object.assign(url, { username: role, password: 'counts' });
+    const gateways = [await startGateway(url.href), await startGateway(url.href)];
+    const { keys } = await newMerchant(house);
+    const ports = gateways.map(({ port }) => port);
+    for (const port of ports) await call(port, PATH, { key: keys.live });
+    expect(await burst(ports, 10, withKey(keys.live))).toEqual({ 200: 10, 429: 10 });
+    expect(gateways.flatMap(({ told }) => told())).toEqual([]);
+  });
+});
+
+describe('a store that is away', () => {
+  it('when it is killed leaves every gateway counting for itself, told once, until it is back', async () => {
+    const data = temporaryDataFolder();
+    const start = () => startPostgres({ folder: data.folder, log: () => undefined, throwaway: true });
+    let postgres = await start();
+    onTestFinished(async () => {
+      await postgres.stop();
+      data[Symbol.dispose]();
+    });
+    const [one, two] = [await startGateway(postgres.url), await startGateway(postgres.url)];
+    const { keys } = await newMerchant(house);
+    for (const { port } of [one, two]) await call(port, PATH, { key: keys.live });
+    expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
+    expect(await storeUp()).toBe('1');
+
+    await postgres.stop();
+    await call(one.port, PATH, { key: keys.live });
+    for (let round = 0; round < 2; round += 1) {
+      expect(await burst([one.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 5 });
+      expect(await burst([two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 5 });
+    }
+    expect(await storeUp()).toBe('0');
+    for (const { told } of [one, two]) {
+      expect(told().map(({ level, msg }) => [level, msg])).toEqual([
+        [40, 'the store of rate limits is away: this process counts for itself'],
+      ]);
+    }
+
+    postgres = await start();
+    await delay(1_100);
+    for (const { port } of [one, two]) await call(port, PATH, { key: keys.live });
+    expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
+    expect(one.told().map(({ msg }) => msg)).toContain('the store of rate limits is back');
+    expect(await storeUp()).toBe('1');
+  }, 60_000);
+
+  it('holds a request up once when it hangs, not every one', async () => {
+    const store = new URL(await createEmptyDatabase());
+    await using proxy = await startLossyProxy(Number(store.port));
+    store.port = String(proxy.port);
+    const { port } = await startGateway(store.href);
+    const { keys } = await newMerchant(house);
+    const timed = async () => {
+      const startedAt = performance.now();
+      expect((await call(port, PATH, { key: keys.live })).status).toBe(200);
+      return performance.now() - startedAt;
+    };
+    await timed();
+    proxy.loseAnswersTo(/./);
+    expect(await timed()).toBeGreaterThan(400);
+    for (let next = 0; next < 5; next += 1) expect(await timed()).toBeLessThan(200);
+    proxy.heal();
+  });
+
+  it('at start keeps nobody from starting: the log says why, and requests are limited', async () => {
+    const store = new URL(await createEmptyDatabase());
+    const stranger = new URL(store);
+    stranger.password = 'guess';
+    const { port, told } = await startGateway(stranger.href);
+    expect(told()).toMatchObject([{ level: 40, err: { message: expect.stringContaining('password') } }]);
+    expect(JSON.stringify(told())).not.toContain('guess');
+    const { keys } = await newMerchant(house);
+    await call(port, PATH, { key: keys.live });
+    expect(await burst([port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 5 });
+  });
+});
+
+it('the store keeps nothing that is over, however much there was', async () => {
+  const url = await createEmptyDatabase();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const counts = new SharedCounts({
+    ...{ url, environment: 'live', preparedStatements: false },
+    logger: pino({ level: 'silent' }),
+  });
+  onTestFinished(() => counts.close());
+  await counts.open();
+  const fill =
+    'insert into rate_limit.request_count select $1 || n, 1, $2 from generate_series(1, $3::int) n';
+  await query(url, fill, ['old', Date.now() - 11_000, 25_000]);
+  await query(url, fill, ['new', Date.now() + 1_000, 3]);
+  vi.advanceTimersByTime(10_000);
+  const kept = () => query(url, 'select key from rate_limit.request_count order by key');
+  await expect.poll(kept).toEqual([{ key: 'new1' }, { key: 'new2' }, { key: 'new3' }]);
+});
+
+it('a store that cannot be known ends the start with one line', async () => {
+  const gateway = (settings: Record<string, string>) =>
+    startRuntime('gateway/main.ts', {
+      ...{ SERVICES_URL: 'http://127.0.0.1:1', SERVICE_TOKEN: 'mps_x', ...settings },
+      ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', OPS_PORT: '0' },
+    }).exited;
+  expect(await gateway({ RATE_LIMIT_STORE: 'postgresql' })).toEqual({
+    exitCode: 1,
+    stderr: 'gateway failed: bad settings:\n  RATE_LIMIT_STORE postgresql takes DATABASE_URL too\n',
+  });
+  const { exitCode, stderr } = await gateway({ RATE_LIMIT_STORE: 'redis://:secret@cache' });
+  expect([exitCode, stderr]).toEqual([
+    1,
+    'gateway failed: bad settings:\n  RATE_LIMIT_STORE must be memory, postgresql or a URL such as postgres://user:password@host:5432/database\n',
+  ]);
+});

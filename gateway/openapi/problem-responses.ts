@@ -122,7 +122,6 @@ function headersOf(status: number): readonly HeaderName[] {
     case 429:
       return ['Request-Id', 'Retry-After', 'RateLimit-Policy', 'RateLimit'];
     // Answered before any limit is looked at.
-    case 403:
     case 408:
     case 414:
     case 431:

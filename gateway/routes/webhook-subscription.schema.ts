@@ -111,6 +111,7 @@ export const webhookSubscriptionDisableSchema = {
   response: { 200: webhookSubscription },
   errors: {
     INVALID_REQUEST: "Path parameter 'id' must be a UUID.",
+    UNSUPPORTED_MEDIA_TYPE: 'Header Content-Type must be a media type.',
     WEBHOOK_SUBSCRIPTION_NOT_FOUND: 'There is no webhook subscription with this id.',
   },
 } satisfies OperationSchema;

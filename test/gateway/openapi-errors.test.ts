@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createGateway } from '../../gateway/app.ts';
+import type { GatewayApp } from '../../gateway/gateway-app.ts';
+import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
+import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newApiKey } from '../../services/platform/api-key-format.ts';
+import { DomainError, toConnectError } from '../../services/platform/errors.ts';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
+import { testConfig } from '../support/house.ts';
+import { ALL_SCOPES } from './gateway-house.ts';
+import { type Answer, type Call, call, sendRaw } from './http-call.ts';
+import { type Document, type Documented, DocumentValidator, operationsOf } from './openapi-reader.ts';
+
+/**
+ * Every error that the document promises of an operation is provoked at that operation, and answered as documented.
+ * The services are stood in for, so that they fail as they are told to.
+ */
+
+/** How the services fail the next request; undefined: not at all. */
+let failure: ConnectError | undefined;
+let scopes = ALL_SCOPES;
+
+const catalogue = createRouterTransport(({ service }) => void service(EventService, { listEventTypes }));
+const keys = createRouterTransport(({ service }) => {
+  service(ApiKeyService, {
+    authenticateApiKey: () => {
+      if (failure?.code === Code.Unauthenticated) throw failure;
+      return { apiKeyId: randomUUID(), merchantId: randomUUID(), scopes: [...scopes] };
+    },
+  });
+});
+const transport: Transport = {
+  unary: async (method, ...rest) => {
+    if (method.parent.typeName === EventService.typeName) return catalogue.unary(method, ...rest);
+    if (method.parent.typeName === ApiKeyService.typeName) return keys.unary(method, ...rest);
+    throw failure ?? new Error('a service was asked for nothing');
+  },
+  stream: keys.stream,
+};
+
+const gateways: GatewayApp[] = [];
+async function listen(settings: Record<string, string>): Promise<number> {
+  const config = testConfig(settings);
+  const app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
+  gateways.push(app);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return (app.server.address() as AddressInfo).port;
+}
+
+const many = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' };
+const port = await listen(many);
+const strictPort = await listen({ ...many, RATE_LIMIT_LIVE: '1', HTTP_REQUEST_TIMEOUT: '300ms' });
+const document: Document = (await call(port, '/openapi.json')).json;
+const validator = new DocumentValidator(document);
+afterAll(() => Promise.all(gateways.map((gateway) => gateway.close())));
+
+/** What provokes the documented example of INVALID_REQUEST. */
+const MALFORMED: Readonly<Record<string, { target?: string; body?: unknown }>> = {
+  listRefundCases: { target: '/v1/refund-cases?limit=0' },
+  getProduct: { target: '/v1/products/x' },
+  listFundsReleases: { target: '/v1/funds/releases?from=2026-02-30' },
+  getReleaseCalendar: { target: '/v1/funds/releases/calendar?month=2026-13' },
+  listAdvanceRequests: { target: '/v1/advance/requests?limit=51' },
+  createWebhookSubscription: { body: { url: 'https://hooks.example.com/', eventTypes: [] } },
+  listWebhookSubscriptions: { target: '/v1/webhook-subscriptions?limit=101' },
+  disableWebhookSubscription: { target: '/v1/webhook-subscriptions/x/disable' },
+};
+
+/** Refusals of a service, as it words them. */
+const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
+  ...refusals(Code.Unauthenticated, 'API_KEY_INVALID', 'API_KEY_EXPIRED', 'API_KEY_ENVIRONMENT_MISMATCH'),
+  ...refusals(Code.NotFound, 'PRODUCT_NOT_FOUND', 'WEBHOOK_SUBSCRIPTION_NOT_FOUND'),
+  ...refusals(Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', 'IDEMPOTENCY_KEY_REUSED'),
+  ...refusals(Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'),
+  ...refusals(Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE'),
+  INVALID_CURSOR: refusal(Code.InvalidArgument, 'INVALID_PAGE_TOKEN'),
+  INVALID_WEBHOOK_URL: refusal(Code.InvalidArgument, 'INVALID_WEBHOOK_URL', 'url: the URL must be https'),
+  INVALID_EVENT_TYPE: refusal(Code.InvalidArgument, 'INVALID_EVENT_TYPE'),
+  INTERNAL_ERROR: new ConnectError('never shown', Code.Internal),
+  SERVICE_UNAVAILABLE: new ConnectError('never shown', Code.Unavailable),
+  DEADLINE_EXCEEDED: new ConnectError('never shown', Code.DeadlineExceeded),
+};
+
+function refusal(code: Code, reason: string, message = 'never shown'): ConnectError {
+  return toConnectError(
+    new DomainError(code, reason, message, { environment: 'test', event_type: 'refund.opened.v1' }),
+  );
+}
+
+function refusals(code: Code, ...reasons: ProblemCode[]) {
+  return Object.fromEntries(reasons.map((reason) => [reason, refusal(code, reason)]));
+}
+
+/** A request of the operation that succeeds, as documented. */
+function requestOf({ method, path, operation }: Documented): { target: string; options: Call } {
+  const id = operation.parameters.find(({ name }: { name: string }) => name === 'id')?.example;
+  const body = operation.requestBody?.content['application/json'].example;
+  return {
+    target: path.replace('{id}', id),
+    options: {
+      method,
+      key: newApiKey('live'),
+      ...(body && { body, headers: { 'idempotency-key': randomUUID() } }),
+    },
+  };
+}
+
+function provoke(documented: Documented, code: ProblemCode): Promise<Answer> {
+  const { operationId, method } = documented;
+  const { target, options } = requestOf(documented);
+  const { key, ...withoutKey } = options;
+  const raw = (head: string) => `${method} ${head}`;
+  switch (code) {
+    case 'API_KEY_MISSING':
+      return call(port, target, withoutKey);
+    case 'INVALID_REQUEST': {
+      const { target: malformed = target, body = options.body } = MALFORMED[operationId]!;
+      return call(port, malformed, { ...options, body });
+    }
+    case 'IDEMPOTENCY_KEY_MISSING':
+      return call(port, target, { ...options, headers: {} });
+    case 'PAYLOAD_TOO_LARGE':
+      return call(port, target, {
+        ...options,
+        body: Buffer.alloc(64 * 1024 + 1, ' '),
+        headers: { ...options.headers, 'content-type': 'application/json' },
+      });
+    case 'UNSUPPORTED_MEDIA_TYPE': {
+      const type = options.body ? 'text/plain' : 'no type';
+      return call(port, target, {
+        ...options,
+        body: '{}',
+        headers: { ...options.headers, 'content-type': type },
+      });
+    }
+    case 'URI_TOO_LONG':
+      return call(port, `${target}?${'x'.repeat(8_000)}`, options);
+    case 'HEADERS_TOO_LARGE':
+      return sendRaw(port, raw(`${target} HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`));
+    case 'REQUEST_TIMEOUT':
+      return sendRaw(strictPort, raw(`${target} HTTP/1.1\r\nhost: x\r\n`));
+    case 'RATE_LIMITED':
+      return call(strictPort, target, options).then(() => call(strictPort, target, options));
+    default:
+      return call(port, target, options);
+  }
+}
+
+describe.each(operationsOf(document).map((documented) => [documented.operationId, documented] as const))(
+  '%s',
+  (_, documented) => {
+    const answers = Object.entries<Document>(documented.operation.responses).flatMap(([status, response]) =>
+      Object.entries<Document>(response.content['application/problem+json']?.examples ?? {}).map(
+        ([code, { value }]) => ({ code: code as ProblemCode, status, response, example: value }),
+      ),
+    );
+
+    it.each(answers)('answers $status $code as documented', async ({ code, status, response, example }) => {
+      failure = REFUSALS[code];
+      scopes = code === 'INSUFFICIENT_SCOPE' ? [] : ALL_SCOPES;
+      const answer = await provoke(documented, code);
+      expect(answer.text && answer.json).toMatchObject({ code });
+      expect(answer.status).toBe(Number(status));
+      const at = [
+        ...documented.at,
+        'responses',
+        status,
+        'content',
+        answer.headers['content-type']!,
+        'schema',
+      ];
+      expect(validator.faults(at, answer.json)).toEqual([]);
+      expect(undocumentedHeaders(response, answer)).toEqual([]);
+      // The example is what is really answered, but for who asked for what, and the limit.
+      const said = answer.json.detail.replace('More than 1 requests', 'More than 100 requests');
+      expect(said).toBe(example.detail);
+      expect(answer.json.type.replace(/^.*(?=\/docs)/, '')).toBe(example.type.replace(/^.*(?=\/docs)/, ''));
+      if (!['408', '431'].includes(status) && code !== 'INVALID_REQUEST') {
+        expect(answer.json.instance).toBe(example.instance);
+      }
+    });
+
+    it('documents no status twice and no code under another status', () => {
+      for (const { code, status } of answers) expect(PROBLEM_TYPES[code].status).toBe(Number(status));
+      expect(new Set(answers.map(({ code }) => code)).size).toBe(answers.length);
+    });
+  },
+);
+
+/** Headers of the contract that an answer has and the document does not, or the other way round where required. */
+function undocumentedHeaders(response: Document, { headers }: Answer): string[] {
+  const documented = Object.keys(response.headers);
+  const known: [string, Document][] = Object.entries(document.components.headers);
+  return known
+    .filter(([name, { required }]) => {
+      const present = headers[name.toLowerCase()] !== undefined;
+      return documented.includes(name) ? required && !present : present;
+    })
+    .map(([name]) => name);
+}

@@ -20,8 +20,11 @@ const ROOT = new URL('../../', import.meta.url);
 /** Paths of all source files, from the top of the repository. */
 export async function sourceFiles(): Promise<string[]> {
   const files: string[] = [];
-  for await (const file of glob('{services,gateway,workflows,local,test}/**/*.ts', { cwd: ROOT }))
-    files.push(file);
+  const all = glob('{services,gateway,workflows,local,test}/**/*.ts', {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**'],
+  });
+  for await (const file of all) files.push(file);
   return files.sort();
 }
 

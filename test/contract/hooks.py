@@ -7,15 +7,9 @@ import os
 import re
 import uuid
 from itertools import count
+from urllib.parse import quote
 
 import schemathesis
-from hypothesis import strategies as st
-
-LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True, alphabet=st.characters(codec="ascii"))
-PATHS = st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=40)
-
-# Names below .example resolve to nothing, so nothing is ever delivered to them.
-schemathesis.openapi.format("uri", st.builds("https://{}.example/{}".format, LABELS, PATHS))
 
 issued_cursors = {}
 bodies_by_key = {}
@@ -28,6 +22,7 @@ def before_call(context, case, kwargs):
         return
     use_issued_cursor(case)
     order_dates(case)
+    use_public_url(case)
     use_key_once(case)
     read_existing_product(case)
 
@@ -57,6 +52,13 @@ def order_dates(case):
     query = case.query or {}
     if query.get("from", "") > query.get("to", "9999"):
         case.query = {**query, "from": query["to"], "to": query["from"]}
+
+
+def use_public_url(case):
+    """Whether a URL is public https is more than a schema says. Names below .example resolve to nothing."""
+    if case.operation.method.upper() == "POST" and isinstance(case.body, dict) and "url" in case.body:
+        path = quote(case.body["url"], safe="", errors="replace")
+        case.body = {**case.body, "url": f"https://hooks.example/{path}"[:2048]}
 
 
 def use_key_once(case):

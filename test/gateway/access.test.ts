@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
+import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import { newKey } from '../support/house.ts';
 import { ALL_SCOPES, type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { call, expectProblem } from './http-call.ts';
+import { startOtherGateway } from './other-gateway.ts';
 
 const PATH = '/v1/refund-cases';
+const MERCHANT = randomUUID();
 
 let gateways: GatewayHouse;
 let live: number;
@@ -70,20 +74,81 @@ describe('a request without a good key', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
-  it('is API_KEY_INVALID within five seconds after the key was revoked', async () => {
-    const merchantId = randomUUID();
-    const { key, apiKeyId } = await gateways.issueKey(merchantId, Environment.LIVE);
-    expect((await call(live, PATH, { key })).status).toBe(200);
+  it('is API_KEY_INVALID within five seconds after the key was revoked, in every process that knew it', async () => {
+    const other = await startOtherGateway(gateways.house);
+    onTestFinished(() => other.close());
+    const { key, apiKeyId, merchantId } = await newKeyInUse([live, other.port]);
     const environment = Environment.LIVE;
     await apiKeys().revokeApiKey({ merchantId, environment, idempotencyKey: newKey(), apiKeyId });
-    expectProblem(await refusedWithin(key, Date.now() + 5_000), 'API_KEY_INVALID');
+    const deadline = Date.now() + 5_000;
+    const refusals = await Promise.all([live, other.port].map((port) => refusedWithin(key, deadline, port)));
+    for (const refusal of refusals) expectProblem(refusal, 'API_KEY_INVALID');
   });
 });
 
+describe('a key that is rotated', () => {
+  const rotate = async (key: { merchantId: string; apiKeyId: string }, overlapSeconds: number) => {
+    const { merchantId, apiKeyId } = key;
+    const request = { merchantId, apiKeyId, environment: Environment.LIVE, idempotencyKey: newKey() };
+    const { key: successor, rotated } = await apiKeys().rotateApiKey({ ...request, overlapSeconds });
+    return { successor, expiresAt: timestampMs(rotated!.expiresAt!) };
+  };
+
+  it('works beside its successor for the overlap, then is API_KEY_EXPIRED', async () => {
+    const old = await newKeyInUse([live]);
+    const { successor, expiresAt } = await rotate(old, 2);
+    expect((await call(live, PATH, { key: successor })).status).toBe(200);
+    expect((await call(live, PATH, { key: old.key })).status).toBe(200);
+    expect(Date.now()).toBeLessThan(expiresAt);
+    expectProblem(await refusedWithin(old.key, expiresAt + 5_000), 'API_KEY_EXPIRED', 'expired');
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
+    expect((await call(live, PATH, { key: successor })).status).toBe(200);
+  });
+
+  it('without an overlap is API_KEY_EXPIRED at once where it was not known', async () => {
+    const { key, apiKeyId } = await gateways.issueKey(MERCHANT, Environment.LIVE);
+    await rotate({ merchantId: MERCHANT, apiKeyId }, 0);
+    expectProblem(await call(live, PATH, { key }), 'API_KEY_EXPIRED');
+  });
+});
+
+describe('the last use of a key', () => {
+  it('is written after the answer: a request waits for nobody who holds the key’s record', async () => {
+    const { key, apiKeyId } = await gateways.issueKey(randomUUID(), Environment.LIVE);
+    const lock = new Client({ connectionString: gateways.house.databaseUrl });
+    await lock.connect();
+    onTestFinished(() => lock.end());
+    const lastUse = async () => {
+      const { rows } = await lock.query('select last_used_at from api_keys.api_key where id = $1', [
+        apiKeyId,
+      ]);
+      return rows[0].last_used_at as Date | null;
+    };
+    await lock.query('begin');
+    await lock.query('select from api_keys.api_key where id = $1 for update', [apiKeyId]);
+    const from = Date.now();
+    expect((await call(live, PATH, { key })).status).toBe(200);
+    await delay(300);
+    expect((await call(live, PATH, { key })).status).toBe(200);
+    expect(await lastUse()).toBeNull();
+    await lock.query('commit');
+    await expect.poll(lastUse).not.toBeNull();
+    expect((await lastUse())!.getTime() - from).toBeLessThan(300);
+  });
+});
+
+/** A key that every listener has found good a moment ago. */
+async function newKeyInUse(ports: readonly number[]) {
+  const merchantId = randomUUID();
+  const { key, apiKeyId } = await gateways.issueKey(merchantId, Environment.LIVE);
+  for (const port of ports) expect((await call(port, PATH, { key })).status).toBe(200);
+  return { key, apiKeyId, merchantId };
+}
+
 /** The first answer that is not 200, before a time. */
-async function refusedWithin(key: string, deadline: number) {
+async function refusedWithin(key: string, deadline: number, port = live) {
   for (;;) {
-    const answer = await call(live, PATH, { key });
+    const answer = await call(port, PATH, { key });
     if (answer.status !== 200) return answer;
     if (Date.now() > deadline) throw new Error('the key is still good');
     await delay(100);
@@ -92,27 +157,32 @@ async function refusedWithin(key: string, deadline: number) {
 
 describe('each operation takes its scope', () => {
   const id = randomUUID();
-  const operations = [
-    ['GET', PATH, ApiKeyScope.REFUNDS_READ, 'refunds:read'],
-    ['GET', `/v1/products/${id}`, ApiKeyScope.CATALOG_READ, 'catalog:read'],
-    ['GET', '/v1/funds/releases', ApiKeyScope.FUNDS_READ, 'funds:read'],
-    ['GET', '/v1/funds/releases/calendar', ApiKeyScope.FUNDS_READ, 'funds:read'],
-    ['GET', '/v1/advance/requests', ApiKeyScope.ADVANCES_READ, 'advances:read'],
-    ['GET', '/v1/webhook-subscriptions', ApiKeyScope.WEBHOOKS_MANAGE, 'webhooks:manage'],
-    ['POST', '/v1/webhook-subscriptions', ApiKeyScope.WEBHOOKS_MANAGE, 'webhooks:manage'],
-    ['POST', `/v1/webhook-subscriptions/${id}/disable`, ApiKeyScope.WEBHOOKS_MANAGE, 'webhooks:manage'],
-  ] as const;
+  const operations: [method: string, path: string, scope: ApiKeyScopeName][] = [
+    ['GET', PATH, 'refunds:read'],
+    ['GET', `/v1/products/${id}`, 'catalog:read'],
+    ['GET', '/v1/funds/releases', 'funds:read'],
+    ['GET', '/v1/funds/releases/calendar', 'funds:read'],
+    ['GET', '/v1/advance/requests', 'advances:read'],
+    ['GET', '/v1/webhook-subscriptions', 'webhooks:manage'],
+    ['POST', '/v1/webhook-subscriptions', 'webhooks:manage'],
+    ['POST', `/v1/webhook-subscriptions/${id}/disable`, 'webhooks:manage'],
+  ];
 
-  it.each(operations)('%s %s', async (method, path, scope, name) => {
-    const merchantId = randomUUID();
-    const others = ALL_SCOPES.filter((other) => other !== scope);
-    const [without, only] = await Promise.all([
-      gateways.issueKey(merchantId, Environment.LIVE, others),
-      gateways.issueKey(merchantId, Environment.LIVE, [scope]),
-    ]);
-    const refused = await call(live, path, { method, key: without.key });
-    expectProblem(refused, 'INSUFFICIENT_SCOPE', name);
-    expect((await call(live, path, { method, key: only.key })).json?.code).not.toBe('INSUFFICIENT_SCOPE');
+  it.each(Object.entries(API_KEY_SCOPES))('%s opens its operations and no other', async (name, scope) => {
+    const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, [scope]);
+    for (const [method, path, needed] of operations) {
+      const answer = await call(live, path, { method, key });
+      if (needed === name) expect([200, 404, 415]).toContain(answer.status);
+      else expectProblem(answer, 'INSUFFICIENT_SCOPE', `the scope ${needed}.`);
+    }
+  });
+
+  it('and nothing opens it to a key that has all the others', async () => {
+    for (const [method, path, needed] of operations) {
+      const others = ALL_SCOPES.filter((scope) => scope !== API_KEY_SCOPES[needed]);
+      const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, others);
+      expectProblem(await call(live, path, { method, key }), 'INSUFFICIENT_SCOPE', `the scope ${needed}.`);
+    }
   });
 
   it('and a refusal for want of it counts, as its headers tell', async () => {

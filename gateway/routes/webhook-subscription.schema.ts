@@ -74,7 +74,7 @@ export const webhookSubscriptionCreateSchema = {
   },
   errors: {
     INVALID_REQUEST: '/eventTypes must be an array of 1 to 50 distinct items.',
-    INVALID_WEBHOOK_URL: '/url: the URL must be https.',
+    INVALID_WEBHOOK_URL: '/url: The url must use https.',
     INVALID_EVENT_TYPE: '/eventTypes: "refund.opened.v1" is not an event type of the catalogue.',
     IDEMPOTENCY_KEY_MISSING: 'Send an Idempotency-Key header: 1 to 255 printable characters.',
     WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: 'There is a webhook subscription for this /url already.',

@@ -79,7 +79,7 @@ const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
   ...refusals(Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'),
   ...refusals(Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE'),
   INVALID_CURSOR: refusal(Code.InvalidArgument, 'INVALID_PAGE_TOKEN'),
-  INVALID_WEBHOOK_URL: refusal(Code.InvalidArgument, 'INVALID_WEBHOOK_URL', 'url: the URL must be https'),
+  INVALID_WEBHOOK_URL: refusal(Code.InvalidArgument, 'INVALID_WEBHOOK_URL', 'url: The url must use https.'),
   INVALID_EVENT_TYPE: refusal(Code.InvalidArgument, 'INVALID_EVENT_TYPE'),
   INTERNAL_ERROR: new ConnectError('never shown', Code.Internal),
   SERVICE_UNAVAILABLE: new ConnectError('never shown', Code.Unavailable),

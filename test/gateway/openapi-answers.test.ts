@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DemoAccess, writeDemoData } from '../../local/demo-data.ts';
+import { DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { type GatewayHouse, startGateways } from './gateway-house.ts';
+import { type Answer, type Call, call, expectProblem } from './http-call.ts';
+import { type Document, DocumentValidator, operationsOf } from './openapi-reader.ts';
+
+/** Real answers and real events of the demo data, judged by nothing but the document. */
+
+let gateways: GatewayHouse;
+let access: DemoAccess;
+let document: Document;
+let validator: DocumentValidator;
+beforeAll(async () => {
+  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000' });
+  document = (await call(gateways.ports.live, '/openapi.json')).json;
+  validator = new DocumentValidator(document);
+  access = await writeDemoData(gateways.house.transports.inProcess, new Date());
+}, 300_000);
+afterAll(() => gateways.close());
+
+const ask = (path: string, options: Call = {}) =>
+  call(gateways.ports.live, path, { key: access.live.apiKey, ...options });
+
+/** Expects an answer to be one that the document has for the operation; answers its body. */
+function expectDocumented(operationId: string, answer: Answer) {
+  const { at, operation } = operationsOf(document).find((one) => one.operationId === operationId)!;
+  const response = operation.responses[answer.status];
+  expect(response, `${operationId} ${answer.status} ${answer.text}`).toBeDefined();
+  const [type = ''] = answer.headers['content-type']!.split(';');
+  const place = [...at, 'responses', answer.status, 'content', type, 'schema'];
+  expect(validator.faults(place, answer.json), answer.text.slice(0, 500)).toEqual([]);
+  for (const name of ['Request-Id', 'RateLimit-Policy', 'RateLimit', ...Object.keys(response.headers)]) {
+    const { required } = document.components.headers[name];
+    if (required || name.startsWith('RateLimit'))
+      expect(answer.headers, name).toHaveProperty(name.toLowerCase());
+  }
+  return answer.json;
+}
+
+/** Every page of a list; answers how many items there were. */
+async function walk(operationId: string, path: string): Promise<number> {
+  let items = 0;
+  for (let after = ''; ; ) {
+    const { data, nextCursor } = expectDocumented(operationId, await ask(`${path}?limit=50${after}`));
+    items += data.length;
+    if (!nextCursor) return items;
+    after = `&after=${encodeURIComponent(nextCursor)}`;
+  }
+}
+
+describe('real answers are as documented', () => {
+  it.each([
+    ['listRefundCases', '/v1/refund-cases', 200],
+    ['listFundsReleases', '/v1/funds/releases', 100],
+    ['listAdvanceRequests', '/v1/advance/requests', 60],
+  ])('of %s, page by page', async (operationId, path, atLeast) => {
+    expect(await walk(operationId, path)).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  it('of the release calendar, past and to come', async () => {
+    for (const month of ['', '?month=2020-01', `?month=${monthFromNow(-1)}`, `?month=${monthFromNow(1)}`]) {
+      expectDocumented('getReleaseCalendar', await ask(`/v1/funds/releases/calendar${month}`));
+    }
+  });
+
+  it('of a product', async () => {
+    const product = expectDocumented('getProduct', await ask(`/v1/products/${access.live.productId}`));
+    expect(product.prices).not.toEqual([]);
+    expect(product.offers).not.toEqual([]);
+  });
+
+  it('of the subscriptions: created, replayed, listed, disabled', async () => {
+    const create = () =>
+      ask('/v1/webhook-subscriptions', {
+        body: { url: 'https://hooks.example.com/a', eventTypes: ['refund.requested.v1'] },
+        headers: { 'idempotency-key': 'the-same' },
+      });
+    const first = await create();
+    const { id } = expectDocumented('createWebhookSubscription', first);
+    const replayed = await create();
+    expect(expectDocumented('createWebhookSubscription', replayed)).toEqual(first.json);
+    expect(replayed.headers).toMatchObject({
+      'idempotency-replayed': 'true',
+      location: first.headers.location,
+    });
+    const { links } = document.paths['/v1/webhook-subscriptions'].post.responses['201'];
+    expect(links.disable).toMatchObject({ operationId: 'disableWebhookSubscription' });
+    const disable = `/v1/webhook-subscriptions/${id}/disable`;
+    expectDocumented('disableWebhookSubscription', await ask(disable, { method: 'POST' }));
+    expect(await walk('listWebhookSubscriptions', '/v1/webhook-subscriptions')).toBe(1);
+  });
+
+  it.each([
+    ['INVALID_WEBHOOK_URL', { url: 'http://hooks.example.com/', eventTypes: ['refund.requested.v1'] }],
+    ['INVALID_EVENT_TYPE', { url: 'https://hooks.example.com/b', eventTypes: ['refund.opened.v1'] }],
+  ] as const)('of a refused subscription: %s', async (code, body) => {
+    const answer = await ask('/v1/webhook-subscriptions', {
+      body,
+      headers: { 'idempotency-key': randomUUID() },
+    });
+    expectProblem(answer, code);
+    expectDocumented('createWebhookSubscription', answer);
+    const { examples } =
+      document.paths['/v1/webhook-subscriptions'].post.responses['400'].content['application/problem+json'];
+    expect(answer.json.detail).toBe(examples[code].value.detail);
+  });
+});
+
+const monthFromNow = (months: number) => {
+  const today = new Date();
+  return new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + months, 1))
+    .toISOString()
+    .slice(0, 7);
+};
+
+describe('real events are as documented', () => {
+  it('byte for byte as they are signed and sent, of every area and the ping', async () => {
+    const dispatch = createClient(DispatchService, gateways.house.transports.inProcess);
+    const client = new pg.Client({ connectionString: gateways.house.databaseUrl });
+    await client.connect();
+    const left = async () => (await client.query('select from platform.outbox_event')).rowCount!;
+    while ((await left()) > 0) await dispatch.claimBatch({ waitMs: 0, maxDeliveries: 100 });
+    const { rows } = await client.query<{ type: string; body: string }>(
+      'select type, body from webhooks.event',
+    );
+    await client.end();
+    const faults = rows.flatMap(({ type, body }) => {
+      const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+      return validator.faults(place, JSON.parse(body)).map((fault) => `${type}: ${fault} in ${body}`);
+    });
+    expect(faults).toEqual([]);
+    const nouns = new Set(rows.map(({ type }) => type.split('.')[0]));
+    expect(nouns).toEqual(new Set(['product', 'refund', 'dispute', 'funds', 'advance', 'webhook']));
+  });
+});

@@ -7,6 +7,8 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
+import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { startHouse, type TestHouse } from '../support/house.ts';
 
 let house: TestHouse;
@@ -93,6 +95,30 @@ test('asks the services of SERVICES_URL with SERVICE_TOKEN', async () => {
   expect(refused.stderr).toMatch(/^SERVICE_TOKEN_INVALID: /);
 });
 
+test('--help shows the usage, with every scope', async () => {
+  const { exitCode, stdout, stderr } = await keys(['--help']);
+  expect([exitCode, stderr]).toEqual([0, '']);
+  for (const scope of Object.keys(API_KEY_SCOPES)) expect(stdout).toContain(scope);
+});
+
+test('rotation shows the new key and both records; nothing that lists shows a key', async () => {
+  const tenant = merchant();
+  const scopes = Object.keys(API_KEY_SCOPES).flatMap((scope) => ['--scope', scope]);
+  const issued = jsonOf(await keys(['issue', ...tenant, '--name', 'Shop', ...scopes, '--json']));
+  expect(issued.scopes).toEqual(Object.keys(API_KEY_SCOPES));
+  const { stdout } = await keys(['rotate', ...tenant, '--id', issued.id]);
+  const [key, , told, , ...table] = stdout.split('\n');
+  expect(environmentOfApiKey(key!)).toBe('test');
+  expect(told).toContain('only time');
+  expect(table.filter((row) => row.includes(' Shop '))).toHaveLength(2);
+  const revoked = await keys(['revoke', ...tenant, '--id', issued.id]);
+  const listed = await keys(['list', ...tenant, '--json']);
+  for (const ran of [revoked, listed]) {
+    expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+    for (const secret of [issued.key, key]) expect(ran.stdout).not.toContain(secret);
+  }
+});
+
 test.each([
   [[], 'a command is missing'],
   [['steal'], 'there is no command steal'],
@@ -100,12 +126,25 @@ test.each([
   [['list', '--merchant', 'm', '--env', 'prod'], '--env is live or test'],
   [['list', '--everything'], "Unknown option '--everything'"],
   [['rotate', ...merchant(), '--id', 'k', '--overlap', 'long'], '--overlap must be a duration such as'],
+  [['issue', ...merchant(), '--scope', 'refunds:read'], '--name is missing'],
   [['issue', ...merchant(), '--name', 'Shop', '--scope', 'all'], '--scope is one of refunds:read'],
+  [['issue', ...merchant(), '--name', 'Shop', '--scope', 'toString'], '--scope is one of refunds:read'],
+  [['revoke', ...merchant()], '--id is missing'],
 ])('answers %j with what is wrong and the usage', async (args, fault) => {
   const ran = await keys(args);
   expect(ran).toMatchObject({ exitCode: 2, stdout: '' });
   expect(ran.stderr).toContain(fault);
   expect(ran.stderr).toContain('npm run keys -- issue');
+});
+
+test.each([
+  [['issue', ...merchant(), '--name', 'Shop'], 'scopes'],
+  [['issue', ...merchant(), '--name', 'x'.repeat(101), '--scope', 'refunds:read'], 'name'],
+  [['list', '--merchant', 'shop', '--env', 'live'], 'merchant_id'],
+])('passes on in one line what the services refuse: %j', async (args, field) => {
+  const ran = await keys([...args, '--json']);
+  expect(ran).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(ran.stderr).toMatch(new RegExp(`^INVALID_ARGUMENT: ${field}.*\\n$`));
 });
 
 test('says a refusal, a missing system and one that is away in one line', async () => {

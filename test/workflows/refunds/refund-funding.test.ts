@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  RefundBlocker,
+  RefundInitiator,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { workflowId, workflowType } from '../../../workflows/refunds/refund-funding.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { queryHouse } from '../../services/refunds/refund-case-fixture.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { eventually, merchantOf, type RefundMerchant, startRefundHouse } from './refund-house.ts';
+
+const { FUNDING_REQUIRED, PROCESSING } = Status;
+const MINUTE_MS = 60_000;
+
+let desk: Awaited<ReturnType<typeof startRefundHouse>>;
+beforeAll(async () => {
+  desk = await startRefundHouse({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await verifyFunds(desk.house.databaseUrl);
+  await desk.close();
+}, 60_000);
+
+const merchant = () => merchantOf(desk.house);
+
+/** A case that waits for the balance, requested so many minutes ago. */
+async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, saleId?: string) {
+  const occurredAt = timestampFromDate(new Date(Date.now() - minutesAgo * MINUTE_MS));
+  const opening = { initiator: RefundInitiator.MERCHANT, amountMinor, saleId, occurredAt };
+  const { id, paymentIntentId } = await of.open({ ...opening, paidAmountMinor: amountMinor });
+  await of.start(id);
+  await of.becomes(id, FUNDING_REQUIRED);
+  return { id, paymentIntentId };
+}
+
+/** The cases whose debits wait, oldest first. */
+const waits = async ({ tenant }: RefundMerchant) => {
+  const sql =
+    'select refund_case_id as id from funds.waiting_debit where merchant_id = $1 order by requested_at';
+  const rows = await queryHouse<{ id: string }>(desk.house, sql, [tenant.merchantId]);
+  return rows.map(({ id }) => id);
+};
+
+/** The refund cases in the order in which they were debited. */
+const debited = async ({ tenant }: RefundMerchant) => {
+  const sql =
+    'select refund_case_id as id from funds.refund_debit where merchant_id = $1 order by debited_at';
+  const rows = await queryHouse<{ id: string }>(desk.house, sql, [tenant.merchantId]);
+  return rows.map(({ id }) => id);
+};
+
+describe('a refund that waits for the balance', () => {
+  it('is executed by itself once the balance comes, to the cent', async () => {
+    const m = merchant();
+    await m.earn(999n);
+    const { id } = await waiting(m, 1_000n);
+    expect(await waits(m)).toEqual([id]);
+    await m.earn(1n);
+    await m.becomes(id, PROCESSING);
+    expect(await waits(m)).toEqual([]);
+    expect((await m.funds.balance()).availableAmountMinor).toBe(0n);
+  });
+
+  it('goes on with the daily release, with a block that is lifted and with a reversal', async () => {
+    const m = merchant();
+    const past = '2020-06-01';
+    await m.funds.sell({ on: past, gross: 500n });
+    const byRelease = await waiting(m, 500n);
+    await m.funds.releaseDue('2020-07-31');
+    await m.becomes(byRelease.id, PROCESSING);
+
+    const blocked = await m.earn(300n);
+    const dispute = await m.dispute(randomUUID(), blocked);
+    await eventually(async () => expect((await m.funds.balance()).availableAmountMinor).toBe(0n));
+    const byWin = await waiting(m, 300n);
+    await m.refunds.closeDispute({ ...m.write(), disputeId: dispute });
+    await m.becomes(byWin.id, PROCESSING);
+
+    const byReversal = await waiting(m, 500n);
+    await m.refunds.recordProviderOutcome({ ...m.write(), refundCaseId: byRelease.id, outcome: 3 });
+    await m.becomes(byReversal.id, PROCESSING);
+  });
+
+  it('is paid from what its own hold keeps of instalments to come', async () => {
+    const m = merchant();
+    const saleId = randomUUID();
+    const { id } = await waiting(m, 90n, 0, saleId);
+    const card = { saleId, method: 2, grossAmountMinor: 300n, feesAmountMinor: 0n, installments: 3 };
+    await m.funds.client.recordSale({ ...m.write(), ...card });
+    expect(await waits(m)).toEqual([id]);
+    // The sale was not there when the case opened: its hold comes with the next execution.
+    await m.earn(90n);
+    await m.becomes(id, PROCESSING);
+    expect((await m.funds.balance()).availableAmountMinor).toBe(90n);
+  });
+
+  it('goes oldest first, one after the other, and those that are not covered wait on', async () => {
+    const m = merchant();
+    const newest = await waiting(m, 100n, 1);
+    const large = await waiting(m, 5_000n, 50);
+    const oldest = await waiting(m, 100n, 90);
+    const middle = await waiting(m, 100n, 40);
+    expect(await waits(m)).toEqual([oldest.id, large.id, middle.id, newest.id]);
+    await m.earn(250n);
+    for (const { id } of [oldest, middle]) await m.becomes(id, PROCESSING);
+    await eventually(async () => expect(await waits(m)).toEqual([large.id, newest.id]));
+    expect(await debited(m)).toEqual([oldest.id, middle.id]);
+    expect((await m.funds.balance()).availableAmountMinor).toBe(50n);
+    await m.earn(5_000n);
+    await m.becomes(large.id, PROCESSING);
+    expect(await debited(m)).toEqual([oldest.id, middle.id, large.id]);
+    await m.earn(50n);
+    await m.becomes(newest.id, PROCESSING);
+  });
+
+  it('keeps that order when the balance comes cent by cent and from many sides at once', async () => {
+    const m = merchant();
+    const cases: string[] = [];
+    for (let age = 1; age <= 8; age += 1) cases.unshift((await waiting(m, 40n, age)).id);
+    await Promise.all(Array.from({ length: 40 }, () => m.earn(8n)));
+    for (const id of cases) await m.becomes(id, PROCESSING);
+    expect(await debited(m)).toEqual(cases);
+    expect(await waits(m)).toEqual([]);
+    expect((await m.funds.balance()).availableAmountMinor).toBe(0n);
+  }, 60_000);
+
+  it('waits no more once it is canceled or disputed, and nothing is debited', async () => {
+    const m = merchant();
+    const canceled = await waiting(m, 100n);
+    const disputed = await waiting(m, 100n);
+    await m.refunds.cancelRefundCase({ ...m.write(), refundCaseId: canceled.id });
+    await eventually(async () => expect(await waits(m)).toEqual([disputed.id]));
+    await m.dispute(disputed.paymentIntentId);
+    await m.earn(1_000n);
+    await eventually(async () => expect(await waits(m)).toEqual([]));
+    expect(await debited(m)).toEqual([]);
+    await m.becomes(disputed.id, Status.SERVICE_REVIEW);
+  });
+
+  it('is held back by a blocker of another team, and tried when that is cleared', async () => {
+    const m = merchant();
+    const held = await waiting(m, 100n, 9);
+    const other = await waiting(m, 100n, 1);
+    const blocker = { refundCaseId: held.id, blocker: RefundBlocker.KYC_NOT_APPROVED };
+    await m.refunds.addBlocker({ ...m.write(), ...blocker });
+    await m.earn(150n);
+    await m.becomes(other.id, PROCESSING);
+    expect(await waits(m)).toEqual([]);
+    await m.refunds.clearBlocker({ ...m.write(), ...blocker });
+    // Fifty are left: it is tried, and waits again.
+    await eventually(async () => expect(await waits(m)).toEqual([held.id]));
+    await m.earn(50n);
+    await m.becomes(held.id, PROCESSING);
+  });
+
+  it('loses no wake-up to a balance that comes between the debit and the record of its refusal', async () => {
+    const m = merchant();
+    const rounds = Array.from({ length: 12 }, async (_, n) => {
+      const of = merchant();
+      const id = await of.approved(100n);
+      await of.start(id);
+      // At moments all over the saga.
+      await new Promise((done) => setTimeout(done, n * 25));
+      await of.earn(100n);
+      await of.becomes(id, PROCESSING);
+      expect((await of.funds.balance()).availableAmountMinor).toBe(0n);
+    });
+    await Promise.all(rounds);
+    expect(await waits(m)).toEqual([]);
+  }, 60_000);
+
+  it('is woken once more without harm, whatever has become of it', async () => {
+    const m = merchant();
+    const { id } = await waiting(m, 100n);
+    await m.earn(100n);
+    await m.becomes(id, PROCESSING);
+    const input = { merchantId: m.tenant.merchantId, environment: 'live', refundCaseId: id };
+    const options = { taskQueue: TASK_QUEUE, workflowId: workflowId(randomUUID()), args: [input] };
+    await desk.temporal.client.workflow.execute(workflowType, options);
+    await m.becomes(id, PROCESSING);
+    expect(await debited(m)).toEqual([id]);
+  });
+});

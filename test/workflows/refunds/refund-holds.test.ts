@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import {
+  DisputeOutcome,
+  ProviderOutcome,
+  RefundInitiator,
+  ReviewDecision,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { endWorkflowType, workflowType } from '../../../workflows/refunds/refund-hold.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { queryHouse } from '../../services/refunds/refund-case-fixture.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { eventually, merchantOf, startRefundHouse } from './refund-house.ts';
+
+const { SUBMITTED, SUCCEEDED, FAILED } = ProviderOutcome;
+const { REFUND_IN_PROGRESS, HOLD_OR_DISPUTE } = BlockReason;
+const REFUND = [REFUND_IN_PROGRESS];
+const DISPUTE = [HOLD_OR_DISPUTE];
+
+let desk: Awaited<ReturnType<typeof startRefundHouse>>;
+beforeAll(async () => {
+  desk = await startRefundHouse();
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await verifyFunds(desk.house.databaseUrl);
+  await desk.close();
+}, 60_000);
+
+const merchant = () => merchantOf(desk.house);
+
+/** How a workflow ended, by its id. */
+const resultOf = (workflowId: string) => desk.temporal.client.workflow.getHandle(workflowId).result();
+
+/** Runs a workflow again, as a command does that comes late or twice. */
+async function again(type: string, workflowId: string, input: object) {
+  const options = { taskQueue: TASK_QUEUE, workflowId, args: [input] };
+  return desk.temporal.client.workflow.execute(type, options);
+}
+
+describe("a refund case holds its sale's funds", () => {
+  it('from its opening until it succeeds; what is left goes back by its date, to the cent', async () => {
+    const { funds, approved, start, record, becomes, rows } = merchant();
+    // 333.34, 333.33 and 333.33 less fees of 0.34, 0.33 and 0.33, in a month, two and three.
+    const { saleId } = await funds.sell({ gross: 100_000n, fees: 100n, installments: 3 });
+    const id = await approved(33_350n, saleId);
+    const held = [33_300n, 33_300n, 33_300n].map((left) => ({ left, held: REFUND }));
+    await eventually(async () => expect(await rows()).toEqual(held));
+    await start(id);
+    await becomes(id, Status.PROCESSING);
+    // The last instalment first, then 0.50 of the one before.
+    const debited = [{ left: 33_300n, held: REFUND }, { left: 33_250n, held: REFUND }, { left: 0n }];
+    expect(await rows()).toEqual(debited);
+    await record(id, SUBMITTED, SUCCEEDED);
+    await eventually(async () =>
+      expect(await rows()).toEqual([{ left: 33_300n }, { left: 33_250n }, { left: 0n }]),
+    );
+  });
+
+  it.each(['canceled', 'rejected', 'failed'] as const)(
+    'until it is %s, and then all is as before',
+    async (end) => {
+      const { refunds, write, open, start, record, becomes, rows, earn } = merchant();
+      const saleId = await earn(1_000n);
+      const opening = { saleId, initiator: RefundInitiator.MERCHANT, amountMinor: 400n };
+      const { id: refundCaseId, paymentIntentId } = await open(opening);
+      await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, held: REFUND }]));
+      if (end === 'canceled') await refunds.cancelRefundCase({ ...write(), refundCaseId });
+      if (end === 'rejected') {
+        await refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId });
+        const review = { decision: ReviewDecision.REJECT, approvalMode: 2 };
+        await eventually(async () =>
+          expect(await rows()).toEqual([{ left: 1_000n, held: [...DISPUTE, ...REFUND] }]),
+        );
+        await refunds.reviewRefundCase({ ...write(), refundCaseId, ...review });
+        await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, held: DISPUTE }]));
+        return;
+      }
+      if (end === 'failed') {
+        await start(refundCaseId);
+        await becomes(refundCaseId, Status.PROCESSING);
+        expect(await rows()).toEqual([{ left: 600n, held: REFUND }]);
+        await record(refundCaseId, FAILED);
+      }
+      await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, released: true }]));
+    },
+  );
+
+  it('no more after it succeeded, also when the provider returns it late: the reversal gives all back', async () => {
+    const { funds, approved, start, record, becomes, rows, earn } = merchant();
+    const saleId = await earn(1_000n);
+    const id = await approved(1_000n, saleId);
+    await start(id);
+    await becomes(id, Status.PROCESSING);
+    expect(await rows()).toEqual([{ left: 0n }]);
+    await record(id, SUCCEEDED);
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await record(id, FAILED);
+    await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, released: true }]));
+    await eventually(async () => expect(await resultOf(`refund-reversal-${id}`)).toBeUndefined());
+    expect(await rows()).toEqual([{ left: 1_000n, released: true }]);
+    expect((await funds.balance()).availableAmountMinor).toBe(1_000n);
+  });
+
+  it('with another case of the same sale: each by its own, until the last has ended', async () => {
+    const { refunds, write, approved, start, becomes, record, rows, earn } = merchant();
+    const saleId = await earn(1_000n);
+    const [one, other] = [await approved(300n, saleId), await approved(400n, saleId)];
+    for (const id of [one, other]) {
+      await start(id);
+      await becomes(id, Status.PROCESSING);
+    }
+    expect(await rows()).toEqual([{ left: 300n, held: REFUND }]);
+    await record(one, SUCCEEDED);
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${one}`)).toBe('ENDED'));
+    expect(await rows()).toEqual([{ left: 300n, held: REFUND }]);
+    await record(other, SUCCEEDED);
+    await eventually(async () => expect(await rows()).toEqual([{ left: 300n, released: true }]));
+    const third = await approved(100n, saleId);
+    await eventually(async () => expect(await rows()).toEqual([{ left: 300n, held: REFUND }]));
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: third });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 300n, released: true }]));
+  });
+
+  it('but for parts reserved for an advance, which it holds once they are freed', async () => {
+    const { refunds, write, funds, approved, rows } = merchant();
+    const { saleId } = await funds.sell({ gross: 300n, installments: 3 });
+    const { parts } = await funds.advanceable();
+    const [paid, freed] = [randomUUID(), randomUUID()];
+    await funds.reserve(parts.slice(0, 1), paid);
+    await funds.settle(paid);
+    await funds.reserve((await funds.advanceable()).parts.slice(0, 1), freed);
+    const id = await approved(100n, saleId);
+    const last = { left: 100n, held: REFUND };
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }, { left: 100n }, last]));
+    await funds.free(freed);
+    expect(await rows()).toEqual([{ left: 0n }, last, last]);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    await eventually(async () =>
+      expect(await rows()).toEqual([{ left: 0n }, { left: 100n }, { left: 100n }]),
+    );
+  });
+
+  it('never again once it has ended, however late and often the commands come', async () => {
+    const { refunds, write, tenant, approved, rows, earn } = merchant();
+    const saleId = await earn(500n);
+    const id = await approved(100n, saleId);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id };
+    expect(await again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
+    // A day later the idempotency keys are forgotten.
+    await queryHouse(
+      desk.house,
+      "update platform.idempotency_record set created_at = now() - interval '2 days'",
+    );
+    const block = { saleId, sourceId: id, reason: REFUND_IN_PROGRESS, once: true };
+    const held = await merchantHolds(tenant, block);
+    expect(held.blockedAmountMinor).toBe(0n);
+    expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
+    expect(await rows()).toEqual([{ left: 500n, released: true }]);
+    const told = await queryHouse<{ type: string }>(
+      desk.house,
+      `select type from platform.outbox_event where merchant_id = $1 and type like 'funds.%blocked.v1'`,
+      [tenant.merchantId],
+    );
+    expect(told.length).toBeLessThanOrEqual(2);
+  });
+
+  it('of which a sale that funds does not know has none: the refund goes on without', async () => {
+    const { approved, start, becomes, earn, rows, record } = merchant();
+    await earn(1_000n);
+    const id = await approved(400n, randomUUID());
+    await eventually(async () => expect(await resultOf(`refund-hold-${id}`)).toBe('SALE_NOT_FOUND'));
+    await start(id);
+    await becomes(id, Status.PROCESSING);
+    await record(id, SUCCEEDED);
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('SALE_NOT_FOUND'));
+    expect(await rows()).toEqual([{ left: 600n, released: true }]);
+  });
+
+  /** A hold as the worker takes it. */
+  const merchantHolds = (tenant: ReturnType<typeof merchant>['tenant'], block: object) =>
+    merchantOf(desk.house).funds.client.blockFunds({ ...tenant, idempotencyKey: randomUUID(), ...block });
+});
+
+describe("a dispute holds its payment's funds", () => {
+  it('until it is won, and then they go back by their date', async () => {
+    const { refunds, write, funds, open, dispute, rows } = merchant();
+    const { saleId } = await funds.sell({ gross: 1_001n, installments: 2 });
+    const { paymentIntentId, id } = await open({ saleId, amountMinor: 100n });
+    const disputeId = await dispute(paymentIntentId);
+    const both = [...DISPUTE, ...REFUND];
+    await eventually(async () =>
+      expect(await rows()).toEqual([
+        { left: 501n, held: both },
+        { left: 500n, held: both },
+      ]),
+    );
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.WON });
+    await eventually(async () =>
+      expect(await rows()).toEqual([
+        { left: 501n, held: REFUND },
+        { left: 500n, held: REFUND },
+      ]),
+    );
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 501n }, { left: 500n }]));
+  });
+
+  it('until it is lost, and then they are deducted, those that a refund held with it too', async () => {
+    const { refunds, write, tenant, open, dispute, rows, earn } = merchant();
+    const saleId = await earn(1_000n);
+    await earn(50n);
+    const { paymentIntentId, id } = await open({ saleId, amountMinor: 100n });
+    const disputeId = await dispute(paymentIntentId);
+    await eventually(async () =>
+      expect(await rows()).toEqual([
+        { left: 1_000n, held: [...DISPUTE, ...REFUND] },
+        { left: 50n, released: true },
+      ]),
+    );
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 50n, released: true }]));
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    expect(await rows()).toEqual([{ left: 50n, released: true }]);
+    const { dispute: closed } = await refunds.getDispute({ ...tenant, disputeId });
+    expect(closed).toMatchObject({ saleId, outcome: DisputeOutcome.LOST });
+  });
+
+  it('by the sale it names itself while nothing is known of the payment; without any, it holds nothing', async () => {
+    const { refunds, tenant, write, dispute, rows, earn } = merchant();
+    const saleId = await earn(700n);
+    const silent = await dispute(randomUUID());
+    const disputeId = await dispute(randomUUID(), saleId);
+    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, held: DISPUTE }]));
+    // Without an outcome nothing is taken.
+    await refunds.closeDispute({ ...write(), disputeId });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, released: true }]));
+    await refunds.closeDispute({ ...write(), disputeId: silent, outcome: DisputeOutcome.LOST });
+    expect((await refunds.getDispute({ ...tenant, disputeId: silent })).dispute?.saleId).toBeUndefined();
+    expect(await rows()).toEqual([{ left: 700n, released: true }]);
+  });
+
+  it('also when only its end knows the sale, and when beginning and end come at once', async () => {
+    const { refunds, write, open, dispute, rows, earn } = merchant();
+    const saleId = await earn(700n);
+    const paymentIntentId = randomUUID();
+    const disputeId = await dispute(paymentIntentId);
+    const { id: refundCaseId } = await open({ paymentIntentId, saleId, amountMinor: 1n });
+    await refunds.cancelRefundCase({ ...write(), refundCaseId });
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
+  });
+});

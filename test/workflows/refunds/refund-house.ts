@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { expect, vi } from 'vitest';
+import {
+  type ProviderOutcome,
+  RefundInitiator,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { startWorker } from '../../../workflows/worker.ts';
+import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
+import { fundsCaller } from '../../services/funds/funds-caller.ts';
+import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startTemporal } from '../../support/temporal.ts';
+
+/** Services, Temporal and the worker with its dispatcher: what a write commands is carried out by itself. */
+export async function startRefundHouse(settings: Record<string, string> = {}) {
+  const [house, temporal] = await Promise.all([startHouse(settings), startTemporal()]);
+  const worker = await startWorker({
+    config: house.config,
+    logger: createLogger('fatal'),
+    transport: house.services.transportFor(WORKER_CALLER),
+    temporalAddress: temporal.address,
+  });
+  return {
+    house,
+    temporal,
+    async close() {
+      await worker.close();
+      await house.close();
+      await temporal[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Waits until something holds. */
+export const eventually = (check: () => Promise<void>, timeout = 20_000) =>
+  vi.waitFor(check, { timeout, interval: 50 });
+
+/** A merchant's refunds and funds beside each other. */
+export function merchantOf(house: TestHouse) {
+  const refunds = refundsOf(house);
+  const funds = fundsCaller(house.transports.inProcess, refunds.tenant);
+  const { tenant, write } = refunds;
+  const statusOf = async (refundCaseId: string) =>
+    (await refunds.refunds.getRefundCase({ ...tenant, refundCaseId })).refundCase!.status;
+  return {
+    ...refunds,
+    funds,
+    /** An instant transfer of today, released at once. */
+    earn: async (gross: bigint) => (await funds.sell({ gross, instant: true })).saleId,
+    /** A case that may be executed at once. */
+    approved: async (amountMinor: bigint, saleId?: string) => {
+      const opening = {
+        initiator: RefundInitiator.MERCHANT,
+        amountMinor,
+        paidAmountMinor: amountMinor,
+        saleId,
+      };
+      return (await refunds.open(opening)).id;
+    },
+    record: (refundCaseId: string, ...outcomes: ProviderOutcome[]) =>
+      outcomes.reduce<Promise<unknown>>(async (before, outcome) => {
+        await before;
+        return refunds.refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome });
+      }, Promise.resolve()),
+    dispute: async (paymentIntentId: string, saleId?: string) => {
+      const disputeId = randomUUID();
+      await refunds.refunds.openDispute({ ...write(), disputeId, paymentIntentId, saleId });
+      return disputeId;
+    },
+    becomes: (refundCaseId: string, status: Status) =>
+      eventually(async () => expect(Status[await statusOf(refundCaseId)]).toBe(Status[status])),
+    /** The reasons that hold each of the merchant's rows, what is left of it and its status; by date. */
+    rows: async () => {
+      const { releases } = await funds.client.listFundsReleases({ ...tenant, pageSize: 100 });
+      return releases.map((row) => ({
+        left: row.blockedAmountMinor + row.releasedAmountMinor + row.scheduledAmountMinor,
+        ...(row.blockedReasons.length > 0 && { held: row.blockedReasons }),
+        ...(row.releasedAmountMinor > 0n && { released: true }),
+      }));
+    },
+  };
+}
+
+export type RefundMerchant = ReturnType<typeof merchantOf>;

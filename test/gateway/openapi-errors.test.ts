@@ -1,63 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
-import type { GatewayApp } from '../../gateway/gateway-app.ts';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
-import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { DomainError, toConnectError } from '../../services/platform/errors.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
-import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
-import { testConfig } from '../support/house.ts';
 import { ALL_SCOPES } from './gateway-house.ts';
 import { type Answer, type Call, call, sendRaw } from './http-call.ts';
 import { type Document, type Documented, DocumentValidator, operationsOf } from './openapi-reader.ts';
+import { AWAY, startStandInGateway } from './stand-in-gateway.ts';
 
 /**
  * Every error that the document promises of an operation is provoked at that operation, and answered as documented.
  * The services are stood in for, so that they fail as they are told to.
  */
 
-/** How the services fail the next request; undefined: not at all. */
-let failure: ConnectError | undefined;
-let scopes = ALL_SCOPES;
-
-const catalogue = createRouterTransport(({ service }) => void service(EventService, { listEventTypes }));
-const keys = createRouterTransport(({ service }) => {
-  service(ApiKeyService, {
-    authenticateApiKey: () => {
-      if (failure?.code === Code.Unauthenticated) throw failure;
-      return { apiKeyId: randomUUID(), merchantId: randomUUID(), scopes: [...scopes] };
-    },
-  });
-});
-const transport: Transport = {
-  unary: async (method, ...rest) => {
-    if (method.parent.typeName === EventService.typeName) return catalogue.unary(method, ...rest);
-    if (method.parent.typeName === ApiKeyService.typeName) return keys.unary(method, ...rest);
-    throw failure ?? new Error('a service was asked for nothing');
-  },
-  stream: keys.stream,
-};
-
-const gateways: GatewayApp[] = [];
-async function listen(settings: Record<string, string>): Promise<number> {
-  const config = testConfig(settings);
-  const app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
-  gateways.push(app);
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  return (app.server.address() as AddressInfo).port;
-}
-
-const many = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' };
-const port = await listen(many);
-const strictPort = await listen({ ...many, RATE_LIMIT_LIVE: '1', HTTP_REQUEST_TIMEOUT: '300ms' });
+const { standIn, port, close } = await startStandInGateway();
+const strict = await startStandInGateway({ RATE_LIMIT_LIVE: '1', HTTP_REQUEST_TIMEOUT: '300ms' });
 const document: Document = (await call(port, '/openapi.json')).json;
 const validator = new DocumentValidator(document);
-afterAll(() => Promise.all(gateways.map((gateway) => gateway.close())));
+afterAll(() => Promise.all([close(), strict.close()]));
 
 /** What provokes the documented example of INVALID_REQUEST. */
 const MALFORMED: Readonly<Record<string, { target?: string; body?: unknown }>> = {
@@ -143,9 +104,9 @@ function provoke(documented: Documented, code: ProblemCode): Promise<Answer> {
     case 'HEADERS_TOO_LARGE':
       return sendRaw(port, raw(`${target} HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`));
     case 'REQUEST_TIMEOUT':
-      return sendRaw(strictPort, raw(`${target} HTTP/1.1\r\nhost: x\r\n`));
+      return sendRaw(strict.port, raw(`${target} HTTP/1.1\r\nhost: x\r\n`));
     case 'RATE_LIMITED':
-      return call(strictPort, target, options).then(() => call(strictPort, target, options));
+      return call(strict.port, target, options).then(() => call(strict.port, target, options));
     default:
       return call(port, target, options);
   }
@@ -161,8 +122,8 @@ describe.each(operationsOf(document).map((documented) => [documented.operationId
     );
 
     it.each(answers)('answers $status $code as documented', async ({ code, status, response, example }) => {
-      failure = REFUSALS[code];
-      scopes = code === 'INSUFFICIENT_SCOPE' ? [] : ALL_SCOPES;
+      standIn.failure = REFUSALS[code] ?? AWAY;
+      standIn.scopes = code === 'INSUFFICIENT_SCOPE' ? [] : ALL_SCOPES;
       const answer = await provoke(documented, code);
       expect(answer.text && answer.json).toMatchObject({ code });
       expect(answer.status).toBe(Number(status));

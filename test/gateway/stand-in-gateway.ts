@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
+import { createGateway } from '../../gateway/app.ts';
+import { type ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
+import { testConfig } from '../support/house.ts';
+import { ALL_SCOPES } from './gateway-house.ts';
+
+/** What stands behind the gateway: every key is good, the catalogue is real, and all else fails as told. */
+export interface StandIn {
+  failure: ConnectError;
+  scopes: readonly ApiKeyScope[];
+}
+
+/** What a request answers that the gateway finds nothing wrong with: it asks a service, and that is away. */
+export const AWAY = new ConnectError('away', Code.Unavailable);
+
+/** The live listener in front of it; every setting but `settings` as a test has it, and no limit in the way. */
+export async function startStandInGateway(settings: Record<string, string> = {}) {
+  const standIn: StandIn = { failure: AWAY, scopes: ALL_SCOPES };
+  const known = createRouterTransport(({ service }) => {
+    service(EventService, { listEventTypes });
+    service(ApiKeyService, {
+      authenticateApiKey: () => {
+        if (standIn.failure.code === Code.Unauthenticated) throw standIn.failure;
+        return { apiKeyId: randomUUID(), merchantId: randomUUID(), scopes: [...standIn.scopes] };
+      },
+    });
+  });
+  const names = new Set<string>([EventService.typeName, ApiKeyService.typeName]);
+  const transport: Transport = {
+    unary: async (method, ...rest) => {
+      if (names.has(method.parent.typeName)) return known.unary(method, ...rest);
+      throw standIn.failure;
+    },
+    stream: known.stream,
+  };
+  const config = testConfig({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000', ...settings });
+  const app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return { standIn, port: (app.server.address() as AddressInfo).port, close: () => app.close() };
+}

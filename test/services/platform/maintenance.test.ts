@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Client } from 'pg';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
 import { Database } from '../../../services/platform/database.ts';
 import { expiredIdempotencyRecords } from '../../../services/platform/expired-idempotency-records.ts';
@@ -98,16 +99,23 @@ describe('maintenance', () => {
     expect(await metrics.metrics()).not.toContain('task="failing"');
   });
 
-  it('goes on after the database was away', async () => {
-    const step = vi.fn(async () => ({ rows: 1, more: false }));
-    const transaction = vi
-      .spyOn(database, 'transaction')
-      .mockRejectedValue(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
-    startMaintenance(database, { name: 'outage', step });
-    await expect.poll(() => transaction.mock.calls.length).toBeGreaterThan(1);
-    expect(step).not.toHaveBeenCalled();
-    transaction.mockRestore();
-    await expect.poll(() => step.mock.calls.length).toBeGreaterThan(0);
+  it('goes on after the database was away, and says that it was', async () => {
+    const warn = vi.spyOn(LOGGER, 'warn');
+    onTestFinished(() => warn.mockRestore());
+    const steps = vi.fn(async () => ({ rows: 1, more: false }));
+    startMaintenance(database, { name: 'outage', step: steps });
+    await expect.poll(() => steps.mock.calls.length).toBeGreaterThan(0);
+    const name = new URL(url).pathname.slice(1);
+    const server = new Client({ connectionString: inject('postgresUrl') });
+    await server.connect();
+    onTestFinished(() => server.end());
+    await server.query(`alter database ${name} allow_connections false`);
+    await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    await expect.poll(() => warn.mock.calls.length).toBeGreaterThan(2);
+    expect(warn.mock.lastCall?.[0]).toMatchObject({ task: 'outage' });
+    steps.mockClear();
+    await server.query(`alter database ${name} allow_connections true`);
+    await expect.poll(() => steps.mock.calls.length).toBeGreaterThan(1);
   });
 
   it('ends with the step that is under way when it is closed, and waits for it', async () => {

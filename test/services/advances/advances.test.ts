@@ -8,7 +8,6 @@ import {
   AdvanceRequestStatus,
   AdvanceService,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
@@ -180,33 +179,6 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     await expectRefusal(settle(id), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', state);
     await expectRefusal(get(randomUUID()), Code.NotFound, 'ADVANCE_REQUEST_NOT_FOUND');
     await expectRefusal(settle(randomUUID()), Code.NotFound, 'ADVANCE_REQUEST_NOT_FOUND');
-  });
-
-  it('lists requests newest first, page by page, and none of another merchant or environment', async () => {
-    const { funds, client, quote, request, refuse } = await merchant();
-    const ids: string[] = [];
-    for (const on of ['2020-06-20', '2020-06-21', '2020-06-21', '2020-06-23']) {
-      const { id } = await request((await quote({}, on)).id, on);
-      await refuse(id, on);
-      ids.push(id);
-    }
-    const newest = [ids[3], ...[ids[1]!, ids[2]!].toSorted().reverse(), ids[0]];
-    for (const pageSize of [1, 2, 3, 50]) {
-      const seen: string[] = [];
-      let pageToken = '';
-      do {
-        const page = await client.listAdvanceRequests({ ...funds.tenant, pageSize, pageToken });
-        expect(page.nextPageToken.length).toBeLessThanOrEqual(256);
-        seen.push(...page.advanceRequests.map(({ id }) => id));
-        pageToken = page.nextPageToken;
-      } while (pageToken !== '');
-      expect(seen).toEqual(newest);
-    }
-    const elsewhere = { ...funds.tenant, environment: Environment.TEST };
-    expect((await client.listAdvanceRequests(elsewhere)).advanceRequests).toEqual([]);
-    const { nextPageToken: pageToken } = await client.listAdvanceRequests({ ...funds.tenant, pageSize: 1 });
-    const stolen = client.listAdvanceRequests({ ...elsewhere, pageToken });
-    await expectRefusal(stolen, Code.InvalidArgument, 'INVALID_PAGE_TOKEN');
   });
 
   it('starts, with each step across the two areas, the workflow that completes it', async () => {

@@ -114,20 +114,4 @@ describe.each(WAYS)('ProductService over %s', (way) => {
       await expectRefusal(asked, Code.NotFound, 'PRODUCT_NOT_FOUND');
     }
   });
-
-  it('lists products newest first, page by page, by status', async () => {
-    const tenant = newTenant();
-    const ids: string[] = [];
-    for (let n = 0; n < 5; n += 1) ids.unshift((await draft(tenant)).product!.id);
-    const seen: string[] = [];
-    let pageToken = '';
-    do {
-      const page = await client().listProducts({ ...tenant, pageSize: 2, pageToken });
-      seen.push(...page.products.map(({ id }) => id));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== '');
-    expect(seen).toEqual(ids);
-    const active = await client().listProducts({ ...tenant, status: ProductStatus.ACTIVE });
-    expect(active.products).toEqual([]);
-  });
 });

@@ -17,7 +17,7 @@ afterAll(() => house.close());
 describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) => {
   const desk = () => webhooksDesk(house, house.transports[way]);
 
-  it('lists deliveries newest first, page by page, by subscription, event and status', async () => {
+  it('lists deliveries newest first, by subscription, event and status', async () => {
     const tenant = newTenant();
     const subscription = await desk().subscribe(tenant);
     const other = await desk().subscribe(tenant);
@@ -25,13 +25,7 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
     const [key] = (await desk().claimKeys()).slice(0, 1);
     await desk().report(answered(key!.deliveryId, await desk().send(key!), 200));
     const list = (filter: object) => desk().deliveries.listDeliveries({ ...tenant, ...filter });
-    const seen: string[] = [];
-    let pageToken = '';
-    do {
-      const page = await list({ pageSize: 3, pageToken });
-      seen.push(...page.deliveries.map(({ id }) => id));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== '');
+    const seen = (await list({})).deliveries.map(({ id }) => id);
     expect(seen).toHaveLength(4);
     expect(seen).toEqual([...seen].sort().reverse());
     const ofEvent = await list({ eventId: event.id });
@@ -42,12 +36,6 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
     expect(ofSubscription.deliveries).toHaveLength(1);
     const done = await list({ status: DeliveryStatus.SUCCEEDED });
     expect(done.deliveries.map(({ id }) => id)).toEqual([key!.deliveryId]);
-    const { nextPageToken } = await list({ pageSize: 1 });
-    await expectRefusal(
-      list({ pageToken: nextPageToken, status: DeliveryStatus.PENDING }),
-      Code.InvalidArgument,
-      'INVALID_PAGE_TOKEN',
-    );
   });
 
   it('names the workflow that carries a delivery, and the attempts made', async () => {

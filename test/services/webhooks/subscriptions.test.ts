@@ -226,28 +226,6 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
     expect(subscriptions).toHaveLength(1);
   });
 
-  it('lists newest first, page by page, of its merchant and environment alone', async () => {
-    const tenant = newTenant();
-    const ids: string[] = [];
-    for (let n = 0; n < LIMIT; n += 1) ids.unshift((await create(tenant)).subscription!.id);
-    const seen: string[] = [];
-    let pageToken = '';
-    do {
-      const page = await desk().subscriptions.listWebhookSubscriptions({ ...tenant, pageSize: 2, pageToken });
-      seen.push(...page.subscriptions.map(({ id }) => id));
-      pageToken = page.nextPageToken;
-      expect(pageToken.length).toBeLessThanOrEqual(200);
-    } while (pageToken !== '');
-    expect(seen).toEqual(ids);
-    const { nextPageToken } = await desk().subscriptions.listWebhookSubscriptions({ ...tenant, pageSize: 1 });
-    for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
-      const empty = await desk().subscriptions.listWebhookSubscriptions(other);
-      expect(empty.subscriptions).toEqual([]);
-      const stolen = desk().subscriptions.listWebhookSubscriptions({ ...other, pageToken: nextPageToken });
-      await expectRefusal(stolen, Code.InvalidArgument, 'INVALID_PAGE_TOKEN');
-    }
-  });
-
   it('is not found by another merchant or in the other environment', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;

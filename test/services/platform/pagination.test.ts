@@ -1,0 +1,71 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { expect, it } from 'vitest';
+import { KeyRing } from '../../../services/platform/key-ring.ts';
+import { type ListScope, Pagination } from '../../../services/platform/pagination.ts';
+
+const key = (version: number) => `v${version}:${randomBytes(32).toString('base64')}`;
+const [OLD, NEW] = [key(1), key(2)];
+const ROW = { at: timestampFromMs(Date.UTC(2026, 6, 2, 13, 5, 0, 7)), id: randomUUID() };
+const SCOPE: ListScope<typeof ROW> = {
+  tenant: { merchantId: randomUUID(), environment: 'live' },
+  list: 'things',
+  filters: { status: 'PAID', orderId: undefined },
+  order: { columns: ['at', 'id'], direction: 'desc' },
+};
+
+async function cut(keys: string, scope = SCOPE, row = ROW) {
+  const pagination = new Pagination(KeyRing.parse(keys));
+  const page = await pagination.page(scope, { pageSize: 1, pageToken: '' }, async () => [row, row]);
+  return page.nextPageToken;
+}
+
+/** Where the page of a token starts. */
+async function startOf(keys: string, pageToken: string, scope = SCOPE) {
+  const pagination = new Pagination(KeyRing.parse(keys));
+  let start: (string | undefined)[] = [];
+  await pagination.page(scope, { pageSize: 1, pageToken }, async ({ after, afterTie }) => {
+    start = [after, afterTie];
+    return [];
+  });
+  return start;
+}
+
+it('a token stands for the position of the last row of its page, and stays so when the key changes', async () => {
+  const token = await cut(OLD);
+  for (const keys of [OLD, `${OLD},${NEW}`, `${NEW},${OLD}`]) {
+    expect(await startOf(keys, token)).toEqual(['2026-07-02T13:05:00.007Z', ROW.id]);
+  }
+  expect(await startOf(`${NEW},${OLD}`, await cut(`${NEW},${OLD}`))).toHaveLength(2);
+});
+
+it('a token is refused once its key is gone, or another has its version', async () => {
+  const token = await cut(OLD);
+  for (const keys of [NEW, key(1)]) {
+    await expect(startOf(keys, token)).rejects.toMatchObject({ reason: 'INVALID_PAGE_TOKEN' });
+  }
+  await expect(startOf(OLD, await cut(`${NEW},${OLD}`))).rejects.toThrow('page_token');
+});
+
+it('a token is bound to its list and to what the list is ordered by', async () => {
+  const token = await cut(OLD);
+  const others: ListScope<typeof ROW>[] = [
+    { ...SCOPE, list: 'other-things' },
+    { ...SCOPE, order: { columns: ['at', 'id'], direction: 'asc' } },
+    { ...SCOPE, order: { columns: ['id'], direction: 'desc' } },
+    { ...SCOPE, filters: { ...SCOPE.filters, orderId: 'PAID' } },
+    { ...SCOPE, filters: { orderId: 'PAID' } },
+  ];
+  for (const scope of others) await expect(startOf(OLD, token, scope)).rejects.toThrow('page_token');
+});
+
+it('an absent filter is one that is undefined', async () => {
+  const token = await cut(OLD);
+  expect(await startOf(OLD, token, { ...SCOPE, filters: { status: 'PAID' } })).toHaveLength(2);
+});
+
+it('nothing about whose list it is can be read in a token', async () => {
+  const token = await cut(OLD);
+  const content = Buffer.from(token.slice(0, -16), 'base64url').toString();
+  expect(content).toBe(`1|2026-07-02T13:05:00.007Z|${ROW.id}`);
+});

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  RefundCaseStatus,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { TestHouse } from '../../support/house.ts';
+import {
+  type ListFilters,
+  type ListSubject,
+  newestFirst,
+  rpcPage,
+  type TrueRow,
+} from '../../support/list-walk.ts';
+import { refundsOf, type Way } from './refund-case-fixture.ts';
+
+const ORDERS = [randomUUID(), randomUUID()];
+const PAYMENTS = [randomUUID(), randomUUID(), randomUUID()];
+const START_MS = Date.now() - 3_600_000;
+
+/** The list of refund cases, for the suite of lists. */
+export function refundCaseList(house: TestHouse, way: Way = 'inProcess'): ListSubject {
+  return {
+    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    filters: {
+      initiator: { values: ['CUSTOMER', 'MERCHANT'] },
+      orderId: { values: [...ORDERS, randomUUID()], isId: true },
+      paymentIntentId: { values: PAYMENTS, isId: true },
+      status: { values: ['MERCHANT_REVIEW', 'APPROVED_FOR_EXECUTION', 'CANCELED', 'FAILED'] },
+    },
+    truth: `select id as key, ${newestFirst('requested_at')}, status, initiator, order_id as "orderId",
+        payment_intent_id as "paymentIntentId"
+      from refunds.refund_case where merchant_id = $1 and environment = $2`,
+    async deskOf(tenant) {
+      const { refunds, write, open } = refundsOf(house, way, tenant);
+      let opened = 0;
+      return {
+        tenant,
+        list: ({ filters = {}, limit = 0, after = '' }) => {
+          const request = { ...tenant, ...requestOf(filters), pageSize: limit, pageToken: after };
+          return rpcPage(refunds.listRefundCases(request), ({ refundCases }) =>
+            refundCases.map(({ id }) => id),
+          );
+        },
+        async insert(place) {
+          const n = opened++;
+          await open({
+            ...{ amountMinor: 1n, paymentIntentId: PAYMENTS[n % 3]!, orderId: ORDERS[n % 3] },
+            paidAt: timestampFromMs(START_MS - 1_000),
+            initiator: n % 2 ? RefundInitiator.CUSTOMER : RefundInitiator.MERCHANT,
+            approvalMode: n % 5 ? undefined : ApprovalMode.INSTANT,
+            occurredAt: timestampFromMs(START_MS + place),
+          });
+        },
+        async change({ key, status }: TrueRow, pick) {
+          const request = { ...write(), refundCaseId: key };
+          if (status === 'MERCHANT_REVIEW' && pick % 2) {
+            await refunds.decideRefundCase({ ...request, decision: MerchantDecisionKind.APPROVED });
+          } else if (status === 'MERCHANT_REVIEW' || status === 'APPROVED_FOR_EXECUTION') {
+            await refunds.cancelRefundCase(request);
+          }
+        },
+      };
+    },
+  };
+}
+
+function requestOf({ initiator, status, ...ids }: ListFilters) {
+  return {
+    ...ids,
+    initiator: initiator && RefundInitiator[initiator as keyof typeof RefundInitiator],
+    status: status && RefundCaseStatus[status as keyof typeof RefundCaseStatus],
+  } as { initiator?: RefundInitiator; status?: RefundCaseStatus };
+}

@@ -1,0 +1,222 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { Pool } from 'pg';
+import { expect } from 'vitest';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { errorInfoOf } from '../../services/platform/errors.ts';
+import type { newTenant, TestHouse } from './house.ts';
+
+export type Tenant = ReturnType<typeof newTenant>;
+
+/** Values of filters by name, as the list's caller writes them. */
+export type ListFilters = Readonly<Record<string, string>>;
+
+/** A row as its table has it, past the list: what the list names it by, where it stands, what filters look at. */
+export interface TrueRow {
+  readonly key: string;
+  /** The order columns as text that sorts as they do, a space between them. */
+  readonly order: string;
+  readonly [column: string]: string | null;
+}
+
+export interface ListRequest {
+  readonly filters?: ListFilters;
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+}
+
+export interface ListPage {
+  readonly keys: string[];
+  /** The token of the next page, if there is one. */
+  readonly next: string | undefined;
+}
+
+/** One merchant's list in one environment. */
+export interface ListDesk {
+  readonly tenant: Tenant;
+  list(request: ListRequest): Promise<ListPage | 'TOKEN_REFUSED'>;
+  /** Adds a row in one of a few places of the order, in which there may be others already. */
+  insert(place: number): Promise<void>;
+  /** Changes what may change of a row; one of several ways by `pick`. */
+  change(row: TrueRow, pick: number): Promise<void>;
+}
+
+/** A list and what there is to know about it. */
+export interface ListSubject {
+  readonly house: TestHouse;
+  readonly direction: 'asc' | 'desc';
+  readonly maxLimit: number;
+  readonly maxTokenLength: number;
+  /** Values to try of each filter; of a filter that compares, how. */
+  readonly filters: Readonly<
+    Record<
+      string,
+      {
+        readonly values: readonly string[];
+        readonly isId?: boolean;
+        readonly fits?: (row: TrueRow, value: string) => boolean;
+      }
+    >
+  >;
+  /** Whether the list refuses these filters together. */
+  readonly refuses?: (filters: ListFilters) => boolean;
+  /** Selects the rows of merchant $1 in environment $2, with a column for each filter. */
+  readonly truth: string;
+  deskOf(tenant: Tenant): Promise<ListDesk>;
+}
+
+const pools = new Map<string, Pool>();
+
+function poolOf({ databaseUrl }: TestHouse): Pool {
+  const kept = pools.get(databaseUrl);
+  if (kept) return kept;
+  const pool = new Pool({ connectionString: databaseUrl, max: 2, allowExitOnIdle: true });
+  pool.on('error', () => undefined);
+  pools.set(databaseUrl, pool);
+  return pool;
+}
+
+/** Runs SQL on a house's database, past the services; for tests that ask often. */
+export async function sqlOf<Row extends object>(house: TestHouse, sql: string, values: unknown[] = []) {
+  return (await poolOf(house).query<Row>(sql, values)).rows;
+}
+
+/** What an RPC list answered, keys read by `keysOf`. */
+export async function rpcPage<Answer extends { nextPageToken: string }>(
+  asked: Promise<Answer>,
+  keysOf: (answer: Answer) => string[],
+): Promise<ListPage | 'TOKEN_REFUSED'> {
+  try {
+    const answer = await asked;
+    return { keys: keysOf(answer), next: answer.nextPageToken || undefined };
+  } catch (error) {
+    const isRefusal = error instanceof ConnectError && error.code === Code.InvalidArgument;
+    if (isRefusal && errorInfoOf(error)?.reason === 'INVALID_PAGE_TOKEN') return 'TOKEN_REFUSED';
+    throw error;
+  }
+}
+
+const START_MS = Date.UTC(2020, 0, 1);
+
+/** Puts a row into a place of its list, where no RPC can: what it is ordered by is the time of its making. */
+export async function placeRow(house: TestHouse, table: string, column: string, id: string, place: number) {
+  const at = new Date(START_MS + place);
+  await sqlOf(house, `update ${table} set ${column} = $1 where id = $2`, [at, id]);
+}
+
+/** SQL of the order of a list newest first by a time and the id. */
+export const newestFirst = (column: string) =>
+  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || id as "order"`;
+
+/** The rows that fit, in the list's order, as the database has them now. */
+export async function fittingRows(
+  subject: ListSubject,
+  { tenant }: ListDesk,
+  filters: ListFilters = {},
+): Promise<TrueRow[]> {
+  const environment = tenant.environment === Environment.LIVE ? 'live' : 'test';
+  const rows = await sqlOf<TrueRow>(subject.house, subject.truth, [tenant.merchantId, environment]);
+  const fitting = rows.filter((row) =>
+    Object.entries(filters).every(([name, value]) => {
+      const { fits } = subject.filters[name]!;
+      return fits ? fits(row, value) : row[name] === value;
+    }),
+  );
+  return fitting.sort((a, b) => (isAfter(subject, a.order, b.order) ? 1 : -1));
+}
+
+function isAfter({ direction }: ListSubject, order: string, position: string): boolean {
+  return direction === 'asc' ? order > position : order < position;
+}
+
+/** A page; fails when the token is refused. */
+export async function pageOf(desk: ListDesk, request: ListRequest): Promise<ListPage> {
+  const answer = await desk.list(request);
+  if (answer === 'TOKEN_REFUSED') throw new Error('the list refused a token of its own');
+  return answer;
+}
+
+/** All keys, page by page: each page full but the last, and the last not empty unless it is the first. */
+export async function walk(desk: ListDesk, filters: ListFilters, limit?: number): Promise<string[]> {
+  const keys: string[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await pageOf(desk, { filters, limit, after });
+    if (page.next) expect(page.keys).toHaveLength(limit ?? 50);
+    else if (after) expect(page.keys.length).toBeGreaterThan(0);
+    keys.push(...page.keys);
+    expect(new Set(keys).size).toBe(keys.length);
+    after = page.next;
+    if (!after) return keys;
+  }
+}
+
+/** The plan of a statement whatever its values, as of a table too large to be read whole or to be sorted. */
+export async function planOf(house: TestHouse, statement: string): Promise<string> {
+  const off = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort'].map(
+    (name) => `set local ${name} = off;`,
+  );
+  const results = await poolOf(house).query(
+    `begin; ${off.join('')} explain (generic_plan) ${statement}; rollback`,
+  );
+  const { rows } = (results as unknown as { rows: { 'QUERY PLAN': string }[] }[])[4]!;
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
+
+/** A walk through a list whose rows change meanwhile, beside the model of it. */
+export class ListWalk {
+  readonly #subject: ListSubject;
+  readonly #desk: ListDesk;
+  readonly #filters: ListFilters;
+  readonly #seen: string[] = [];
+  /** Keys that have fitted since before the first page. */
+  #throughout: Set<string> | undefined;
+  #after: string | undefined;
+  #position: string | undefined;
+  ended = false;
+
+  constructor(subject: ListSubject, desk: ListDesk, filters: ListFilters) {
+    this.#subject = subject;
+    this.#desk = desk;
+    this.#filters = filters;
+  }
+
+  /** The next page while nobody writes: the first rows behind the position, and a token if there are more. */
+  async exactPage(limit: number): Promise<void> {
+    const fitting = await this.#fitting();
+    this.#throughout ??= new Set(fitting.map(({ key }) => key));
+    const position = this.#position;
+    const ahead = fitting.filter(
+      ({ order }) => position === undefined || isAfter(this.#subject, order, position),
+    );
+    const page = await this.page(limit);
+    const expected = ahead.slice(0, limit);
+    expect(page.keys).toEqual(expected.map(({ key }) => key));
+    expect(page.next !== undefined).toBe(ahead.length > limit);
+    this.#position = expected.at(-1)?.order;
+  }
+
+  /** The next page while others write. */
+  async page(limit: number): Promise<ListPage> {
+    const page = await pageOf(this.#desk, { filters: this.#filters, limit, after: this.#after });
+    this.#seen.push(...page.keys);
+    expect(new Set(this.#seen).size).toBe(this.#seen.length);
+    this.#after = page.next;
+    this.ended = page.next === undefined;
+    return page;
+  }
+
+  /** To be called after each change: what does not fit now has not fitted throughout. */
+  async noteWhatFits(): Promise<void> {
+    if (!this.#throughout || this.ended) return;
+    const fitting = new Set((await this.#fitting()).map(({ key }) => key));
+    for (const key of this.#throughout) if (!fitting.has(key)) this.#throughout.delete(key);
+  }
+
+  expectComplete(): void {
+    const missed = [...this.#throughout!].filter((key) => !this.#seen.includes(key));
+    expect(missed).toEqual([]);
+  }
+
+  #fitting(): Promise<TrueRow[]> {
+    return fittingRows(this.#subject, this.#desk, this.#filters);
+  }
+}

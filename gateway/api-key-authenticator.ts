@@ -19,6 +19,11 @@ interface Known {
   readonly freshUntil: number;
 }
 
+interface Asking {
+  readonly answer: Promise<ApiCaller>;
+  readonly freshUntil: number;
+}
+
 /** A revocation takes effect within five seconds: an answer counts for four, from when it was asked for. */
 const FRESH_MS = 4_000;
 const MAX_KNOWN = 20_000;
@@ -31,7 +36,7 @@ export class ApiKeyAuthenticator {
   readonly #apiKeys: Client<typeof ApiKeyService>;
   readonly #environment: Environment;
   readonly #known = new Map<string, Known>();
-  readonly #asking = new Map<string, Promise<ApiCaller>>();
+  readonly #asking = new Map<string, Asking>();
 
   constructor(apiKeys: Client<typeof ApiKeyService>, environment: EnvironmentName) {
     this.#apiKeys = apiKeys;
@@ -51,20 +56,24 @@ export class ApiKeyAuthenticator {
 
   /**
    * The caller of a key. Problems: API_KEY_INVALID (a mistyped key without asking anybody), API_KEY_EXPIRED,
-   * API_KEY_ENVIRONMENT_MISMATCH. Requests that show the same key at the same time ask once.
+   * API_KEY_ENVIRONMENT_MISMATCH. Requests that show the same key at the same time ask once; one that comes when an
+   * answer would no longer count asks again.
    */
   async authenticate(key: string, requestId: string): Promise<ApiCaller> {
     if (environmentOfApiKey(key) === undefined) throw invalidApiKey();
-    let answer = this.#asking.get(key);
-    if (answer === undefined) {
-      answer = this.#ask(key, requestId).finally(() => this.#asking.delete(key));
-      this.#asking.set(key, answer);
+    const asking = this.#asking.get(key);
+    if (asking !== undefined && asking.freshUntil > performance.now()) return asking.answer;
+    const freshUntil = performance.now() + FRESH_MS;
+    const own: Asking = { answer: this.#ask(key, requestId, freshUntil), freshUntil };
+    this.#asking.set(key, own);
+    try {
+      return await own.answer;
+    } finally {
+      if (this.#asking.get(key) === own) this.#asking.delete(key);
     }
-    return answer;
   }
 
-  async #ask(key: string, requestId: string): Promise<ApiCaller> {
-    const freshUntil = performance.now() + FRESH_MS;
+  async #ask(key: string, requestId: string, freshUntil: number): Promise<ApiCaller> {
     const environment = this.#environment;
     const { apiKeyId, merchantId, scopes } = await this.#apiKeys
       .authenticateApiKey({ key, environment }, callFor({ id: requestId }))

@@ -1,0 +1,86 @@
+import { createClient, createRouterTransport } from '@connectrpc/connect';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ApiKeyAuthenticator } from '../../gateway/api-key-authenticator.ts';
+import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { newApiKey } from '../../services/platform/api-key-format.ts';
+import { toConnectError, unauthenticated } from '../../services/platform/errors.ts';
+
+const REVOKED = toConnectError(unauthenticated('API_KEY_INVALID', 'the API key is not valid'));
+
+let nowMs = 0;
+beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => nowMs));
+afterEach(() => void vi.restoreAllMocks());
+
+/** An authenticator whose questions the test answers, in any order. */
+function newAuthenticator() {
+  const questions: PromiseWithResolvers<{ merchantId: string }>[] = [];
+  const transport = createRouterTransport((router) => {
+    router.rpc(ApiKeyService.method.authenticateApiKey, () => {
+      const question = Promise.withResolvers<{ merchantId: string }>();
+      questions.push(question);
+      return question.promise;
+    });
+  });
+  const asked = (count: number) => expect.poll(() => questions.length).toBe(count);
+  const authenticator = new ApiKeyAuthenticator(createClient(ApiKeyService, transport), 'live');
+  return { authenticator, questions, asked };
+}
+
+test('requests that show a key at the same time ask once', async () => {
+  const { authenticator, questions, asked } = newAuthenticator();
+  const key = newApiKey('live');
+  const both = [authenticator.authenticate(key, '1'), authenticator.authenticate(key, '2')];
+  await asked(1);
+  questions[0]!.resolve({ merchantId: 'm' });
+  for (const caller of await Promise.all(both)) expect(caller.tenant.merchantId).toBe('m');
+  expect(questions).toHaveLength(1);
+});
+
+test('an answer counts for four seconds from when it was asked for, however late it came', async () => {
+  const { authenticator, questions, asked } = newAuthenticator();
+  const key = newApiKey('live');
+  const first = authenticator.authenticate(key, '1');
+  await asked(1);
+  nowMs += 3_000;
+  questions[0]!.resolve({ merchantId: 'm' });
+  await first;
+  nowMs += 999;
+  expect(authenticator.fresh(key)?.tenant.merchantId).toBe('m');
+  nowMs += 1;
+  expect(authenticator.fresh(key)).toBeUndefined();
+  expect(authenticator.wasGood(key)).toBe(true);
+});
+
+test('a request asks again when an older question is not answered in the time that its answer counts', async () => {
+  const { authenticator, questions, asked } = newAuthenticator();
+  const key = newApiKey('live');
+  const slow = authenticator.authenticate(key, '1');
+  await asked(1);
+  nowMs += 4_000;
+  // Revoked meanwhile.
+  const later = authenticator.authenticate(key, '2');
+  const refused = expect(later).rejects.toMatchObject({ code: 'API_KEY_INVALID' });
+  await asked(2);
+  questions[1]!.reject(REVOKED);
+  await refused;
+  questions[0]!.resolve({ merchantId: 'm' });
+  await slow;
+  expect(authenticator.fresh(key)).toBeUndefined();
+});
+
+test('only keys that were found good are remembered, until they are no more', async () => {
+  const { authenticator, questions, asked } = newAuthenticator();
+  const key = newApiKey('live');
+  const good = authenticator.authenticate(key, '1');
+  await asked(1);
+  questions[0]!.resolve({ merchantId: 'm' });
+  await good;
+  nowMs += 4_000;
+  const refused = expect(authenticator.authenticate(key, '2')).rejects.toMatchObject({
+    code: 'API_KEY_INVALID',
+  });
+  await asked(2);
+  questions[1]!.reject(REVOKED);
+  await refused;
+  expect(authenticator.wasGood(key)).toBe(false);
+});

@@ -4,7 +4,8 @@ import { amount, closedObject, cursor, dateTime, oneOf, pageLimit, resource, uui
 
 const STATUSES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED', 'REFUSED', 'SETTLED'] as const;
 
-const CURSOR = 'ATE3OTUyNTY2NjQzMjh8MWJhODJkMGMtMWE4OC01NzQwLTgzMTItNzIxNGRkNGNjMjYzSB6QHhijkH1IVYH1';
+const CURSOR =
+  'MXwyMDI2LTExLTIxVDEwOjI0OjI0LjMyOFp8MWJhODJkMGMtMWE4OC01NzQwLTgzMTItNzIxNGRkNGNjMjYzC4kb7IYgn1pgFIOA';
 
 const advanceRequest = resource(
   'AdvanceRequest',

@@ -21,7 +21,7 @@ const timezone = Type.String({
   examples: ['America/Sao_Paulo'],
 });
 
-const CURSOR = 'ATIwMjctMDMtMDl8QkxPQ0tFREm84ePEb8SX1jGKgQ';
+const CURSOR = 'MXwyMDI3LTAzLTA5fEJMT0NLRUQrIrBLc2kg1bEJQ2z';
 
 const fundsRelease = resource(
   'FundsRelease',

@@ -6,7 +6,8 @@ const TAGS = ['Webhooks'];
 const SUBSCRIPTION_ID = '01a1fda3-4967-7115-8904-c76380c6a16e';
 const URL = 'https://hooks.example.com/payments';
 const EVENT_TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
-const CURSOR = 'ATE3OTUyNTY2OTkyNDN8MDFhMWZkYTMtNDk2Ny03MTE1LTg5MDQtYzc2MzgwYzZhMTZlXb2Q9hTzkR0IVYGk';
+const CURSOR =
+  'MXwyMDI2LTExLTIxVDEwOjUwOjA1LjQ1OFp8MDFhMWZkYmEtNDUxMi03MmJiLThkZTMtYjJjN2U1MWIxZTJl0pRsYjfS7Ccm6jYa';
 
 const eventType = Type.String({
   description: 'Name of an event type.',

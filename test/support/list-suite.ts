@@ -4,16 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHouse, type TestHouse } from './house.ts';
-import {
-  fittingRows,
-  type ListDesk,
-  type ListFilters,
-  type ListSubject,
-  ListWalk,
-  pageOf,
-  planOf,
-  walk,
-} from './list-walk.ts';
+import { allFilters, inUpperCase, neighbours } from './list-filters.ts';
+import { fittingRows, type ListDesk, type ListSubject, ListWalk, pageOf, planOf, walk } from './list-walk.ts';
 
 const ROWS = 55;
 const PLACES = 6;
@@ -37,7 +29,7 @@ export const LIST_SETTINGS = {
 export const startListHouse = (services: string, statements: string[] = []): Promise<TestHouse> =>
   startHouse({ ...LIST_SETTINGS, SERVICES: services }, (sql) => statements.push(sql));
 
-/** What holds of every list that pages, over whatever it is asked. */
+/** What holds of every list that pages; `runs` says how many walks are taken while rows change. */
 export function describeList(name: string, subjectOf: () => ListSubject, runs = 20): void {
   describe(name, () => {
     let filled: Promise<ListDesk> | undefined;
@@ -46,132 +38,19 @@ export function describeList(name: string, subjectOf: () => ListSubject, runs = 
       filled ??= fill(subjectOf());
       return filled;
     };
-
-    it('answers the same rows in the same order by pages of every size', async () => {
-      const subject = subjectOf();
-      const rows = await fittingRows(subject, await desk());
-      expect(rows.length).toBeGreaterThan(DEFAULT_LIMIT);
-      if (rows[0]!.order.includes(' ')) {
-        expect(new Set(rows.map(({ order }) => order.split(' ')[0])).size).toBeLessThan(rows.length);
-      }
-      const keys = rows.map(({ key }) => key);
-      for (let limit = 1; limit <= subject.maxLimit; limit += 1) {
-        expect(await walk(await desk(), {}, limit)).toEqual(keys);
-      }
-      expect(await walk(await desk(), {})).toEqual(keys);
-      const first = await pageOf(await desk(), {});
-      expect(first.keys).toEqual(keys.slice(0, DEFAULT_LIMIT));
-    });
-
-    it('answers what fits each of its filters, alone and together', async () => {
-      const subject = subjectOf();
-      let answered = 0;
-      for (const filters of allFilters(subject)) {
-        const expected = (await fittingRows(subject, await desk(), filters)).map(({ key }) => key);
-        expect(await walk(await desk(), filters, 7)).toEqual(expected);
-        answered += expected.length;
-      }
-      expect(answered).toBeGreaterThanOrEqual(ROWS);
-    });
-
-    it('skips and repeats nothing while rows are added and changed between pages', async () => {
-      const subject = subjectOf();
-      // Few rows fit many filters at a time: most walks have one filter or none.
-      const few = allFilters(subject).filter((some) => Object.keys(some).length <= 1);
-      const filters = fc.oneof(
-        { weight: 3, arbitrary: fc.constantFrom(...few) },
-        { weight: 1, arbitrary: fc.constantFrom(...allFilters(subject)) },
-      );
-      const steps = fc.array(step, { minLength: 4, maxLength: 24 });
-      await fc.assert(
-        fc.asyncProperty(fc.array(place, { maxLength: 8 }), filters, steps, async (before, fits, then) => {
-          const own = await newDesk(subject);
-          for (const at of before) await own.insert(at);
-          const walking = new ListWalk(subject, own, fits);
-          for (const next of then) {
-            if ('insert' in next) await own.insert(next.insert);
-            else if ('change' in next) await change(subject, own, next.change);
-            else if (!walking.ended) await walking.exactPage(next.limit);
-            await walking.noteWhatFits();
-          }
-          while (!walking.ended) await walking.exactPage(2);
-          walking.expectComplete();
-        }),
-        { numRuns: runs },
-      );
-    });
-
-    it('skips and repeats nothing while others add and change rows at the same time', async () => {
-      const subject = subjectOf();
-      const own = await newDesk(subject);
-      for (let n = 0; n < 12; n += 1) await own.insert(n % PLACES);
-      const walking = new ListWalk(subject, own, {});
-      await walking.exactPage(1);
-      const write = async () => {
-        for (let n = 0; n < 8; n += 1) {
-          await Promise.all([own.insert(n % PLACES), own.insert((n * 5) % PLACES)]);
-          await change(subject, own, n * 7);
-          await walking.noteWhatFits();
-        }
-      };
-      const walkOn = async () => {
-        for (; !walking.ended; await delay(2)) await walking.page(1);
-      };
-      await Promise.all([write(), walkOn()]);
-      walking.expectComplete();
-    });
-
-    it('refuses a token that was changed anywhere', async () => {
-      const subject = subjectOf();
-      const token = (await pageOf(await desk(), { limit: 1 })).next!;
-      expect(token.length).toBeLessThanOrEqual(subject.maxTokenLength);
-      const wrong = [
-        token.slice(0, -1),
-        token.slice(1),
-        `${token}A`,
-        token.slice(0, 16),
-        'A',
-        '-',
-        '%',
-        'ł',
-        `${token}=`,
-      ];
-      for (let at = 0; at < token.length; at += 1) {
-        const other = token[at] === 'A' ? 'B' : 'A';
-        wrong.push(token.slice(0, at) + other + token.slice(at + 1));
-      }
-      for (const after of wrong) {
-        expect([after, await (await desk()).list({ after })]).toEqual([after, 'TOKEN_REFUSED']);
-      }
-    });
-
-    it('takes a token of its merchant, environment and filters alone, with any limit', async () => {
-      const subject = subjectOf();
-      const own = await desk();
-      const sandbox = await subject.deskOf({ ...own.tenant, environment: Environment.TEST });
-      const stranger = await newDesk(subject);
-      for (const filters of allFilters(subject)) {
-        const expected = (await fittingRows(subject, own, filters)).map(({ key }) => key);
-        if (expected.length < 2) continue;
-        const after = (await pageOf(own, { filters, limit: 1 })).next!;
-        const rest = { filters: inUpperCase(subject, filters), after };
-        expect((await pageOf(own, { ...rest, limit: 1 })).keys).toEqual(expected.slice(1, 2));
-        expect((await pageOf(own, { ...rest, limit: subject.maxLimit })).keys).toEqual(
-          expected.slice(1, subject.maxLimit + 1),
-        );
-        for (const others of neighbours(subject, filters)) {
-          expect(await own.list({ filters: others, after })).toBe('TOKEN_REFUSED');
-        }
-        expect(await sandbox.list({ filters, after })).toBe('TOKEN_REFUSED');
-        expect(await stranger.list({ filters, after })).toBe('TOKEN_REFUSED');
-      }
-    });
-
-    it('answers a merchant or environment without rows with an empty page', async () => {
-      const { tenant } = await desk();
-      const sandbox = await subjectOf().deskOf({ ...tenant, environment: Environment.TEST });
-      expect(await pageOf(sandbox, {})).toEqual({ keys: [], next: undefined });
-    });
+    it('answers the same rows in the same order by pages of every size', async () =>
+      sameByEveryLimit(subjectOf(), await desk()));
+    it('answers what fits each of its filters, alone and together', async () =>
+      everyFilter(subjectOf(), await desk()));
+    it('skips and repeats nothing while rows are added and changed between pages', () =>
+      changedBetweenPages(subjectOf(), runs));
+    it('skips and repeats nothing while others add and change rows at the same time', () =>
+      changedMeanwhile(subjectOf()));
+    it('refuses a token that was changed anywhere', async () => changedTokens(subjectOf(), await desk()));
+    it('takes a token of its merchant, environment and filters alone, with any limit', async () =>
+      boundTokens(subjectOf(), await desk()));
+    it('answers a merchant or environment without rows with an empty page', async () =>
+      emptyList(subjectOf(), await desk()));
   });
 }
 
@@ -202,6 +81,125 @@ export function describePlans(
   });
 }
 
+/** A walk by any limit answers the same; a last page that is just full names no next. */
+async function sameByEveryLimit(subject: ListSubject, desk: ListDesk): Promise<void> {
+  const rows = await fittingRows(subject, desk);
+  expect(rows.length).toBeGreaterThan(DEFAULT_LIMIT);
+  if (rows[0]!.order.includes(' ')) {
+    expect(new Set(rows.map(({ order }) => order.split(' ')[0])).size).toBeLessThan(rows.length);
+  }
+  const keys = rows.map(({ key }) => key);
+  for (let limit = 1; limit <= subject.maxLimit; limit += 1) {
+    expect(await walk(desk, {}, limit)).toEqual(keys);
+  }
+  expect(await walk(desk, {})).toEqual(keys);
+  const first = await pageOf(desk, {});
+  expect(first.keys).toEqual(keys.slice(0, DEFAULT_LIMIT));
+}
+
+async function everyFilter(subject: ListSubject, desk: ListDesk): Promise<void> {
+  let answered = 0;
+  for (const filters of allFilters(subject)) {
+    const expected = (await fittingRows(subject, desk, filters)).map(({ key }) => key);
+    expect(await walk(desk, filters, 7)).toEqual(expected);
+    answered += expected.length;
+  }
+  expect(answered).toBeGreaterThanOrEqual(ROWS);
+}
+
+/** A row that is inserted in an earlier place is to the pages what a transaction is that commits late. */
+async function changedBetweenPages(subject: ListSubject, runs: number): Promise<void> {
+  // Few rows fit many filters at a time: most walks have one filter or none.
+  const few = allFilters(subject).filter((some) => Object.keys(some).length <= 1);
+  const filters = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...few) },
+    { weight: 1, arbitrary: fc.constantFrom(...allFilters(subject)) },
+  );
+  const steps = fc.array(step, { minLength: 4, maxLength: 24 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(place, { maxLength: 8 }), filters, steps, async (before, fits, then) => {
+      const own = await newDesk(subject);
+      for (const at of before) await own.insert(at);
+      const walking = new ListWalk(subject, own, fits);
+      for (const next of then) {
+        if ('insert' in next) await own.insert(next.insert);
+        else if ('change' in next) await change(subject, own, next.change);
+        else if (!walking.ended) await walking.exactPage(next.limit);
+        await walking.noteWhatFits();
+      }
+      while (!walking.ended) await walking.exactPage(2);
+      walking.expectComplete();
+    }),
+    { numRuns: runs },
+  );
+}
+
+async function changedMeanwhile(subject: ListSubject): Promise<void> {
+  const own = await newDesk(subject);
+  for (let n = 0; n < 12; n += 1) await own.insert(n % PLACES);
+  const walking = new ListWalk(subject, own, {});
+  await walking.exactPage(1);
+  const write = async () => {
+    for (let n = 0; n < 8; n += 1) {
+      await Promise.all([own.insert(n % PLACES), own.insert((n * 5) % PLACES)]);
+      await change(subject, own, n * 7);
+      await walking.noteWhatFits();
+    }
+  };
+  const walkOn = async () => {
+    for (; !walking.ended; await delay(2)) await walking.page(1);
+  };
+  await Promise.all([write(), walkOn()]);
+  walking.expectComplete();
+}
+
+async function changedTokens(subject: ListSubject, desk: ListDesk): Promise<void> {
+  const token = (await pageOf(desk, { limit: 1 })).next!;
+  expect(token.length).toBeLessThanOrEqual(subject.maxTokenLength);
+  const wrong = [
+    token.slice(0, -1),
+    token.slice(1),
+    token.slice(0, 16),
+    `${token}A`,
+    `${token}=`,
+    'A',
+    '%',
+    'ł',
+  ];
+  for (let at = 0; at < token.length; at += 1) {
+    const other = token[at] === 'A' ? 'B' : 'A';
+    wrong.push(token.slice(0, at) + other + token.slice(at + 1));
+  }
+  for (const after of wrong) {
+    expect([after, await desk.list({ after })]).toEqual([after, 'TOKEN_REFUSED']);
+  }
+}
+
+async function boundTokens(subject: ListSubject, desk: ListDesk): Promise<void> {
+  const sandbox = await subject.deskOf({ ...desk.tenant, environment: Environment.TEST });
+  const stranger = await newDesk(subject);
+  for (const filters of allFilters(subject)) {
+    const expected = (await fittingRows(subject, desk, filters)).map(({ key }) => key);
+    if (expected.length < 2) continue;
+    const after = (await pageOf(desk, { filters, limit: 1 })).next!;
+    const rest = { filters: inUpperCase(subject, filters), after };
+    expect((await pageOf(desk, { ...rest, limit: 1 })).keys).toEqual(expected.slice(1, 2));
+    expect((await pageOf(desk, { ...rest, limit: subject.maxLimit })).keys).toEqual(
+      expected.slice(1, subject.maxLimit + 1),
+    );
+    for (const others of neighbours(subject, filters)) {
+      expect(await desk.list({ filters: others, after })).toBe('TOKEN_REFUSED');
+    }
+    expect(await sandbox.list({ filters, after })).toBe('TOKEN_REFUSED');
+    expect(await stranger.list({ filters, after })).toBe('TOKEN_REFUSED');
+  }
+}
+
+async function emptyList(subject: ListSubject, desk: ListDesk): Promise<void> {
+  const sandbox = await subject.deskOf({ ...desk.tenant, environment: Environment.TEST });
+  expect(await pageOf(sandbox, {})).toEqual({ keys: [], next: undefined });
+}
+
 const newDesk = (subject: ListSubject) =>
   subject.deskOf({ merchantId: randomUUID(), environment: Environment.LIVE });
 
@@ -216,30 +214,4 @@ async function change(subject: ListSubject, desk: ListDesk, pick: number): Promi
   const rows = await fittingRows(subject, desk);
   const row = rows[pick % rows.length];
   if (row) await desk.change(row, pick);
-}
-
-/** Every combination of every filter's values and its absence. */
-function allFilters({ filters, refuses = () => false }: ListSubject): ListFilters[] {
-  let all: ListFilters[] = [{}];
-  for (const [name, { values }] of Object.entries(filters)) {
-    all = all.flatMap((some) => [some, ...values.map((value) => ({ ...some, [name]: value }))]);
-  }
-  return all.filter((some) => !refuses(some));
-}
-
-/** Filters that differ by one: given, left out or of another value. */
-function neighbours(subject: ListSubject, filters: ListFilters): ListFilters[] {
-  const near = Object.entries(subject.filters).flatMap(([name, { values }]) => {
-    const { [name]: own, ...without } = filters;
-    const others = values.filter((value) => value !== own).map((value) => ({ ...without, [name]: value }));
-    return own === undefined ? others : [without, ...others];
-  });
-  return near.filter((some) => !subject.refuses?.(some));
-}
-
-function inUpperCase({ filters }: ListSubject, given: ListFilters): ListFilters {
-  const entries = Object.entries(given);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, filters[name]!.isId ? value.toUpperCase() : value]),
-  );
 }

@@ -6,8 +6,8 @@ import { createLogger } from '../services/platform/telemetry.ts';
 import { listEventTypes } from '../services/webhooks/list-event-types.ts';
 
 /** `npm run openapi [live|test]`: writes the document as the gateway serves it, without a running system. */
-const [name = 'live'] = process.argv.slice(2);
-const environment = name === 'test' ? 'test' : 'live';
+const [environment = 'live'] = process.argv.slice(2);
+if (environment !== 'live' && environment !== 'test') throw new Error(`${environment} is not live or test`);
 const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, {
   unused: ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'],
 });

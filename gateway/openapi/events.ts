@@ -54,7 +54,10 @@ const HEADERS: readonly JsonObject[] = [
 ];
 
 const RESPONSES: JsonObject = {
-  '2XX': { description: 'Received. Nothing of the answer is read but the status.' },
+  '2XX': {
+    description:
+      'Received. Of a body at most 64 KiB are read, and its start is kept in the log of deliveries.',
+  },
   '410': { description: 'Gone for good: the subscription is disabled, and nothing is sent again.' },
   '429': { description: 'Tried again, not before `Retry-After` (at most 24 hours).' },
   '503': { description: 'Tried again, not before `Retry-After` (at most 24 hours).' },

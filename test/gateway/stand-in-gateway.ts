@@ -5,6 +5,7 @@ import { createGateway } from '../../gateway/app.ts';
 import { type ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../services/platform/telemetry.ts';
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
 import { testConfig } from '../support/house.ts';
 import { ALL_SCOPES } from './gateway-house.ts';
@@ -18,8 +19,11 @@ export interface StandIn {
 /** What a request answers that the gateway finds nothing wrong with: it asks a service, and that is away. */
 export const AWAY = new ConnectError('away', Code.Unavailable);
 
-/** The live listener in front of it; every setting but `settings` as a test has it, and no limit in the way. */
-export async function startStandInGateway(settings: Record<string, string> = {}) {
+/** A listener in front of it; every setting but `settings` as a test has it, and no limit in the way. */
+export async function startStandInGateway(
+  settings: Record<string, string> = {},
+  environment: EnvironmentName = 'live',
+) {
   const standIn: StandIn = { failure: AWAY, scopes: ALL_SCOPES };
   const known = createRouterTransport(({ service }) => {
     service(EventService, { listEventTypes });
@@ -39,7 +43,7 @@ export async function startStandInGateway(settings: Record<string, string> = {})
     stream: known.stream,
   };
   const config = testConfig({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000', ...settings });
-  const app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
+  const app = createGateway({ environment, config, transport, logger: createLogger('silent') });
   await app.listen({ host: '127.0.0.1', port: 0 });
   return { standIn, port: (app.server.address() as AddressInfo).port, close: () => app.close() };
 }

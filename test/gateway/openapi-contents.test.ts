@@ -1,0 +1,155 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
+import { EVENT_CATALOGUE } from '../../services/webhooks/event-types/event-catalogue.ts';
+import { call } from './http-call.ts';
+import { type Document, DocumentValidator, objectsIn, operationsOf, webhooksOf } from './openapi-reader.ts';
+import { startStandInGateway } from './stand-in-gateway.ts';
+
+/** What the sandbox's document holds; the live one is written by the same code. */
+
+const { port, close } = await startStandInGateway({}, 'test');
+afterAll(close);
+const document: Document = (await call(port, '/openapi.json')).json;
+const validator = new DocumentValidator(document);
+
+describe('every operation', () => {
+  it('names its scope, and describes its parameters with bounds and examples', () => {
+    for (const { operationId, operation, at } of operationsOf(document)) {
+      const [[scope]] = Object.values<string[]>(operation.security[0]) as [[string]];
+      expect(operation.description, operationId).toContain(`\`${scope}\``);
+      for (const [n, parameter] of operation.parameters.entries()) {
+        const where = `${operationId} ${parameter.name}`;
+        expect(parameter.description, where).toMatch(/\.$/);
+        expect(validator.faults([...at, 'parameters', n, 'schema'], parameter.example), where).toEqual([]);
+      }
+    }
+  });
+
+  it('has complete examples that are valid', () => {
+    const faults: string[] = [];
+    let examples = 0;
+    for (const [at, { schema, ...media }] of objectsIn(document)) {
+      if (schema === undefined || !at.includes('content')) continue;
+      const values = Object.values<Document>(media.examples ?? { only: { value: media.example } });
+      for (const { value } of values) {
+        examples += 1;
+        for (const fault of validator.faults([...at, 'schema'], value))
+          faults.push(`${at.join('/')}: ${fault}`);
+      }
+    }
+    for (const [name, { schema, example }] of Object.entries<Document>(document.components.headers)) {
+      expect(
+        validator.faults(['components', 'headers', name, 'schema'], example),
+        JSON.stringify(schema),
+      ).toEqual([]);
+    }
+    expect(faults).toEqual([]);
+    expect(examples).toBeGreaterThan(8 * 15);
+  });
+
+  it('shows for each error the body that is really answered', () => {
+    for (const { operation, path } of operationsOf(document)) {
+      for (const [status, response] of Object.entries<Document>(operation.responses)) {
+        const problem = response.content['application/problem+json'];
+        if (!problem) continue;
+        const codes: ProblemCode[] = problem.schema.allOf[1].properties.code.enum;
+        expect(Object.keys(problem.examples)).toEqual(codes);
+        for (const code of codes) {
+          const { value } = problem.examples[code];
+          expect(value).toMatchObject({ status: Number(status), title: PROBLEM_TYPES[code].title, code });
+          expect(value.type).toBe(`${document.servers[0].url}/docs/errors#${code}`);
+          expect(value.instance).toMatch(new RegExp(`^${path.replace('{id}', '[0-9a-f-]{36}')}$`));
+          expect(response.description).toContain(PROBLEM_TYPES[code].meaning);
+        }
+      }
+    }
+  });
+
+  it('together answer every error but those that come before any operation', () => {
+    const written = JSON.stringify(operationsOf(document));
+    const missing = Object.keys(PROBLEM_TYPES).filter((code) => !written.includes(`"${code}"`));
+    expect(missing).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED']);
+  });
+});
+
+describe('every schema', () => {
+  it('is closed where it is an object, and says what each member is', () => {
+    const { components, paths, webhooks } = document;
+    const open: string[] = [];
+    const silent: string[] = [];
+    for (const [at, schema] of objectsIn({ components, paths, webhooks })) {
+      if (at.includes('examples') || at.includes('example') || typeof schema.properties !== 'object')
+        continue;
+      // What narrows a problem says no more than the problem itself.
+      if (at.includes('allOf')) continue;
+      if (schema.additionalProperties !== false) open.push(at.join('/'));
+      for (const [name, member] of Object.entries<Document>(schema.properties)) {
+        const described = member.description ?? components.schemas[nameOf(member.$ref)]?.description;
+        if (!described) silent.push([...at, name].join('/'));
+      }
+    }
+    expect(open).toEqual([]);
+    expect(silent).toEqual([]);
+  });
+
+  it('names the resources, and refers to them by name', () => {
+    const names = Object.keys(document.components.schemas);
+    for (const name of ['RefundCase', 'Product', 'Price', 'Offer', 'FundsRelease', 'ReleaseCalendarDay']) {
+      expect(names).toContain(name);
+    }
+    const used = new Set(
+      [...objectsIn(document)].flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [nameOf($ref)] : [])),
+    );
+    expect(names.filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  it('bounds every amount by what JSON parsers read exactly', () => {
+    const { schemas } = document.components;
+    const amounts = [...objectsIn(schemas)].filter(
+      ([at]) => /amount/i.test(at.at(-1)!) && !at.includes('examples'),
+    );
+    expect(amounts.length).toBeGreaterThan(20);
+    for (const [at, amount] of amounts) {
+      expect(amount, at.join('/')).toMatchObject({ type: 'integer', maximum: 9_007_199_254_740_991 });
+      expect([0, 1]).toContain(amount.minimum);
+    }
+  });
+});
+
+const nameOf = ($ref: string | undefined) => $ref?.split('/').at(-1) ?? '';
+
+describe('webhooks', () => {
+  it('are exactly the catalogue and the ping', () => {
+    const names = EVENT_CATALOGUE.map(({ name }) => name);
+    expect(names).toHaveLength(26);
+    expect(webhooksOf(document).map(({ type }) => type)).toEqual([...names, 'webhook.ping.v1']);
+    expect(document.components.schemas.EventType.enum).toEqual(names);
+  });
+
+  it('take the data of their own type alone, in the envelope that is sent', () => {
+    for (const { type, at, operation } of webhooksOf(document)) {
+      const { example } = operation.requestBody.content['application/json'];
+      const place = [...at, 'requestBody', 'content', 'application/json', 'schema'];
+      expect(Object.keys(example)).toEqual([
+        'id',
+        'type',
+        'timestamp',
+        'environment',
+        'requestId',
+        'sequence',
+        'data',
+      ]);
+      expect(example).toMatchObject({ type, environment: 'test' });
+      expect(validator.faults(place, example), type).toEqual([]);
+      expect(validator.faults(place, { ...example, data: {} }), type).not.toEqual([]);
+      expect(validator.faults(place, { ...example, type: 'other.v1' }), type).not.toEqual([]);
+      expect(validator.faults(place, { ...example, more: 1 }), type).not.toEqual([]);
+      expect(operation.parameters.map(({ name }: { name: string }) => name)).toEqual([
+        ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+      ]);
+      for (const [n, parameter] of operation.parameters.entries()) {
+        expect(validator.faults([...at, 'parameters', n, 'schema'], parameter.example)).toEqual([]);
+      }
+    }
+  });
+});

@@ -8,6 +8,8 @@ export interface ChildProgram extends AsyncDisposable {
   readonly errors: string;
   /** Kills it with SIGKILL, at whatever it does. */
   kill(): Promise<void>;
+  /** How it ended by itself: the signal or the exit code. One that has not in that time is stopped by SIGTERM. */
+  ended(withinMs: number): Promise<string | number | null>;
 }
 
 /** @param path from the root of the repository. */
@@ -27,7 +29,15 @@ export function startProgram(path: string, settings: Record<string, string>): Ch
     child.kill('SIGKILL');
     await once(child, 'exit');
   };
+  const exited = once(child, 'exit');
+  const ended = async (withinMs: number) => {
+    const late = setTimeout(() => child.kill('SIGTERM'), withinMs);
+    await exited;
+    clearTimeout(late);
+    return child.signalCode ?? child.exitCode;
+  };
   return {
+    ended,
     get errors() {
       return errors;
     },

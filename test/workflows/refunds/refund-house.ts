@@ -42,11 +42,12 @@ export function merchantOf(house: TestHouse) {
   const refunds = refundsOf(house);
   const funds = fundsCaller(house.transports.inProcess, refunds.tenant);
   const { tenant, write } = refunds;
-  const statusOf = async (refundCaseId: string) =>
-    (await refunds.refunds.getRefundCase({ ...tenant, refundCaseId })).refundCase!.status;
+  const caseOf = async (refundCaseId: string) =>
+    (await refunds.refunds.getRefundCase({ ...tenant, refundCaseId })).refundCase!;
   return {
     ...refunds,
     funds,
+    case: caseOf,
     /** An instant transfer of today, released at once. */
     earn: async (gross: bigint) => (await funds.sell({ gross, instant: true })).saleId,
     /** A case that may be executed at once. */
@@ -70,7 +71,7 @@ export function merchantOf(house: TestHouse) {
       return disputeId;
     },
     becomes: (refundCaseId: string, status: Status) =>
-      eventually(async () => expect(Status[await statusOf(refundCaseId)]).toBe(Status[status])),
+      eventually(async () => expect(Status[(await caseOf(refundCaseId)).status]).toBe(Status[status])),
     /** The reasons that hold each of the merchant's rows, what is left of it and its status; by date. */
     rows: async () => {
       const { releases } = await funds.client.listFundsReleases({ ...tenant, pageSize: 100 });

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, type ConnectError } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundBlocker,
+  RefundDebitOutcome,
+  RefundInitiator,
+  ReviewDecision,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { queryHouse, refundsOf } from './refund-case-fixture.ts';
+
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'refunds' });
+});
+afterAll(() => house.close());
+
+type Desk = ReturnType<typeof refundsOf>;
+type Target = { refundCaseId: string; paymentIntentId: string };
+
+/** Every RPC that is about a case, with each of its meanings. */
+const ACTS = {
+  'the merchant approves': ({ refunds, write }: Desk, of: Target) =>
+    refunds.decideRefundCase({ ...write(), ...of, decision: MerchantDecisionKind.APPROVED }),
+  'the merchant contests': ({ refunds, write }: Desk, of: Target) =>
+    refunds.decideRefundCase({ ...write(), ...of, decision: MerchantDecisionKind.CONTESTED }),
+  'the deadline passes': ({ refunds, write }: Desk, of: Target) =>
+    refunds.expireMerchantReview({ ...write(), ...of }),
+  'the deadline approaches': ({ refunds, write }: Desk, of: Target) =>
+    refunds.announceReviewDeadline({ ...write(), ...of }),
+  'the review approves': ({ refunds, write }: Desk, of: Target) => {
+    const review = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
+    return refunds.reviewRefundCase({ ...write(), ...of, ...review });
+  },
+  'the review rejects': ({ refunds, write }: Desk, of: Target) => {
+    const review = { decision: ReviewDecision.REJECT, approvalMode: ApprovalMode.RISK_POLICY };
+    return refunds.reviewRefundCase({ ...write(), ...of, ...review });
+  },
+  'a dispute opens': ({ refunds, write }: Desk, of: Target) =>
+    refunds.openDispute({ ...write(), ...of, disputeId: randomUUID() }),
+  'a blocker is added': ({ refunds, write }: Desk, of: Target) =>
+    refunds.addBlocker({ ...write(), ...of, blocker: RefundBlocker.KYC_NOT_APPROVED }),
+  'a blocker is cleared': ({ refunds, write }: Desk, of: Target) =>
+    refunds.clearBlocker({ ...write(), ...of, blocker: RefundBlocker.KYC_NOT_APPROVED }),
+  'execution starts': ({ refunds, write }: Desk, of: Target) => refunds.startRefund({ ...write(), ...of }),
+  'it is debited': ({ refunds, write }: Desk, of: Target) =>
+    refunds.recordRefundDebit({ ...write(), ...of, outcome: RefundDebitOutcome.DEBITED }),
+  'the balance is too low': ({ refunds, write }: Desk, of: Target) =>
+    refunds.recordRefundDebit({ ...write(), ...of, outcome: RefundDebitOutcome.INSUFFICIENT }),
+  'the provider takes it': ({ refunds, write }: Desk, of: Target) =>
+    refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.SUBMITTED }),
+  'the provider pays it': ({ refunds, write }: Desk, of: Target) =>
+    refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.SUCCEEDED }),
+  'the provider returns it': ({ refunds, write }: Desk, of: Target) =>
+    refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.FAILED }),
+  'it is canceled': ({ refunds, write }: Desk, of: Target) => refunds.cancelRefundCase({ ...write(), ...of }),
+} as const;
+type Act = keyof typeof ACTS;
+
+type State = keyof typeof Status | 'EXECUTING';
+type Opening = Parameters<Desk['open']>[0];
+
+interface Place {
+  readonly state: State;
+  readonly opening?: Opening;
+  /** What brings a new case there. */
+  readonly by: readonly Act[];
+  /** All that may happen there, and where it leads; anything else is refused. */
+  readonly may: Readonly<Partial<Record<Act, State>>>;
+}
+
+const instant: Opening = { approvalMode: ApprovalMode.INSTANT };
+const staying = (state: State) => ({ 'a blocker is added': state, 'a blocker is cleared': state }) as const;
+
+const PLACES: readonly Place[] = [
+  {
+    state: 'MERCHANT_REVIEW',
+    by: [],
+    may: {
+      ...staying('MERCHANT_REVIEW'),
+      'the merchant approves': 'APPROVED_FOR_EXECUTION',
+      'the merchant contests': 'SERVICE_REVIEW',
+      'the deadline passes': 'SERVICE_REVIEW',
+      'the deadline approaches': 'MERCHANT_REVIEW',
+      'a dispute opens': 'MERCHANT_REVIEW',
+      'it is canceled': 'CANCELED',
+    },
+  },
+  {
+    state: 'SERVICE_REVIEW',
+    by: ['the merchant contests'],
+    may: {
+      ...staying('SERVICE_REVIEW'),
+      'the review approves': 'APPROVED_FOR_EXECUTION',
+      'the review rejects': 'REJECTED',
+      'a dispute opens': 'SERVICE_REVIEW',
+      'it is canceled': 'CANCELED',
+    },
+  },
+  {
+    state: 'APPROVED_FOR_EXECUTION',
+    opening: { initiator: RefundInitiator.MERCHANT },
+    by: [],
+    may: {
+      ...staying('APPROVED_FOR_EXECUTION'),
+      'execution starts': 'EXECUTING',
+      'a dispute opens': 'SERVICE_REVIEW',
+      'it is canceled': 'CANCELED',
+    },
+  },
+  {
+    state: 'EXECUTING',
+    opening: instant,
+    by: ['execution starts'],
+    may: { 'it is debited': 'PROCESSING', 'the balance is too low': 'FUNDING_REQUIRED' },
+  },
+  {
+    state: 'FUNDING_REQUIRED',
+    opening: instant,
+    by: ['execution starts', 'the balance is too low'],
+    may: {
+      ...staying('FUNDING_REQUIRED'),
+      'execution starts': 'EXECUTING',
+      'the balance is too low': 'FUNDING_REQUIRED',
+      'a dispute opens': 'SERVICE_REVIEW',
+      'it is canceled': 'CANCELED',
+    },
+  },
+  {
+    state: 'PROCESSING',
+    opening: instant,
+    by: ['execution starts', 'it is debited'],
+    may: {
+      'it is debited': 'PROCESSING',
+      'the provider takes it': 'PROCESSING',
+      'the provider pays it': 'SUCCEEDED',
+      'the provider returns it': 'FAILED',
+    },
+  },
+  {
+    state: 'SUCCEEDED',
+    opening: instant,
+    by: ['execution starts', 'it is debited', 'the provider pays it'],
+    may: {
+      'it is debited': 'SUCCEEDED',
+      'the provider returns it': 'FAILED',
+      'a dispute opens': 'SUCCEEDED',
+    },
+  },
+  {
+    state: 'FAILED',
+    opening: instant,
+    by: ['execution starts', 'it is debited', 'the provider returns it'],
+    may: { 'it is debited': 'FAILED', 'a dispute opens': 'FAILED' },
+  },
+  { state: 'CANCELED', by: ['it is canceled'], may: { 'a dispute opens': 'CANCELED' } },
+  {
+    state: 'REJECTED',
+    by: ['the merchant contests', 'the review rejects'],
+    may: { 'a dispute opens': 'REJECTED' },
+  },
+];
+
+/** The state as the wire names it, the start of an execution apart. */
+async function stateOf({ refunds, tenant }: Desk, refundCaseId: string): Promise<State> {
+  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
+  if (refundCase!.executionStartedAt) return 'EXECUTING';
+  return Status[refundCase!.status] as keyof typeof Status;
+}
+
+const toldOf = async ({ tenant }: Desk) => {
+  const sql = `select (select count(*) from platform.outbox_event where merchant_id = $1)
+                    + (select count(*) from platform.outbox_command where merchant_id = $1) as told`;
+  const [row] = await queryHouse<{ told: string }>(house, sql, [tenant.merchantId]);
+  return Number(row!.told);
+};
+
+describe.each(PLACES)('in $state', ({ state, opening, by, may }) => {
+  it.each(Object.keys(ACTS) as Act[])('%s: as the table says', async (act) => {
+    const desk = refundsOf(house);
+    const window = { occurredAt: daysAgo(8), paidAt: daysAgo(9) };
+    const { id: refundCaseId, paymentIntentId } = await desk.open({ ...window, ...opening });
+    const target = { refundCaseId, paymentIntentId };
+    for (const step of by) await ACTS[step](desk, target);
+    expect(await stateOf(desk, refundCaseId)).toBe(state);
+    const told = await toldOf(desk);
+    const outcome = await ACTS[act](desk, target).catch((error: unknown) => error);
+    const next = may[act];
+    expect(await stateOf(desk, refundCaseId)).toBe(next ?? state);
+    if (next !== undefined) {
+      expect(outcome).not.toBeInstanceOf(Error);
+      return;
+    }
+    expect((outcome as ConnectError).code).toBe(Code.FailedPrecondition);
+    const named = state === 'EXECUTING' ? 'APPROVED_FOR_EXECUTION' : state;
+    expect(errorInfoOf(outcome)?.metadata).toMatchObject({ state: named });
+    expect(await toldOf(desk)).toBe(told);
+  });
+});

@@ -4,6 +4,7 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ApprovalMode,
+  DisputeOutcome,
   MerchantDecisionKind,
   RefundBlocker,
   RefundDebitOutcome,
@@ -106,8 +107,38 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
     await expectRefusal(open1(), Code.AlreadyExists, 'DISPUTE_ALREADY_EXISTS');
     const close = (id = disputeId) => refunds.closeDispute({ ...write(), disputeId: id });
     await close();
-    await expectRefusal(close(), Code.FailedPrecondition, 'DISPUTE_CLOSED');
+    await expectRefusal(close(), Code.FailedPrecondition, 'DISPUTE_CLOSED', { state: 'CLOSED' });
     await expectRefusal(close(randomUUID()), Code.NotFound, 'DISPUTE_NOT_FOUND');
+  });
+
+  it('are answered with their sale and how they ended; without an outcome they are won', async () => {
+    const { refunds, tenant, write, open } = refundsOf(house, way);
+    const [known, saleId] = [payment(), randomUUID()];
+    await open({ ...known, saleId });
+    const named = { paymentIntentId: randomUUID(), saleId: randomUUID() };
+    const disputes = [
+      { ...{ disputeId: randomUUID(), ...known, saleId: undefined }, ends: DisputeOutcome.LOST },
+      { ...{ disputeId: randomUUID(), ...known, saleId }, ends: DisputeOutcome.WON },
+      { ...{ disputeId: randomUUID(), ...named }, ends: DisputeOutcome.UNSPECIFIED },
+    ];
+    for (const { ends, ...opening } of disputes) {
+      await refunds.openDispute({ ...write(), ...opening });
+      const { disputeId } = opening;
+      const { dispute } = await refunds.getDispute({ ...tenant, disputeId });
+      const sale = opening.saleId ?? saleId;
+      expect(dispute).toMatchObject({ ...tenant, id: disputeId, saleId: sale, outcome: 0 });
+      expect(dispute?.closedAt).toBeUndefined();
+      await refunds.closeDispute({ ...write(), disputeId, outcome: ends });
+      const { dispute: closed } = await refunds.getDispute({ ...tenant, disputeId });
+      expect(closed?.outcome).toBe(ends || DisputeOutcome.WON);
+      expect(closed?.closedAt).toBeDefined();
+    }
+    const other = { ...write(), disputeId: randomUUID(), ...known, saleId: randomUUID() };
+    await expectRefusal(refunds.openDispute(other), Code.FailedPrecondition, 'PAYMENT_FACTS_DIFFER', {
+      fact: 'saleId',
+    });
+    const elsewhere = { ...tenant, merchantId: randomUUID(), disputeId: disputes[0]!.disputeId };
+    await expectRefusal(refunds.getDispute(elsewhere), Code.NotFound, 'DISPUTE_NOT_FOUND');
   });
 
   it('and the start of an execution exclude each other', async () => {

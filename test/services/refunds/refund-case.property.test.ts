@@ -24,6 +24,7 @@ import {
 } from '../../../services/refunds/refund-execution.ts';
 import { limitBlockers } from '../../../services/refunds/refund-policy.ts';
 import {
+  announceDeadline,
   approveInReview,
   cancelCase,
   decideAsMerchant,
@@ -84,6 +85,11 @@ const command = fc.oneof(
     }),
   },
   fc.record({ do: fc.constant('expire' as const), ...target }),
+  fc.record({
+    do: fc.constant('announce' as const),
+    ...target,
+    noticeMs: fc.integer({ min: 1, max: 72 * HOUR_MS }),
+  }),
   {
     weight: 3,
     arbitrary: fc.record({
@@ -147,6 +153,8 @@ function act(refundCase: RefundCase, command: CaseCommand, at: Date): Change {
       return decideAsMerchant(refundCase, command.decision, 'because', command.limits, at);
     case 'expire':
       return expireMerchantReview(refundCase, at);
+    case 'announce':
+      return announceDeadline(refundCase, command.noticeMs, at);
     case 'approve':
       return approveInReview(refundCase, command.reviewer, at);
     case 'reject':
@@ -208,6 +216,10 @@ function checked(before: Held, { changes, events }: Change): Held {
     expect(TABLE[before.status]).toContain(after.status);
     expect(events.length).toBeGreaterThan(0);
     seen.add(`${before.status} → ${after.status}`);
+  } else if (changes.deadlineNoticedAt) {
+    expect(events).toEqual(['refund.deadline_approaching.v1']);
+    expect(before).toMatchObject({ status: 'MERCHANT_REVIEW', deadlineNoticedAt: null });
+    expect(changes.deadlineNoticedAt < before.merchantReviewDeadlineAt!).toBe(true);
   } else {
     expect(events).toEqual([]);
   }

@@ -16,6 +16,7 @@ import {
   startExecution,
 } from '../../../services/refunds/refund-execution.ts';
 import {
+  announceDeadline,
   approveInReview,
   cancelCase,
   decideAsMerchant,
@@ -142,6 +143,41 @@ describe("the merchant's review", () => {
     expect(refusal(() => decideAsMerchant(expired, 'APPROVED', null, [], deadline))?.reason).toBe(
       'REFUND_CASE_STATE',
     );
+  });
+});
+
+describe("the announcement of the merchant's deadline", () => {
+  const HOUR_MS = 3_600_000;
+  const earlier = (date: Date, milliseconds: number) => new Date(date.getTime() - milliseconds);
+
+  test('is made a time before the deadline, once, and moves nothing else', () => {
+    const notice = earlier(deadline, 24 * HOUR_MS);
+    expect(refusal(() => announceDeadline(opened(), 24 * HOUR_MS, earlier(notice, 1)))).toEqual({
+      reason: 'DEADLINE_NOTICE_NOT_DUE',
+      metadata: { state: 'MERCHANT_REVIEW', noticeAt: notice.toISOString() },
+    });
+    const { refundCase, events } = afterRule(opened(), announceDeadline, 24 * HOUR_MS, notice);
+    expect(events).toEqual(['refund.deadline_approaching.v1']);
+    expect(refundCase).toEqual({ ...opened(), deadlineNoticedAt: notice });
+    expect(announceDeadline(refundCase, 24 * HOUR_MS, later)).toEqual({ changes: {}, events: [] });
+  });
+
+  test('is made in the middle of a review that is no longer than that', () => {
+    const short = opened({ merchantReviewDeadlineAt: new Date(noon.getTime() + 24 * HOUR_MS) });
+    const middle = new Date(noon.getTime() + 12 * HOUR_MS);
+    expect(refusal(() => announceDeadline(short, 24 * HOUR_MS, earlier(middle, 1)))?.metadata.noticeAt).toBe(
+      middle.toISOString(),
+    );
+    expect(announceDeadline(short, 24 * HOUR_MS, middle).events).toHaveLength(1);
+  });
+
+  test('is not made after the deadline, nor of a case that has left the review', () => {
+    expect(announceDeadline(opened(), HOUR_MS, deadline)).toEqual({ changes: {}, events: [] });
+    const decided = afterRule(opened(), decideAsMerchant, 'CONTESTED', null, [], later).refundCase;
+    expect(refusal(() => announceDeadline(decided, HOUR_MS, deadline))).toEqual({
+      reason: 'REFUND_CASE_STATE',
+      metadata: { state: 'SERVICE_REVIEW' },
+    });
   });
 });
 

@@ -112,6 +112,41 @@ describe('a refund case', () => {
     ]);
   });
 
+  it('tells once that its deadline approaches, by the time of the telling, and shows no change', async () => {
+    const { refunds, tenant, write, open } = refundsOf(house);
+    const at = (days: number) => timestampFromDate(new Date(Date.now() - days * 86_400_000));
+    const opened = await open({ occurredAt: at(6), paidAt: at(7) });
+    const early = open({ occurredAt: at(5.9), paidAt: at(7) });
+    const announce = (refundCaseId: string) => refunds.announceReviewDeadline({ ...write(), refundCaseId });
+    await expectRefusal(announce((await early).id), Code.FailedPrecondition, 'DEADLINE_NOTICE_NOT_DUE');
+    for (let times = 0; times < 2; times += 1) {
+      expect((await announce(opened.id)).refundCase).toEqual(opened);
+    }
+    const [requested, told, ...more] = await eventsOf(opened.id);
+    expect(more).toEqual([]);
+    expect(told).toMatchObject({
+      type: 'refund.deadline_approaching.v1',
+      sequence: '2',
+      data: requested!.data,
+    });
+    expect(Date.now() - told!.occurred_at.getTime()).toBeLessThan(10_000);
+    expect((await refunds.getRefundCase({ ...tenant, refundCaseId: opened.id })).refundCase).toEqual(opened);
+  });
+
+  it("has its sale's funds held by a workflow from its opening, and let go by another at its end", async () => {
+    const { refunds, tenant, write, open } = refundsOf(house);
+    const sold = { saleId: randomUUID(), initiator: RefundInitiator.MERCHANT };
+    const { id: refundCaseId } = await open(sold);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId });
+    const { id: unsold } = await open({ initiator: RefundInitiator.MERCHANT });
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: unsold });
+    const start = { kind: 'START', arguments: [{ ...tenant, environment: 'live', refundCaseId }] };
+    expect(await commandsOf(tenant.merchantId)).toEqual([
+      { ...start, workflow_id: `refund-hold-${refundCaseId}`, workflow_type: 'holdRefundFunds' },
+      { ...start, workflow_id: `refund-hold-end-${refundCaseId}`, workflow_type: 'endRefundHold' },
+    ]);
+  });
+
   it('is executed by a workflow per execution, and a failed one reversed by another', async () => {
     const { refunds, tenant, write, processing } = refundsOf(house);
     const { id: refundCaseId } = await processing();
@@ -142,6 +177,21 @@ describe('a refund case', () => {
     await expectRefusal(refused, Code.FailedPrecondition, 'REFUND_CASE_STATE');
     expect(await eventsOf(refundCaseId)).toEqual(before);
     expect(await commandsOf(tenant.merchantId)).toEqual([]);
+  });
+
+  it('has the funds of a disputed sale held by a workflow, and given back or deducted by another', async () => {
+    const { refunds, tenant, write } = refundsOf(house);
+    const [disputeId, silent] = [randomUUID(), randomUUID()];
+    const saleId = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID(), saleId });
+    await refunds.openDispute({ ...write(), disputeId: silent, paymentIntentId: randomUUID() });
+    await refunds.closeDispute({ ...write(), disputeId });
+    await refunds.closeDispute({ ...write(), disputeId: silent });
+    const start = { kind: 'START', arguments: [{ ...tenant, environment: 'live', disputeId }] };
+    expect(await commandsOf(tenant.merchantId)).toEqual([
+      { ...start, workflow_id: `dispute-hold-${disputeId}`, workflow_type: 'holdDisputedFunds' },
+      { ...start, workflow_id: `dispute-hold-end-${disputeId}`, workflow_type: 'endDisputeHold' },
+    ]);
   });
 
   it('tells of a dispute, its opening and its end', async () => {

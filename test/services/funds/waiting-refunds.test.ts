@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { fundsCaller } from './funds-caller.ts';
+
+const { REFUND_IN_PROGRESS } = BlockReason;
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds' });
+});
+afterAll(() => house.close());
+
+/** A merchant whose refunds wait. */
+function merchantOf() {
+  const funds = fundsCaller(house.transports.inProcess);
+  const { client, tenant, write } = funds;
+  return {
+    ...funds,
+    earn: (gross: bigint) => funds.sell({ gross, instant: true }),
+    /** Waits, unless covered; the case is so many minutes old. */
+    wait: async (refundCaseId: string, amountMinor: bigint, minutes = 0, saleId?: string, execution = 1) => {
+      const requestedAt = timestampFromDate(new Date(Date.now() - minutes * 60_000));
+      const waiting = { refundCaseId, amountMinor, execution, requestedAt, saleId };
+      return (await client.awaitFunding({ ...write(), ...waiting })).covered;
+    },
+    covered: async () => (await client.findCoveredRefund(tenant)).refundCaseId,
+    end: (refundCaseId: string, execution = 1) =>
+      client.endFundingWait({ ...write(), refundCaseId, execution }),
+    hold: (saleId: string, refundCaseId: string) => funds.block(saleId, refundCaseId, REFUND_IN_PROGRESS),
+    /** Takes the workflows that were commanded since the last time. */
+    wakeUps: async () => {
+      const sql = `delete from platform.outbox_command
+                    where merchant_id = $1 and workflow_type = 'executeFundedRefunds' returning arguments`;
+      return (await queryHouse(house, sql, [tenant.merchantId])).length;
+    },
+  };
+}
+
+const uuid = () => randomUUID();
+
+describe('a refund that waits', () => {
+  it('is told at once when the balance covers it by now, and then it does not wait', async () => {
+    const { earn, wait, covered, wakeUps } = merchantOf();
+    await earn(100n);
+    expect(await wait(uuid(), 100n)).toBe(true);
+    expect(await covered()).toBeUndefined();
+    expect(await wait(uuid(), 101n)).toBe(false);
+    expect(await covered()).toBeUndefined();
+    expect(await wakeUps()).toBe(0);
+  });
+
+  it('is found, the oldest first, as soon as the balance covers it, and woken by whatever raises it', async () => {
+    const { earn, deduct, wait, covered, wakeUps } = merchantOf();
+    const [old, young, large] = [uuid(), uuid(), uuid()];
+    await wait(young, 50n, 1);
+    await wait(large, 5_000n, 9);
+    await wait(old, 50n, 5);
+    await earn(49n);
+    expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
+    await earn(1n);
+    expect([await covered(), await wakeUps()]).toEqual([old, 1]);
+    // A debt takes from the balance.
+    await deduct(10n);
+    expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
+    await earn(10n);
+    expect([await covered(), await wakeUps()]).toEqual([old, 1]);
+  });
+
+  it('is covered by what is blocked for its own case, not by what is blocked for another', async () => {
+    const { sell, wait, hold, unblock, covered, wakeUps, reserve, free, advanceable } = merchantOf();
+    const [mine, other] = [uuid(), uuid()];
+    const { saleId } = await sell({ gross: 300n, installments: 3 });
+    await wait(mine, 300n, 0, saleId);
+    await hold(saleId, other);
+    expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
+    await unblock(saleId, other, BlockOutcome.RETURNED, REFUND_IN_PROGRESS);
+    const advance = uuid();
+    await reserve((await advanceable()).parts.slice(0, 1), advance);
+    await hold(saleId, mine);
+    expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
+    await free(advance);
+    expect([await covered(), await wakeUps()]).toEqual([mine, 1]);
+    await unblock(saleId, mine, BlockOutcome.RETURNED, REFUND_IN_PROGRESS);
+    expect(await covered()).toBeUndefined();
+  });
+
+  it('waits no more once it is debited, and its debit wakes nobody', async () => {
+    const { earn, wait, debit, covered, wakeUps } = merchantOf();
+    const [one, other] = [uuid(), uuid()];
+    await wait(one, 60n, 5);
+    await wait(other, 40n, 1);
+    await earn(100n);
+    expect(await wakeUps()).toBe(1);
+    await debit(one, 60n);
+    expect([await covered(), await wakeUps()]).toEqual([other, 0]);
+    await debit(other, 40n);
+    expect(await covered()).toBeUndefined();
+    expect(await wait(other, 40n)).toBe(true);
+  });
+
+  it('waits on when the end of an earlier execution comes late', async () => {
+    const { earn, wait, end, covered } = merchantOf();
+    const id = uuid();
+    await wait(id, 10n, 0, undefined, 2);
+    await wait(id, 10n, 0, undefined, 1);
+    await end(id, 1);
+    await earn(10n);
+    expect(await covered()).toBe(id);
+    for (let times = 0; times < 2; times += 1) await end(id, 2);
+    expect(await covered()).toBeUndefined();
+  });
+
+  it("is another merchant's or environment's to nobody", async () => {
+    const [poor, rich] = [merchantOf(), merchantOf()];
+    await poor.wait(uuid(), 10n);
+    await rich.earn(1_000n);
+    expect([await rich.covered(), await rich.wakeUps(), await poor.covered()]).toEqual([
+      undefined,
+      0,
+      undefined,
+    ]);
+  });
+
+  it('is never covered without somebody having been woken since, whatever happens at once', async () => {
+    const amount = fc.bigInt(1n, 60n);
+    type Deed = (
+      m: ReturnType<typeof merchantOf>,
+      ids: readonly string[],
+      sales: string[],
+    ) => Promise<unknown>;
+    const pick = fc.nat(3);
+    const deed: fc.Arbitrary<Deed> = fc.oneof(
+      amount.map(
+        (gross): Deed =>
+          async (m, _, sales) =>
+            sales.push((await m.earn(gross)).saleId),
+      ),
+      amount.map(
+        (gross): Deed =>
+          async (m, _, sales) =>
+            sales.push((await m.sell({ gross: gross + 3n, installments: 2 })).saleId),
+      ),
+      fc.tuple(pick, amount).map(
+        ([n, most]): Deed =>
+          (m, ids, sales) =>
+            m.wait(ids[n]!, most, n, sales[n]),
+      ),
+      fc.tuple(pick, amount).map(
+        ([n, most]): Deed =>
+          (m, ids, sales) =>
+            m.debit(ids[n]!, most, sales[n]),
+      ),
+      pick.map(
+        (n): Deed =>
+          (m, ids) =>
+            m.reverse(ids[n]!),
+      ),
+      pick.map(
+        (n): Deed =>
+          (m, ids, sales) =>
+            m.hold(sales[n]!, ids[n]!),
+      ),
+      fc.tuple(pick, fc.constantFrom(BlockOutcome.RETURNED, BlockOutcome.CONSUMED)).map(
+        ([n, outcome]): Deed =>
+          (m, ids, sales) =>
+            m.unblock(sales[n]!, ids[n]!, outcome, REFUND_IN_PROGRESS),
+      ),
+      amount.map(
+        (most): Deed =>
+          (m) =>
+            m.deduct(most),
+      ),
+    );
+    let coveredOnce = 0;
+    const rounds = fc.array(fc.array(deed, { minLength: 1, maxLength: 4 }), { minLength: 3, maxLength: 10 });
+    await fc.assert(
+      fc.asyncProperty(rounds, async (steps) => {
+        const m = merchantOf();
+        const ids = Array.from({ length: 4 }, uuid);
+        const sales: string[] = [];
+        let owed: string | undefined;
+        for (const step of steps) {
+          await Promise.allSettled(step.map((run) => run(m, ids, sales)));
+          const [covered, wakeUps] = [await m.covered(), await m.wakeUps()];
+          if (covered !== undefined && owed === undefined) expect(wakeUps).toBeGreaterThan(0);
+          owed = covered;
+          if (covered !== undefined) coveredOnce += 1;
+        }
+      }),
+      { numRuns: 60 },
+    );
+    expect(coveredOnce).toBeGreaterThan(10);
+  }, 120_000);
+});
+
+describe('a block that is to come once', () => {
+  it('does not come again after it was lifted, while any other does', async () => {
+    const { client, write, earn, unblock, balance } = merchantOf();
+    const { saleId } = await earn(100n);
+    const block = { saleId, sourceId: uuid(), reason: REFUND_IN_PROGRESS };
+    const held = async (once: boolean) =>
+      (await client.blockFunds({ ...write(), ...block, once })).blockedAmountMinor;
+    for (let times = 0; times < 2; times += 1) expect(await held(true)).toBe(100n);
+    await unblock(saleId, block.sourceId, BlockOutcome.RETURNED, REFUND_IN_PROGRESS);
+    expect(await held(true)).toBe(0n);
+    expect(await balance()).toMatchObject({ availableAmountMinor: 100n, blockedAmountMinor: 0n });
+    expect(await held(false)).toBe(100n);
+    expect(await held(true)).toBe(100n);
+  });
+});

@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../local/ports.ts';
 
+const ERRORS_SHOWN = 5;
+const START_ATTEMPTS = 3;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** One environment of the running system: its address, the keys of two merchants, and a product of the first. */
@@ -19,6 +21,8 @@ export interface Target {
 /** What `npm start` has started. */
 export interface WholeSystem extends AsyncDisposable {
   readonly targets: Readonly<Record<'live' | 'sandbox', Target>>;
+  /** The last errors in its log: what hides behind a 500. */
+  loggedErrors(): readonly string[];
 }
 
 /** A data folder of its own that goes with the scope. */
@@ -32,25 +36,18 @@ export async function startWholeSystem(
   dataDir: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<WholeSystem> {
-  const [temporalPort, temporalUiPort] = [await findFreePort(), await findFreePort()];
-  const child = spawn(process.execPath, ['local/start.ts'], {
-    cwd: ROOT,
-    env: {
-      ...process.env,
-      ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0', DEMO_RECEIVER_PORT: '0' },
-      ...{ TEMPORAL_PORT: String(temporalPort), TEMPORAL_UI_PORT: String(temporalUiPort) },
-      DATA_DIR: dataDir,
-      ...settings,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await whenReady(child);
+  const child = await startOnFreePorts({ DATA_DIR: dataDir, ...settings });
   const { live, sandbox, other } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   return {
     targets: {
       live: targetOf(live, other.liveApiKey),
       sandbox: targetOf(sandbox, other.sandboxApiKey),
     },
+    loggedErrors: () =>
+      readFileSync(join(dataDir, 'logs/payments.log'), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"level":50'))
+        .slice(-ERRORS_SHOWN),
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGTERM');
@@ -67,15 +64,35 @@ function targetOf(
   return { baseUrl, productId, keys: { merchant: apiKey, other: otherKey } };
 }
 
-async function whenReady(child: ChildProcess): Promise<void> {
-  const said: string[] = [];
-  for await (const line of createInterface({ input: child.stdout! })) {
-    said.push(line);
-    if (line.startsWith('ready:')) break;
+/** Tries again when a port that was free has been taken since. */
+async function startOnFreePorts(settings: Readonly<Record<string, string>>): Promise<ChildProcess> {
+  for (let attempt = 1; ; attempt += 1) {
+    const [temporalPort, temporalUiPort] = [await findFreePort(), await findFreePort()];
+    const child = spawn(process.execPath, ['local/start.ts'], {
+      cwd: ROOT,
+      env: {
+        ...process.env,
+        ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0', DEMO_RECEIVER_PORT: '0' },
+        ...{ TEMPORAL_PORT: String(temporalPort), TEMPORAL_UI_PORT: String(temporalUiPort) },
+        // Never what others use, whatever the environment names.
+        ...{ DATABASE_URL: '', TEMPORAL_ADDRESS: '' },
+        ...settings,
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (await isReady(child)) return child;
+    if (attempt === START_ATTEMPTS) throw new Error('npm start ends before it is ready');
   }
-  if (!said.at(-1)?.startsWith('ready:')) {
-    throw new Error(`npm start ended before it was ready:\n${said.join('\n')}`);
+}
+
+/** False when it ended instead. */
+async function isReady(child: ChildProcess): Promise<boolean> {
+  let ready = false;
+  for await (const line of createInterface({ input: child.stdout! })) {
+    ready = line.startsWith('ready:');
+    if (ready) break;
   }
   // What it says from now on is let go, so that it never waits for a reader.
   child.stdout!.resume();
+  return ready;
 }

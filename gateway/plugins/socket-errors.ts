@@ -44,6 +44,12 @@ export class SocketErrors {
     server.on('request', (request, response) =>
       this.#lastRequests.set(request.socket, { request, response }),
     );
+    server.on('checkContinue', (request, response) => {
+      // Where requests wait for those before them, Node.js would write this into the answer that is on its way.
+      if (response.socket) response.writeContinue();
+      else response.once('socket', () => response.headersSent || response.writeContinue());
+      server.emit('request', request, response);
+    });
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
       // Node.js has let go of this socket: unread bytes and errors are nobody's but ours.

@@ -66,7 +66,7 @@ export async function sendRaw(port: number, bytes: string): Promise<Answer> {
 }
 
 /** The same, as the bytes of all answers. */
-export function exchange(port: number, bytes: string): Promise<string> {
+export function exchange(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));

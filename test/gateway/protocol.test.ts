@@ -214,6 +214,15 @@ describe('one connection, many requests', () => {
     expect(await statuses(post('/nope', 'Content-Length: 9\r\n\r\n{'))).toEqual([404]);
   });
 
+  it('is never told to continue in the middle of an answer', async () => {
+    const expecting = post(SUBSCRIPTIONS, 'Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}');
+    expect(await statuses(`${expecting}${last()}`)).toEqual([100, 400, 200]);
+    const received = await exchange(live, `${get()}${expecting}`);
+    expect(received.match(/HTTP\/1\.1 \d+|\r\n\r\n.{8}/g)).toEqual([
+      ...['HTTP/1.1 200', '\r\n\r\n{"data":', 'HTTP/1.1 400', '\r\n\r\n{"type":'],
+    ]);
+  });
+
   it('is closed without a word when nothing was ever asked', async () => {
     expect(await exchange(live, '')).toBe('');
   });

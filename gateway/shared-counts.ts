@@ -93,7 +93,8 @@ export class SharedCounts {
       this.#retryAt = performance.now() + RETRY_MS;
     }
     try {
-      await this.#prepare();
+      this.#prepared ??= this.#makeTable();
+      await this.#prepared;
       const result = await this.#pool.query({
         ...(name !== undefined && this.#options.preparedStatements && { name }),
         text,
@@ -102,6 +103,8 @@ export class SharedCounts {
       if (this.#retryAt !== undefined) this.#isBack();
       return result;
     } catch (error) {
+      // What comes back may be another database, without the table.
+      this.#prepared = undefined;
       this.#isAway(error);
       throw error;
     }
@@ -113,14 +116,6 @@ export class SharedCounts {
   }
 
   /** Makes the table where nobody has: in a database of its own, or before the services' migrations. */
-  #prepare(): Promise<void> {
-    this.#prepared ??= this.#makeTable().catch((error: unknown) => {
-      this.#prepared = undefined;
-      throw error;
-    });
-    return this.#prepared;
-  }
-
   async #makeTable(): Promise<void> {
     const { rows } = await this.#pool.query('select to_regclass($1) as found', [`${SCHEMA}.${TABLE}`]);
     if (rows[0].found === null) await migrate(this.#options.url, [MIGRATION]);

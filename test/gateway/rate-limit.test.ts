@@ -21,10 +21,12 @@ beforeAll(async () => {
 });
 afterAll(() => gateways.close());
 
-/** So many requests at once, in a second of their own. */
-async function burst(count: number, send: (index: number) => Promise<Answer>): Promise<Answer[]> {
+/** So many requests at once, in a second of their own. A machine that is too busy for that gets another try. */
+async function burst(count: number, send: (index: number) => Promise<Answer>, tries = 5): Promise<Answer[]> {
   await delay(1_100);
-  return Promise.all(Array.from({ length: count }, (_, index) => send(index)));
+  const startedAt = performance.now();
+  const answers = await Promise.all(Array.from({ length: count }, (_, index) => send(index)));
+  return performance.now() - startedAt > 900 && tries > 1 ? burst(count, send, tries - 1) : answers;
 }
 
 const withStatus = (answers: readonly Answer[], status: number) =>

@@ -84,9 +84,12 @@ function parametersOf(place: 'path' | 'query', schema: TSchema, schemas: NamedSc
   };
   return Object.entries(properties).map(([name, member]) => {
     const { description, examples: _, ...written } = schemas.use(member);
+    const isRequired = required.includes(name);
+    const value = exampleOf(member);
     return {
-      ...{ name, in: place, description: description!, required: required.includes(name) },
-      ...{ schema: written, example: exampleOf(member) },
+      ...{ name, in: place, description: description!, required: isRequired, schema: written },
+      // Whoever tries a list at /docs starts without its filters; all at once they would find nothing.
+      ...(isRequired ? { example: value } : { examples: { typical: { value, 'x-disabled': true } } }),
     };
   });
 }

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_CATALOGUE } from '../../services/webhooks/event-types/event-catalogue.ts';
+import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+
+/** The documentation as a reader sees it, in a real browser that finds no other host. */
+
+const OPERATIONS = [
+  ['GET', '/v1/refund-cases', 'List refund cases'],
+  ['GET', '/v1/products/{id}', 'Get a product'],
+  ['GET', '/v1/funds/releases', 'List funds releases'],
+  ['GET', '/v1/funds/releases/calendar', 'Get the release calendar'],
+  ['GET', '/v1/advance/requests', 'List advance requests'],
+  ['POST', '/v1/webhook-subscriptions', 'Create a webhook subscription'],
+  ['GET', '/v1/webhook-subscriptions', 'List webhook subscriptions'],
+  ['POST', '/v1/webhook-subscriptions/{id}/disable', 'Disable a webhook subscription'],
+] as const;
+
+/** Of the reference's contents; the first is open. */
+const GROUPS = ['Catalog', 'Balance and withdrawals', 'Advances', 'Webhooks', 'Events'];
+
+const executablePath = ['chromium', 'chromium-browser', 'google-chrome']
+  .flatMap((name) => (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name)))
+  .find((path) => existsSync(path));
+
+describe.skipIf(executablePath === undefined && process.env.CI === undefined)('the reference', () => {
+  let gateways: GatewayHouse;
+  let browser: Browser;
+  let page: Page;
+  let origin: string;
+  /** What was asked of other hosts, and what the browser complained of, such as breaches of the page's policy. */
+  const foreign: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
+    origin = `http://127.0.0.1:${gateways.ports.live}`;
+    browser = await chromium.launch({
+      executablePath: executablePath!,
+      args: ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1'],
+    });
+    page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol !== 'data:' && url.origin !== origin) foreign.push(url.href);
+    });
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(`${origin}/docs`);
+    for (const group of GROUPS) await page.getByRole('button', { name: `Open Group - ${group}` }).click();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await gateways?.close();
+  });
+
+  it.each(OPERATIONS)('shows %s %s', async (method, path, summary) => {
+    await page.locator(`a[href$="/${method}${path}"]`).first().click();
+    await page.getByRole('heading', { name: summary }).waitFor();
+    await page.getByText(path, { exact: true }).first().waitFor();
+  });
+
+  it.each(EVENT_CATALOGUE)('shows the event $name', async ({ name }) => {
+    await page.locator('a', { hasText: name }).first().click();
+    await page.getByRole('heading', { name }).waitFor();
+  });
+
+  it.each(['typescript', 'python', 'go', 'java', 'php'])('shows how to verify in %s', async (language) => {
+    const sample = page.locator(`code.language-${language}`, { hasText: 'webhook-signature' });
+    await sample.first().waitFor({ state: 'attached' });
+  });
+
+  it('tries an operation on its own host with the key that the reader enters', async () => {
+    const { keys } = await newMerchant(gateways);
+    await page.getByPlaceholder('Token').first().fill(keys.live);
+    const call = page.waitForResponse(`${origin}/v1/refund-cases**`);
+    await page.locator('a[href$="/GET/v1/refund-cases"]').first().click();
+    await page.getByRole('button', { name: /Test Request.*refund-cases/ }).click();
+    await page.getByRole('button', { name: /^Send get/ }).click();
+    expect((await call).status()).toBe(200);
+    await page.getByText('hasMore').last().waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  it('asks nothing of other hosts and keeps to its own policy', () => {
+    expect(foreign).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('leads to the entry of an error', async () => {
+    await page.goto(`${origin}/docs/#description/codes`);
+    const link = page.getByRole('link', { name: 'RATE_LIMITED' }).first();
+    await page.goto(new URL((await link.getAttribute('href'))!, page.url()).href);
+    await page.getByRole('heading', { name: 'RATE_LIMITED' }).waitFor();
+    await page.getByRole('link', { name: 'Back to the reference' }).click();
+    await page.getByRole('heading', { name: 'Getting started' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

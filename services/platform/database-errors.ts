@@ -15,12 +15,17 @@ export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(sqlStateOf(error));
 }
 
-const AWAY = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', 'ENOENT']);
+const AWAY = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'ENOENT'],
+  ...['EHOSTUNREACH', 'ENETUNREACH'],
+]);
+/** Connections fail (08), resources are used up (53), the server starts, stops or ends connections (57P0). */
+const AWAY_STATE = /^(08|53|57P0)/;
 
-/** Whether the database cannot be reached or is going down, as opposed to refusing a statement. */
+/** Whether the database cannot be reached, is going down or has no room, as opposed to refusing a statement. */
 export function isDatabaseAway(error: unknown): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined) return AWAY.has(state) || state.startsWith('57P0') || state.startsWith('08');
+  if (state !== undefined) return AWAY.has(state) || AWAY_STATE.test(state);
   return (
     error instanceof Error &&
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(

@@ -19,6 +19,10 @@ export interface OpsServerOptions {
  */
 export function createOpsServer({ ready, metrics }: OpsServerOptions): FastifyInstance {
   const server = fastify({ logger: false });
+  server.setNotFoundHandler((_request, reply) => reply.code(404).send({ status: 'not found' }));
+  server.setErrorHandler<{ statusCode?: number }>(({ statusCode = 500 }, _request, reply) =>
+    reply.code(statusCode).send({ status: statusCode < 500 ? 'bad request' : 'failed' }),
+  );
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async (_request, reply) => {
     const { ok, details } = await ready().catch(notReady);

@@ -56,12 +56,21 @@ const creation = (path = '') => ({
   url: `https://shop.example/${path}`,
   eventTypes: ['refund.requested.v1'],
 });
-const create = (body: unknown, headers: Call['headers'] = {}, options: Call = {}) =>
-  call(live, SUBSCRIPTIONS, {
+const create = (body: unknown, headers: Call['headers'] = {}, options: Call = {}, port = live) =>
+  call(port, SUBSCRIPTIONS, {
     ...{ key, method: 'POST', body },
     headers: { 'content-type': 'application/json', 'idempotency-key': newKey(), ...headers },
     ...options,
   });
+
+/** What several provocations share. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => {
+    result ??= work();
+    return result;
+  };
+}
 
 /** A connection to the database of the gateways, closed with the test. */
 async function connectToDatabase(): Promise<Client> {
@@ -112,16 +121,24 @@ async function oneTooMany(
   return answers.find(({ status }) => status === 429)!;
 }
 
+/** What is asked when PostgreSQL has stopped. */
+const withoutPostgres = once(async () => {
+  const { port, key: known, stopPostgres } = await startGatewayApart();
+  await stopPostgres();
+  const [read, write, unknownKey] = await Promise.all([
+    call(port, product, { key: known }),
+    create(creation(), {}, { key: known }, port),
+    call(port, product, { key: newApiKey('live') }),
+  ]);
+  return { read, write, unknownKey };
+});
+
 /** What is asked while PostgreSQL holds up a write and a read for longer than anybody waits. */
-const late = (() => {
-  let answers: Promise<readonly [Answer, Answer]> | undefined;
+const late = once(() => {
   const locks = 'lock table webhooks.subscription, catalog.product in access exclusive mode';
   const write = () => create(creation('late'), { 'idempotency-key': 'late' });
-  return () => {
-    answers ??= whileLocked(locks, () => Promise.all([write(), get(product)]));
-    return answers;
-  };
-})();
+  return whileLocked(locks, () => Promise.all([write(), get(product)]));
+});
 
 async function whileRenamed(): Promise<Answer> {
   const client = await connectToDatabase();
@@ -464,12 +481,20 @@ const PROVOKED = {
   ],
   SERVICE_UNAVAILABLE: [
     {
-      what: 'PostgreSQL stopped',
-      ask: async () => {
-        const apart = await startGatewayApart();
-        await apart.stopPostgres();
-        return call(apart.port, product, { key: newApiKey('live') });
-      },
+      what: 'PostgreSQL stopped, for a read',
+      ask: async () => (await withoutPostgres()).read,
+      detail: 'The service cannot answer now; try again.',
+      instance: product,
+    },
+    {
+      what: 'PostgreSQL stopped, for a write',
+      ask: async () => (await withoutPostgres()).write,
+      detail: 'The service cannot answer now; try again.',
+      instance: SUBSCRIPTIONS,
+    },
+    {
+      what: 'PostgreSQL stopped, for a key that is to be looked up',
+      ask: async () => (await withoutPostgres()).unknownKey,
       detail: 'The service cannot answer now; try again.',
       instance: product,
     },
@@ -478,7 +503,7 @@ const PROVOKED = {
       ask: async () => {
         const apart = await startGatewayApart();
         await apart.killServices();
-        return call(apart.port, product, { key: newApiKey('live') });
+        return call(apart.port, product, { key: apart.key });
       },
       detail: 'The service cannot answer now; try again.',
       instance: product,

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { isDatabaseAway } from '../../../services/platform/database-errors.ts';
+
+const withCode = (code: string) => Object.assign(new Error('sesame'), { code });
+
+it.each([
+  ['refused', withCode('ECONNREFUSED')],
+  ['on no network', withCode('EHOSTUNREACH')],
+  ['not found for the moment', withCode('EAI_AGAIN')],
+  ['out of connections', withCode('53300')],
+  ['out of disk', withCode('53100')],
+  ['shut down by an administrator', withCode('57P01')],
+  ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],
+  ['without a free connection in time', new Error('timeout exceeded when trying to connect')],
+])('a database that is %s is away', (_what, error) => {
+  expect(isDatabaseAway(error)).toBe(true);
+});
+
+it.each([
+  ['a unique key that is taken', withCode('23505')],
+  ['a table that does not exist', withCode('42P01')],
+  ['a programming error', new TypeError('sesame')],
+  ['no error', 'ECONNREFUSED'],
+])('%s is no absence', (_what, error) => {
+  expect(isDatabaseAway(error)).toBe(false);
+});

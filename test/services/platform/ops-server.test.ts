@@ -1,0 +1,30 @@
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { createOpsServer, type Readiness } from '../../../services/platform/ops-server.ts';
+
+const serverOf = (ready: () => Promise<Readiness>, metrics = new Registry()) =>
+  createOpsServer({ ready, metrics });
+const ready = async () => ({ ok: true, details: {} });
+
+it('says that it is ready, and why not', async () => {
+  const good = await serverOf(ready).inject('/readyz');
+  expect([good.statusCode, good.json()]).toEqual([200, { status: 'ready' }]);
+  const bad = await serverOf(() => Promise.reject(new Error('no database'))).inject('/readyz');
+  expect([bad.statusCode, bad.json()]).toEqual([503, { status: 'not ready', error: 'no database' }]);
+});
+
+it('says no more than what went wrong', async () => {
+  const broken = new Registry();
+  broken.metrics = () => Promise.reject(new Error('sesame'));
+  const server = serverOf(ready, broken);
+  const answers = await Promise.all([
+    server.inject('/nothing'),
+    server.inject({ method: 'POST', url: '/healthz', payload: 'a=b' }),
+    server.inject('/metrics'),
+  ]);
+  expect(answers.map((answer) => [answer.statusCode, answer.json()])).toEqual([
+    [404, { status: 'not found' }],
+    [404, { status: 'not found' }],
+    [500, { status: 'failed' }],
+  ]);
+});

@@ -57,6 +57,13 @@ export const advanceRequestListSchema = {
       ),
     }),
   },
+  links: {
+    next: {
+      operationId: 'listAdvanceRequests',
+      parameters: { after: '$response.body#/nextCursor' },
+      description: 'The next page, where there is a `nextCursor`.',
+    },
+  },
   errors: {
     INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 50.",
     INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",

@@ -94,6 +94,18 @@ export const webhookSubscriptionListSchema = {
   tags: TAGS,
   querystring: closedObject({ after: cursor(200, CURSOR), limit: pageLimit(100) }),
   response: { 200: page('WebhookSubscriptionPage', webhookSubscription, CURSOR) },
+  links: {
+    next: {
+      operationId: 'listWebhookSubscriptions',
+      parameters: { after: '$response.body#/nextCursor' },
+      description: 'The next page, where `hasMore` is true.',
+    },
+    disable: {
+      operationId: 'disableWebhookSubscription',
+      parameters: { id: '$response.body#/data/0/id' },
+      description: 'Disables the newest subscription.',
+    },
+  },
   errors: {
     INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 100.",
     INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",

@@ -1,4 +1,5 @@
 import { ConnectError } from '@connectrpc/connect';
+import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   ApprovalMode,
   MerchantDecisionKind,
@@ -96,7 +97,7 @@ async function open(
   // Evenly, so that no two large cases fall into the same 24 hours.
   const daysAgo =
     least + ((most - least) * (round + demo.between(300, 700) / 1_000) * STORIES.length) / CASES;
-  const sale = round % 2 === 0 ? demo.pick(sales, n) : undefined;
+  const sale = round % 4 === 0 ? demo.pick(sales, n) : undefined;
   const amountMinor = story.amountMinor ?? BigInt(demo.between(500, 4_500));
   const paymentIntentId = demo.id(`payment-${n}`);
   const { refundCase } = await demo.clients.refunds.openRefundCase({
@@ -116,7 +117,20 @@ async function open(
     occurredAt: demo.daysAgo(daysAgo),
   });
   const step = `refund-${n}`;
+  if (sale) {
+    const hold = { saleId: sale.saleId, ...holdOf(refundCase!.id), once: true };
+    await demo.clients.funds.blockFunds({ ...demo.write(`${step}-hold`), ...hold });
+  }
   return { step, caseId: refundCase!.id, paymentIntentId, daysAgo, amountMinor, saleId: sale?.saleId };
+}
+
+const holdOf = (caseId: string) => ({ reason: BlockReason.REFUND_IN_PROGRESS, sourceId: caseId });
+
+/** A case that is over lets go of its sale's funds. */
+async function endHold(demo: DemoTenant, { step, caseId, saleId }: OpenedCase): Promise<void> {
+  if (saleId === undefined) return;
+  const lifted = { saleId, ...holdOf(caseId), outcome: BlockOutcome.RETURNED };
+  await demo.clients.funds.unblockFunds({ ...demo.write(`${step}-hold-end`), ...lifted });
 }
 
 /** The fields that lead a step of a case's story, some days after it opened. */
@@ -150,6 +164,7 @@ async function block(demo: DemoTenant, opened: OpenedCase, n: number): Promise<v
 
 async function cancel(demo: DemoTenant, opened: OpenedCase): Promise<void> {
   await demo.clients.refunds.cancelRefundCase(next(demo, opened, 'cancel', 0.5));
+  await endHold(demo, opened);
 }
 
 function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode) {
@@ -160,6 +175,7 @@ function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode)
       decision,
       approvalMode,
     });
+    if (decision === ReviewDecision.REJECT) await endHold(demo, opened);
   };
 }
 
@@ -192,6 +208,7 @@ function execute(...outcomes: ProviderOutcome[]) {
         ...(n % 3 !== 2 && { submittedAt: next(demo, opened, '', 0.2).occurredAt }),
       });
     }
+    if (outcomes.some((provider) => provider !== ProviderOutcome.SUBMITTED)) await endHold(demo, opened);
   };
 }
 
@@ -205,6 +222,11 @@ async function debit(demo: DemoTenant, opened: OpenedCase): Promise<RefundDebitO
     const insufficient =
       error instanceof ConnectError && errorInfoOf(error)?.reason === 'INSUFFICIENT_AVAILABLE_BALANCE';
     if (!insufficient) throw error;
+    const requestedAt = demo.daysAgo(opened.daysAgo);
+    const waiting = { refundCaseId: caseId, amountMinor, execution: 1, requestedAt };
+    await demo.clients.funds.awaitFunding({
+      ...{ ...demo.write(`${step}-await`), ...waiting, ...(saleId && { saleId }) },
+    });
     return RefundDebitOutcome.INSUFFICIENT;
   }
 }

@@ -12,8 +12,7 @@ const DOCS_PATH = '/docs';
 /** Scalar, with everything off that calls another host: its fonts, telemetry, assistants and products. */
 const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
   pageTitle: 'Merchant Payments API',
-  // From the page's own address, so that a path before the API's does no harm.
-  url: '../openapi.json',
+  url: '/openapi.json',
   // Trying calls the host that the page came from, the only one that its policy lets it reach.
   servers: [{ url: '/' }],
   documentDownloadType: 'direct',
@@ -33,6 +32,7 @@ const ACCEPTS_GZIP = /\bgzip\b(?! *; *q=0(\.0*)? *(,|$))/i;
 export function serveDocs(app: GatewayApp, { access }: Pick<RouteDependencies, 'access'>): void {
   app.register(async (docs) => {
     docs.addHook('onRequest', (request, _reply, done) => {
+      // Scalar reads it as a URL; a trusted proxy may hand on any X-Forwarded-Host.
       if (!URL.canParse(`${request.protocol}://${request.hostname}`)) {
         throw new Problem('INVALID_REQUEST', 'Header Host must name a host.');
       }

@@ -22,7 +22,7 @@ describe.each(['live', 'test'] as const)('on the %s listener', (environment) => 
     const page = await get(moved.headers.location!);
     expect(page.status).toBe(200);
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(page.text).toContain('../openapi.json');
+    expect(page.text).toContain('"/openapi.json"');
     expect((await get('/openapi.json')).status).toBe(200);
   });
 

@@ -11,6 +11,7 @@ import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
+import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal } from '../../support/temporal.ts';
 
 /** Services, Temporal and the worker with its dispatcher: what a write commands is carried out by itself. */
@@ -26,6 +27,8 @@ export async function startRefundHouse(settings: Record<string, string> = {}) {
     house,
     temporal,
     async close() {
+      const { RECORD_HISTORIES } = process.env;
+      if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
       await worker.close();
       await house.close();
       await temporal[Symbol.asyncDispose]();

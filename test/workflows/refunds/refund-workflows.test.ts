@@ -33,7 +33,7 @@ let running: Promise<void>;
 
 beforeAll(async () => {
   [house, temporal] = await Promise.all([
-    startHouse({ SERVICES: 'refunds,funds', MERCHANT_REVIEW_PERIOD: '1h' }),
+    startHouse({ SERVICES: 'refunds,funds', MERCHANT_REVIEW_PERIOD: '1h', REFUND_DEADLINE_NOTICE: '1s' }),
     startTemporal(),
   ]);
   installRuntime(createLogger('fatal'));
@@ -188,6 +188,15 @@ describe("the wait for a merchant's review", () => {
   const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
     open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_PERIOD_MS + inMs)) });
 
+  /** When the deadline was announced: milliseconds before it. */
+  const announcements = (id: string) =>
+    queryHouse<{ left_ms: number }>(
+      house,
+      `select extract(epoch from (data->>'merchantReviewDeadlineAt')::timestamptz - occurred_at)::float * 1000 as left_ms
+         from platform.outbox_event where object_id = $1 and type = 'refund.deadline_approaching.v1'`,
+      [id],
+    );
+
   it('ends with the deadline, which sends the case to the service review', async () => {
     const merchant = merchantOf();
     const { id } = await due(merchant, 1_500);
@@ -195,6 +204,28 @@ describe("the wait for a merchant's review", () => {
     expect(await merchant.statusOf(id)).toBe(Status.MERCHANT_REVIEW);
     expect(await handle.result()).toBe('EXPIRED');
     expect(await merchant.statusOf(id)).toBe(Status.SERVICE_REVIEW);
+  });
+
+  it('announces the deadline some time before it, once, however often it runs', async () => {
+    const { id } = await due(merchantOf(), 3_500);
+    const handle = await startCommanded(id);
+    await vi.waitFor(async () => expect(await announcements(id)).toHaveLength(1), { timeout: 10_000 });
+    const [{ left_ms: leftMs }] = (await announcements(id)) as [{ left_ms: number }];
+    expect(leftMs).toBeGreaterThan(0);
+    expect(leftMs).toBeLessThanOrEqual(1_000);
+    expect(await handle.result()).toBe('EXPIRED');
+    expect(await runCommanded(id)).toBe('ENDED');
+    expect(await announcements(id)).toHaveLength(1);
+  });
+
+  it('announces nothing of a case that has left the review by then', async () => {
+    const merchant = merchantOf();
+    const { refunds, write } = merchant;
+    const { id: refundCaseId } = await due(merchant, 2_500);
+    const handle = await startCommanded(refundCaseId);
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
+    expect(await handle.result()).toBe('ENDED');
+    expect(await announcements(refundCaseId)).toEqual([]);
   });
 
   it('leaves a case alone that the merchant has decided meanwhile', async () => {

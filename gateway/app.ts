@@ -31,6 +31,8 @@ import { webhooksRoutes } from './routes/webhooks.routes.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const TIMEOUT_CHECKS_PER_TIMEOUT = 10;
+/** Longer than any answer takes. */
+const STALLED_MS = 15_000;
 
 /** The settings that the public API needs. Its only secret is where requests are counted, unless that is in memory. */
 export type GatewayConfig = Pick<
@@ -105,6 +107,8 @@ function openApp(
     trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: timeoutMs,
+    // A client that does not read its answers holds its connection no longer than this.
+    connectionTimeout: timeoutMs + STALLED_MS,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: parseQuery },
     http: {

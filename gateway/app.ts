@@ -31,8 +31,8 @@ import { webhooksRoutes } from './routes/webhooks.routes.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const TIMEOUT_CHECKS_PER_TIMEOUT = 10;
-/** Longer than any answer takes. */
-const STALLED_MS = 15_000;
+/** Longer than any answer takes: two calls to services, each with its deadline. */
+const STALLED_MS = 30_000;
 
 /** The settings that the public API needs. Its only secret is where requests are counted, unless that is in memory. */
 export type GatewayConfig = Pick<

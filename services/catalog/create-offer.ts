@@ -12,7 +12,7 @@ import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { offerMessage } from './product.message.ts';
-import { requirePeriod, requireSellable } from './product.ts';
+import { requirePeriod, requireUnarchived } from './product.ts';
 import { lockProduct, offerReadRow, publishEvent } from './product-store.ts';
 
 /** Adds an offer of a current price; it starts now unless it says when. */
@@ -25,7 +25,7 @@ export function createOffer(writes: Writes, request: CreateOfferRequest, context
     const found = await tx.findOne(PriceEntity, { id: request.priceId });
     if (!found) throw notFound('PRICE_NOT_FOUND', 'there is no such price');
     const product = await lockProduct(tx, found.productId);
-    requireSellable(product.status);
+    requireUnarchived(product.status);
     const price = await tx.lockOne(PriceEntity, { id: found.id });
     if (price?.retiredAt) throw failedPrecondition('PRICE_RETIRED', 'the price is retired');
     const offer = tx.create(OfferEntity, {

@@ -11,7 +11,7 @@ import { later, occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { PriceEntity } from './product.entity.ts';
 import { priceMessage } from './product.message.ts';
-import { requireIntervalFor, requireSellable } from './product.ts';
+import { requireIntervalFor, requireUnarchived } from './product.ts';
 import { lockProduct, priceReadRow, publishEvent } from './product-store.ts';
 
 /** Adds a price to a product that is not archived. */
@@ -21,7 +21,7 @@ export function createPrice(writes: Writes, request: CreatePriceRequest, context
   const occurredAt = occurrenceOf(request, context);
   return writes.run<typeof CreatePriceResponseSchema>(request, context, async (tx) => {
     const product = await lockProduct(tx, request.productId);
-    requireSellable(product.status);
+    requireUnarchived(product.status);
     const price = tx.create(PriceEntity, {
       id: uuidv7(),
       productId: product.id,

@@ -44,9 +44,11 @@ export function currentPrices(tx: TenantTransaction, productId: string): Promise
 export async function viewProduct(tx: TenantTransaction, product: ProductRow) {
   await tx.flush();
   const prices = await currentPrices(tx, product.id);
+  const now = new Date();
+  const underWay = { startsAt: { $lte: now }, $or: [{ endsAt: null }, { endsAt: { $gt: now } }] };
   const offers = await tx.find(
     OfferEntity,
-    { productId: product.id, retiredAt: null, $or: [{ endsAt: null }, { endsAt: { $gt: new Date() } }] },
+    { productId: product.id, retiredAt: null, ...underWay },
     { orderBy: { createdAt: 'asc', id: 'asc' } },
   );
   return productMessage(readRowOf(product, prices, offers));

@@ -97,6 +97,7 @@ function products(parameters: ReadParameters<Tenant>) {
           .whereRef('offer.environment', '=', 'product.environment')
           .whereRef('offer.product_id', '=', 'product.id')
           .where('offer.retired_at', 'is', null)
+          .where('offer.starts_at', '<=', sql<Date>`now()`)
           .where((or) => or.or([or('offer.ends_at', 'is', null), or('offer.ends_at', '>', sql<Date>`now()`)]))
           .select(['offer.id', 'offer.price_id', 'offer.name', 'offer.checkout_url', 'offer.payment_methods'])
           .select(['offer.max_installments', milliseconds('offer.starts_at').as('starts_ms')])

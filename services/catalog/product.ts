@@ -21,8 +21,50 @@ export function archived(status: ProductStatus): ProductStatus {
   return 'ARCHIVED';
 }
 
-/** Prices and offers change until the product is archived. PRODUCT_STATE. */
-export function requireSellable(status: ProductStatus): void {
+/** What a product says of itself, as long as it is not archived. */
+export interface ProductContent {
+  readonly name: string;
+  readonly description: string | null;
+  readonly refundWindowDays: number;
+  readonly imageAssetId: string | null;
+  readonly imageUrl: string | null;
+}
+
+/** A field of the content by its wire name, and whether it may be absent. */
+const CONTENT_FIELDS: Readonly<Record<string, { key: keyof ProductContent; optional: boolean }>> = {
+  name: { key: 'name', optional: false },
+  description: { key: 'description', optional: true },
+  refund_window_days: { key: 'refundWindowDays', optional: false },
+  image_asset_id: { key: 'imageAssetId', optional: true },
+  image_url: { key: 'imageUrl', optional: true },
+};
+
+/**
+ * The fields that a mask names, by their wire names, with the values given; null clears one. A value that the mask
+ * does not name is refused, for its sender would believe it stored. UPDATE_MASK.
+ */
+export function contentChange(
+  mask: readonly string[],
+  given: Partial<ProductContent>,
+): Partial<ProductContent> {
+  if (mask.length === 0) throw wrongMask('update_mask', 'names no field');
+  const change: Record<string, unknown> = {};
+  for (const path of mask) {
+    const field = Object.hasOwn(CONTENT_FIELDS, path) ? CONTENT_FIELDS[path] : undefined;
+    if (!field) throw wrongMask('update_mask', 'names a field that cannot be set');
+    const value = given[field.key] ?? null;
+    if (value === null && !field.optional) throw wrongMask(path, 'cannot be cleared');
+    change[field.key] = value;
+  }
+  for (const [path, { key }] of Object.entries(CONTENT_FIELDS)) {
+    if (given[key] != null && !(key in change))
+      throw wrongMask(path, 'is given and not named by update_mask');
+  }
+  return change;
+}
+
+/** Prices, offers and content change until the product is archived. PRODUCT_STATE. */
+export function requireUnarchived(status: ProductStatus): void {
   if (status === 'ARCHIVED') throw wrongStatus(status);
 }
 
@@ -57,6 +99,9 @@ export function requirePeriod(startsAt: Date, endsAt: Date | undefined): void {
 function requireStatus(status: ProductStatus, required: ProductStatus): void {
   if (status !== required) throw wrongStatus(status);
 }
+
+const wrongMask = (field: string, fault: string) =>
+  invalidArgument('UPDATE_MASK', `${field}: ${fault}`, { field });
 
 const wrongStatus = (status: ProductStatus) =>
   failedPrecondition('PRODUCT_STATE', `the product is ${status}`, { state: status });

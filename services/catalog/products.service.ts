@@ -10,6 +10,7 @@ import { getProduct } from './get-product.ts';
 import { listProducts } from './list-products.ts';
 import { retireOffer } from './retire-offer.ts';
 import { retirePrice } from './retire-price.ts';
+import { updateProduct } from './update-product.ts';
 
 /** The catalogue's RPCs. */
 export function productService({
@@ -21,6 +22,7 @@ export function productService({
     getProduct: (request) => getProduct(database, request),
     listProducts: (request) => listProducts(database, pagination, request),
     createProduct: (request, context) => createProduct(writes, request, context),
+    updateProduct: (request, context) => updateProduct(writes, request, context),
     activateProduct: (request, context) => activateProduct(writes, request, context),
     archiveProduct: (request, context) => archiveProduct(writes, request, context),
     createPrice: (request, context) => createPrice(writes, request, context),

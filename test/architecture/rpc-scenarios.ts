@@ -71,6 +71,8 @@ async function catalog(transport: Transport) {
     ...{ ...write(), priceId, name: 'Launch', checkoutUrl: 'https://shop.example/launch' },
     ...{ paymentMethods: [PaymentMethod.CARD], maxInstallments: 1 },
   });
+  const renaming = { name: 'Short course', updateMask: { paths: ['name'] } };
+  await client.updateProduct({ ...write(), productId, ...renaming });
   await client.activateProduct({ ...write(), productId });
   await client.getProduct({ ...tenant, productId });
   await twoPages((page) => client.listProducts({ ...tenant, ...page }));

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../merchant/v1/merchant_pb.js";
 
 /**
@@ -212,7 +212,7 @@ export declare type Product = Message<"payments.catalog.v1.Product"> & {
   prices: Price[];
 
   /**
-   * Not retired and not ended, of prices that are not retired; oldest first.
+   * Started, not ended and not retired, of current prices; oldest first.
    *
    * @generated from field: repeated payments.catalog.v1.Offer offers = 15;
    */
@@ -420,6 +420,99 @@ export declare type CreateProductResponse = Message<"payments.catalog.v1.CreateP
  * Use `create(CreateProductResponseSchema)` to create a new message.
  */
 export declare const CreateProductResponseSchema: GenMessage<CreateProductResponse>;
+
+/**
+ * What to change of a product. Its type stays what it is.
+ *
+ * @generated from message payments.catalog.v1.UpdateProductRequest
+ */
+export declare type UpdateProductRequest = Message<"payments.catalog.v1.UpdateProductRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string product_id = 4;
+   */
+  productId: string;
+
+  /**
+   * The fields to set, by their names below: name, description, refund_window_days, image_asset_id, image_url. Others
+   * stay. A named field without a value is cleared; name and refund_window_days cannot be.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 5;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * @generated from field: optional string name = 6;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: optional string description = 7;
+   */
+  description?: string | undefined;
+
+  /**
+   * Counts for refund cases of payments that have none yet.
+   *
+   * @generated from field: optional int32 refund_window_days = 8;
+   */
+  refundWindowDays?: number | undefined;
+
+  /**
+   * @generated from field: optional string image_asset_id = 9;
+   */
+  imageAssetId?: string | undefined;
+
+  /**
+   * @generated from field: optional string image_url = 10;
+   */
+  imageUrl?: string | undefined;
+
+  /**
+   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 11;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.catalog.v1.UpdateProductRequest.
+ * Use `create(UpdateProductRequestSchema)` to create a new message.
+ */
+export declare const UpdateProductRequestSchema: GenMessage<UpdateProductRequest>;
+
+/**
+ * The product as it now stands.
+ *
+ * @generated from message payments.catalog.v1.UpdateProductResponse
+ */
+export declare type UpdateProductResponse = Message<"payments.catalog.v1.UpdateProductResponse"> & {
+  /**
+   * @generated from field: payments.catalog.v1.Product product = 1;
+   */
+  product?: Product | undefined;
+};
+
+/**
+ * Describes the message payments.catalog.v1.UpdateProductResponse.
+ * Use `create(UpdateProductResponseSchema)` to create a new message.
+ */
+export declare const UpdateProductResponseSchema: GenMessage<UpdateProductResponse>;
 
 /**
  * A product to activate.
@@ -736,11 +829,15 @@ export declare type CreateOfferRequest = Message<"payments.catalog.v1.CreateOffe
   maxInstallments: number;
 
   /**
+   * Absent: at once.
+   *
    * @generated from field: google.protobuf.Timestamp starts_at = 9;
    */
   startsAt?: Timestamp | undefined;
 
   /**
+   * Absent: until it is retired.
+   *
    * @generated from field: google.protobuf.Timestamp ends_at = 10;
    */
   endsAt?: Timestamp | undefined;
@@ -1028,6 +1125,18 @@ export declare const ProductService: GenService<{
     output: typeof CreateProductResponseSchema;
   },
   /**
+   * Sets the fields that update_mask names, of a product that is not archived. FAILED_PRECONDITION (PRODUCT_STATE);
+   * INVALID_ARGUMENT (UPDATE_MASK) when the mask names no field or another than those of the request, leaves out one
+   * that is given, or names one that cannot be absent and is.
+   *
+   * @generated from rpc payments.catalog.v1.ProductService.UpdateProduct
+   */
+  updateProduct: {
+    methodKind: "unary";
+    input: typeof UpdateProductRequestSchema;
+    output: typeof UpdateProductResponseSchema;
+  },
+  /**
    * DRAFT to ACTIVE. FAILED_PRECONDITION (PRODUCT_STATE) from another state, (PRODUCT_WITHOUT_PRICE) when it has
    * no current price.
    *
@@ -1071,7 +1180,7 @@ export declare const ProductService: GenService<{
     output: typeof RetirePriceResponseSchema;
   },
   /**
-   * Adds an offer of a current price. NOT_FOUND (PRICE_NOT_FOUND); FAILED_PRECONDITION (PRODUCT_STATE,
+   * Adds an offer of a current price; products show it from starts_at until ends_at. NOT_FOUND (PRICE_NOT_FOUND); FAILED_PRECONDITION (PRODUCT_STATE,
    * PRICE_RETIRED); INVALID_ARGUMENT (OFFER_PERIOD) when ends_at is not later than starts_at.
    *
    * @generated from rpc payments.catalog.v1.ProductService.CreateOffer

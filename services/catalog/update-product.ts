@@ -1,0 +1,33 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  UpdateProductRequest,
+  UpdateProductResponseSchema,
+} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { later, occurrenceOf } from '../platform/timestamps.ts';
+import type { Writes } from '../platform/writes.ts';
+import type { ProductRow } from './product.entity.ts';
+import { contentChange, type ProductContent, requireUnarchived } from './product.ts';
+import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
+
+/** Sets the fields that the mask names, of a product that is not archived; what changes nothing is no event. */
+export function updateProduct(writes: Writes, request: UpdateProductRequest, context: HandlerContext) {
+  const occurredAt = occurrenceOf(request, context);
+  const { name, description, refundWindowDays, imageUrl } = request;
+  const imageAssetId = request.imageAssetId?.toLowerCase();
+  const given = { name, description, refundWindowDays, imageAssetId, imageUrl };
+  const change = contentChange(request.updateMask?.paths ?? [], given);
+  return writes.run<typeof UpdateProductResponseSchema>(request, context, async (tx) => {
+    const product = await lockProduct(tx, request.productId);
+    requireUnarchived(product.status);
+    if (isChanged(product, change)) {
+      Object.assign(product, change, { updatedAt: later(product.updatedAt, occurredAt) });
+      await publishEvent(tx, 'product.updated.v1', product, occurredAt);
+    }
+    return { product: await viewProduct(tx, product) };
+  });
+}
+
+function isChanged(product: ProductRow, change: Partial<ProductContent>): boolean {
+  const fields = Object.keys(change) as (keyof ProductContent)[];
+  return fields.some((field) => (product[field] ?? null) !== change[field]);
+}

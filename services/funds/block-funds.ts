@@ -24,10 +24,11 @@ export function blockFunds(writes: Writes, request: BlockFundsRequest, context: 
     const account = await FundsAccount.lock(tx, openedAt);
     await requireSale(tx, saleId);
     const before = await account.parts.ofSale(saleId);
-    const blocks = await tx.find(BlockEntity, { saleId, ...block });
-    const isOpen = blocks.some(({ closedAt }) => closedAt == null);
-    if (request.once && blocks.length > 0 && !isOpen) return { blockedAmountMinor: 0n, parts: [] };
-    if (!isOpen) tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, openedAt });
+    if ((await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null })) === null) {
+      const wasLifted = request.once && (await tx.findOne(BlockEntity, { saleId, ...block })) !== null;
+      if (wasLifted) return { blockedAmountMinor: 0n, parts: [] };
+      tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, openedAt });
+    }
     const changes = before
       .map((part) => {
         const blocks = addBlock(part.saleBlocks, block);

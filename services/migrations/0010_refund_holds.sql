@@ -7,6 +7,9 @@ alter table refunds.dispute
   add column outcome text check (outcome in ('WON', 'LOST')),
   add check (outcome is null or closed_at is not null);
 
+-- Whether a block was lifted before.
+create index block_source on funds.block (merchant_id, environment, source_id);
+
 -- Debits of refunds that the available balance did not cover. Every command that raises the balance looks here.
 create table funds.waiting_debit (
   merchant_id uuid not null,

@@ -21,7 +21,7 @@ beforeAll(async () => {
   desk = await startRefundHouse({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await verifyFunds(desk.house.databaseUrl);
+  await verifyFunds(desk.house);
   await desk.close();
 }, 60_000);
 

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BlockReason, FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   DisputeOutcome,
   ProviderOutcome,
+  type RefundCase,
+  RefundCaseService,
   RefundInitiator,
   ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
 import { endWorkflowType, workflowType } from '../../../workflows/refunds/refund-hold.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { queryHouse } from '../../services/refunds/refund-case-fixture.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
@@ -25,7 +30,7 @@ beforeAll(async () => {
   desk = await startRefundHouse();
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await verifyFunds(desk.house.databaseUrl);
+  await verifyFunds(desk.house);
   await desk.close();
 }, 60_000);
 
@@ -149,16 +154,16 @@ describe("a refund case holds its sale's funds", () => {
     const id = await approved(100n, saleId);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
     await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
-    const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id };
+    const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
     expect(await again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
-    // A day later the idempotency keys are forgotten.
-    await queryHouse(
-      desk.house,
-      "update platform.idempotency_record set created_at = now() - interval '2 days'",
-    );
-    const block = { saleId, sourceId: id, reason: REFUND_IN_PROGRESS, once: true };
-    const held = await merchantHolds(tenant, block);
-    expect(held.blockedAmountMinor).toBe(0n);
+    // A hold that has read the case before it closed, and blocks after; a day later no key is remembered.
+    const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id });
+    await stale.holdForRefund(input);
+    expect(await rows()).toEqual([{ left: 500n, released: true }]);
+    const age = "update platform.idempotency_record set created_at = now() - interval '2 days'";
+    await queryHouse(desk.house, age);
+    await stale.holdForRefund(input);
+    expect(await rows()).toEqual([{ left: 500n, released: true }]);
     expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     const told = await queryHouse<{ type: string }>(
@@ -181,9 +186,28 @@ describe("a refund case holds its sale's funds", () => {
     expect(await rows()).toEqual([{ left: 600n, released: true }]);
   });
 
-  /** A hold as the worker takes it. */
-  const merchantHolds = (tenant: ReturnType<typeof merchant>['tenant'], block: object) =>
-    merchantOf(desk.house).funds.client.blockFunds({ ...tenant, idempotencyKey: randomUUID(), ...block });
+  it('not at all when its end has come before its beginning', async () => {
+    const { refunds, write, tenant, earn, rows, approved } = merchant();
+    const saleId = await earn(500n);
+    const id = await approved(100n);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
+    const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id, executions: 0 });
+    expect(await stale.endHoldForRefund(input)).toBe('ENDED');
+    await stale.holdForRefund(input);
+    expect(await rows()).toEqual([{ left: 500n, released: true }]);
+  });
+
+  /** The worker's activities, as of a case that has changed since they read it. */
+  function holdsOf(read: Partial<RefundCase>) {
+    const transport = desk.house.services.transportFor(WORKER_CALLER);
+    const refunds = createClient(RefundCaseService, transport);
+    const stale = {
+      ...refunds,
+      getRefundCase: async () => ({ refundCase: read }),
+    } as unknown as typeof refunds;
+    return createRefundActivities({ refunds: stale, funds: createClient(FundsService, transport) });
+  }
 });
 
 describe("a dispute holds its payment's funds", () => {

@@ -19,10 +19,13 @@ const AWAY = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'ENOENT'],
   ...['EHOSTUNREACH', 'ENETUNREACH'],
 ]);
-/** Connections fail (08), resources are used up (53), the server starts, stops or ends connections (57P0). */
-const AWAY_STATE = /^(08|53|57P0)/;
+/**
+ * Connections fail (08), resources are used up (53), a lock does not come in time (55P03), a transaction lay idle
+ * (25P03), the server starts, stops or ends connections (57P0).
+ */
+const AWAY_STATE = /^(08|53|55P03|25P03|57P0)/;
 
-/** Whether the database cannot be reached, is going down or has no room, as opposed to refusing a statement. */
+/** Whether the database cannot be reached, is going down, has no room or is too busy, as opposed to refusing. */
 export function isDatabaseAway(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return AWAY.has(state) || AWAY_STATE.test(state);

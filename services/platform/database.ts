@@ -29,6 +29,17 @@ export interface DatabaseOptions {
 
 const MAX_TRANSACTION_TRIES = 5;
 
+/**
+ * Settings of every connection. A write whose caller is gone or whose lock does not come gives its connection back, so
+ * a few stuck ones never use up the pool; locks are awaited longer than callers of the public API wait for an answer.
+ */
+const SESSION_SETTINGS = [
+  'timezone=UTC',
+  'lock_timeout=15s',
+  'client_connection_check_interval=1s',
+  'idle_in_transaction_session_timeout=60s',
+];
+
 /** One PostgreSQL database: entities for writes, prepared statements for hot reads, one pool for both. */
 export class Database {
   readonly #orm: MikroORM;
@@ -50,7 +61,7 @@ export class Database {
       driverOptions: {
         connectionTimeoutMillis: 5_000,
         keepAlive: true,
-        options: '-c timezone=UTC',
+        options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
         onPoolCreated: reclaimDeadClients,
       },
       forceUtcTimezone: true,

@@ -9,6 +9,7 @@ it.each([
   ['not found for the moment', withCode('EAI_AGAIN')],
   ['out of connections', withCode('53300')],
   ['out of disk', withCode('53100')],
+  ['too busy to lock a row in time', withCode('55P03')],
   ['shut down by an administrator', withCode('57P01')],
   ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],
   ['without a free connection in time', new Error('timeout exceeded when trying to connect')],

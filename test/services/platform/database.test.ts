@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../services/platform/database.ts';
+import { isDatabaseAway } from '../../../services/platform/database-errors.ts';
 import { createTestDatabase } from '../../support/house.ts';
 
 const POOL_SIZE = 2;
@@ -34,3 +35,17 @@ it('has all its connections again after they died inside transactions', async ()
   );
   expect((await Promise.all(answers)).map(([row]) => row!.one)).toEqual([1, 1]);
 });
+
+it('gives up a lock that does not come, and its connection with it', async () => {
+  await killer.query('create table held ()');
+  await killer.query('begin; lock table held');
+  const stuck = Array.from({ length: POOL_SIZE }, () =>
+    database.transaction((em) => em.execute('select from held')),
+  );
+  for (const outcome of await Promise.allSettled(stuck)) {
+    expect(outcome.status).toBe('rejected');
+    expect(isDatabaseAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+  }
+  await database.ping();
+  await killer.query('rollback');
+}, 30_000);

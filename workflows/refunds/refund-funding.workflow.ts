@@ -3,7 +3,7 @@ import type { RefundActivities } from './refund.activities.ts';
 import type { ExecuteFundedRefundsInput, WaitingRefund } from './refund-funding.contract.ts';
 
 /** Bounds the history of one run. */
-const REFUNDS_PER_RUN = 100;
+const REFUNDS_PER_RUN = 50;
 
 const { findCoveredRefund } = proxyActivities<RefundActivities>({
   startToCloseTimeout: '30 seconds',

@@ -89,8 +89,8 @@ describe('a refund that waits', () => {
     expect(await covered()).toBeUndefined();
   });
 
-  it('waits no more once it is debited, and its debit wakes nobody', async () => {
-    const { earn, wait, debit, covered, wakeUps } = merchantOf();
+  it('waits no more once it is debited; its debit wakes nobody, its reversal does', async () => {
+    const { earn, wait, debit, reverse, covered, wakeUps } = merchantOf();
     const [one, other] = [uuid(), uuid()];
     await wait(one, 60n, 5);
     await wait(other, 40n, 1);
@@ -101,6 +101,10 @@ describe('a refund that waits', () => {
     await debit(other, 40n);
     expect(await covered()).toBeUndefined();
     expect(await wait(other, 40n)).toBe(true);
+    const third = uuid();
+    await wait(third, 60n);
+    await reverse(one);
+    expect([await covered(), await wakeUps()]).toEqual([third, 1]);
   });
 
   it('waits on when the end of an earlier execution comes late', async () => {

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import * as refundFunding from '../../../workflows/refunds/refund-funding.contract.ts';
+import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+
+const TASK_QUEUE = 'funding-history';
+const REFUNDS = 60;
+
+let temporal: TestTemporal;
+let connection: NativeConnection;
+beforeAll(async () => {
+  installRuntime(createLogger('fatal'));
+  temporal = await startTemporal();
+  connection = await NativeConnection.connect({ address: temporal.address });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await connection.close();
+  await temporal[Symbol.asyncDispose]();
+});
+
+it('executes any number of waiting refunds in runs of bounded histories, each refund once', async () => {
+  const waiting = Array.from({ length: REFUNDS }, () => randomUUID());
+  const executed: string[] = [];
+  const worker = await Worker.create({
+    connection,
+    taskQueue: TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url)),
+    activities: {
+      findCoveredRefund: async () => waiting[executed.length] ?? null,
+      startWaitingRefund: async ({ refundCaseId }: refundFunding.WaitingRefund) => {
+        executed.push(refundCaseId);
+        return 'STARTED';
+      },
+      awaitExecution: async () => undefined,
+    },
+  });
+  const workflowId = refundFunding.workflowId(randomUUID());
+  const input = { merchantId: randomUUID(), environment: 'live', refundCaseId: waiting[0] };
+  await worker.runUntil(
+    temporal.client.workflow.execute(refundFunding.workflowType, {
+      ...{ taskQueue: TASK_QUEUE, workflowId, args: [input] },
+    }),
+  );
+  expect(executed).toEqual(waiting);
+  const runs: number[] = [];
+  for await (const run of temporal.client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+    runs.push(run.historyLength);
+  }
+  expect(runs).toHaveLength(2);
+  expect(Math.max(...runs)).toBeLessThan(2_000);
+}, 120_000);

@@ -101,8 +101,10 @@ describe('a refund that waits', () => {
     await debit(other, 40n);
     expect(await covered()).toBeUndefined();
     expect(await wait(other, 40n)).toBe(true);
+    await earn(100n);
+    expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
     const third = uuid();
-    await wait(third, 60n);
+    await wait(third, 160n);
     await reverse(one);
     expect([await covered(), await wakeUps()]).toEqual([third, 1]);
   });

@@ -11,6 +11,7 @@ import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
 import { listAdvanceableParts } from './list-advanceable-parts.ts';
+import { listDebts } from './list-debts.ts';
 import { listFundsReleases } from './list-funds-releases.ts';
 import { recordSale } from './record-sale.ts';
 import { releaseDueFunds } from './release-due-funds.ts';
@@ -18,10 +19,12 @@ import { reserveForAdvance } from './reserve-for-advance.ts';
 import { reverseRefundDebit } from './reverse-refund-debit.ts';
 import { settleReservation } from './settle-reservation.ts';
 import { unblockFunds } from './unblock-funds.ts';
+import { verifyFunds } from './verify-funds.ts';
 
 /** The RPCs of a merchant's funds. */
 export function fundsService({
   database,
+  logger,
   pagination,
   writes,
 }: AreaDependencies): ServiceImpl<typeof FundsService> {
@@ -29,6 +32,8 @@ export function fundsService({
     listFundsReleases: (request) => listFundsReleases(database, pagination, request),
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
     getBalance: (request) => getBalance(database, request),
+    listDebts: (request) => listDebts(database, pagination, request),
+    verifyFunds: (request, context) => verifyFunds({ database, logger }, request, context),
     listAdvanceableParts: (request, context) => listAdvanceableParts(database, request, context),
     recordSale: (request, context) => recordSale(writes, request, context),
     applyDeduction: (request, context) => applyDeduction(writes, request, context),

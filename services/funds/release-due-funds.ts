@@ -4,17 +4,17 @@ import type {
   ReleaseDueFundsRequest,
   ReleaseDueFundsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { requestIdOf, requireGrant } from '../platform/call-context.ts';
+import { requestIdOf } from '../platform/call-context.ts';
 import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
-import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
+import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import type { Writes } from '../platform/writes.ts';
 import { publishReleases } from './funds.event.ts';
 import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
 import { FundsAccount } from './funds-account.ts';
+import { namedTenant } from './named-tenant.ts';
 import { leftMinor, release } from './part.ts';
 
 const ACCOUNTS_PER_CALL = 20;
@@ -76,20 +76,6 @@ function asOfDate(asked: string | undefined, today: CivilDate): CivilDate {
   if (asked === undefined) return today;
   if (isCivilDate(asked) && asked <= today) return asked;
   throw invalidArgument('INVALID_ARGUMENT', `as_of: must be a date up to ${today}`, { field: 'as_of' });
-}
-
-/** The merchant asked for; undefined for all of them. */
-function namedTenant(request: ReleaseDueFundsRequest, context: HandlerContext): Tenant | undefined {
-  if (request.merchantId === undefined) {
-    requireGrant(context, 'operations');
-    return undefined;
-  }
-  if (request.environment === Environment.UNSPECIFIED) {
-    throw invalidArgument('INVALID_ARGUMENT', 'environment: is required with merchant_id', {
-      field: 'environment',
-    });
-  }
-  return tenantOf({ merchantId: request.merchantId, environment: request.environment });
 }
 
 async function dueAccounts(database: Database, asOf: CivilDate): Promise<Tenant[]> {

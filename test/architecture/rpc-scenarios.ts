@@ -150,12 +150,17 @@ async function funds(transport: Transport) {
   await twoPages((page) => client.listFundsReleases({ ...tenant, ...page }));
   await client.getReleaseCalendar(tenant);
   await client.getBalance(tenant);
+  await client.verifyFunds(tenant);
+  for (let debts = 0; debts < 2; debts += 1) await caller.deduct(9_000_000n);
+  await twoPages((page) => client.listDebts({ ...tenant, ...page }));
 }
 
 async function advances(transport: Transport) {
   const client = createClient(AdvanceService, transport);
   const { tenant, write, sell } = fundsCaller(transport);
   const on = '2020-06-20';
+  await client.setAdvanceRate({ ...write(on), monthlyRateBps: 199 });
+  await client.getAdvanceRate(tenant);
   await sell({ on, gross: 30_000n, installments: 3 });
   const request = async () => {
     const { quote } = await client.quoteAdvance({ ...write(on), maxAmountMinor: 10_000n });

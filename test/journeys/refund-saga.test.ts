@@ -139,7 +139,7 @@ it('ends right, and debits once, wherever a process is killed on the way', async
       expect(await refund.merchant.funds.balance()).toMatchObject(whole);
     }, RECOVERY_MS);
   await Promise.all(returned.map(isGivenBack));
-  await verifyFunds(house.databaseUrl);
+  await verifyFunds(house);
   const left = await queryHouse(house, 'select refund_case_id from funds.waiting_debit');
   expect(left).toEqual([]);
   expect(last.errors).toBe('');

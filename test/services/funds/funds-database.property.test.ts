@@ -104,7 +104,7 @@ test('after any commands, in a row or at once, the kept sums are those of the pa
         const outcomes = await Promise.allSettled(batch.map((run) => run(played)));
         for (const outcome of outcomes) if (outcome.status === 'rejected') expectNamed(outcome.reason);
       }
-      await verifyFunds(house.databaseUrl);
+      await verifyFunds(house);
       await expectCalendarOfList(played.funds);
     }),
     { numRuns: 60 },
@@ -117,9 +117,9 @@ test('the check that this rests on finds a row that is off by a cent', async () 
   await client.connect();
   try {
     await fundsCaller(own.transports.inProcess).sell({ on: START, gross: 100n });
-    await verifyFunds(own.databaseUrl);
+    await verifyFunds(own);
     await client.query('update funds.release set deducted_minor = deducted_minor + 1');
-    await expect(verifyFunds(own.databaseUrl)).rejects.toThrow();
+    await expect(verifyFunds(own)).rejects.toThrow();
   } finally {
     await client.end();
     await own.close();

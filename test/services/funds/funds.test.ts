@@ -17,7 +17,7 @@ beforeAll(async () => {
   house = await startHouse({ SERVICES: 'funds' });
 });
 afterAll(() => house.close());
-afterEach(() => verifyFunds(house.databaseUrl));
+afterEach(() => verifyFunds(house));
 
 const MAX = 9_007_199_254_740_991n;
 

@@ -40,7 +40,7 @@ it('releases what is due of all merchants and environments, in as many calls as 
   expect(await all.releaseDueFunds({})).toMatchObject({ releasedParts: 0, hasMore: false });
   const rows = await merchants[0]!.rows();
   expect(rows.map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'RELEASED', 'SCHEDULED']);
-  await verifyFunds(house.databaseUrl);
+  await verifyFunds(house);
 });
 
 it('releases nothing twice when it runs many times at once', async () => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   workflows = await startFundsWorkflows();
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await verifyFunds(workflows.house.databaseUrl);
+  await verifyFunds(workflows.house);
   await workflows.close();
 });
 

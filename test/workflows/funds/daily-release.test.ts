@@ -40,7 +40,7 @@ it('releases all that is due, refusing the advances that were not paid out in ti
   });
   expect(await advanced.balance()).toMatchObject({ availableAmountMinor: 200n, scheduledAmountMinor: 0n });
   expect(await plain.balance()).toMatchObject({ availableAmountMinor: 300n });
-  await verifyFunds(house.databaseUrl);
+  await verifyFunds(house);
 });
 
 it('tries again with a reservation whose request is still being made', async () => {

@@ -353,6 +353,275 @@ export declare type GetBalanceResponse = Message<"payments.funds.v1.GetBalanceRe
 export declare const GetBalanceResponseSchema: GenMessage<GetBalanceResponse>;
 
 /**
+ * Whose debts to list, and which page of them.
+ *
+ * @generated from message payments.funds.v1.ListDebtsRequest
+ */
+export declare type ListDebtsRequest = Message<"payments.funds.v1.ListDebtsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before; at most 256 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListDebtsRequest.
+ * Use `create(ListDebtsRequestSchema)` to create a new message.
+ */
+export declare const ListDebtsRequestSchema: GenMessage<ListDebtsRequest>;
+
+/**
+ * A deduction that the merchant's parts have not borne in full.
+ *
+ * @generated from message payments.funds.v1.Debt
+ */
+export declare type Debt = Message<"payments.funds.v1.Debt"> & {
+  /**
+   * What the deduction is for.
+   *
+   * @generated from field: string source_id = 1;
+   */
+  sourceId: string;
+
+  /**
+   * The sale whose parts were taken first, if one was named.
+   *
+   * @generated from field: optional string sale_id = 2;
+   */
+  saleId?: string | undefined;
+
+  /**
+   * The whole deduction.
+   *
+   * @generated from field: int64 amount_minor = 3;
+   */
+  amountMinor: bigint;
+
+  /**
+   * What is still owed of it.
+   *
+   * @generated from field: int64 open_amount_minor = 4;
+   */
+  openAmountMinor: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp occurred_at = 5;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.Debt.
+ * Use `create(DebtSchema)` to create a new message.
+ */
+export declare const DebtSchema: GenMessage<Debt>;
+
+/**
+ * A page of debts.
+ *
+ * @generated from message payments.funds.v1.ListDebtsResponse
+ */
+export declare type ListDebtsResponse = Message<"payments.funds.v1.ListDebtsResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.Debt debts = 1;
+   */
+  debts: Debt[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListDebtsResponse.
+ * Use `create(ListDebtsResponseSchema)` to create a new message.
+ */
+export declare const ListDebtsResponseSchema: GenMessage<ListDebtsResponse>;
+
+/**
+ * An account: a merchant in an environment.
+ *
+ * @generated from message payments.funds.v1.FundsAccount
+ */
+export declare type FundsAccount = Message<"payments.funds.v1.FundsAccount"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * Describes the message payments.funds.v1.FundsAccount.
+ * Use `create(FundsAccountSchema)` to create a new message.
+ */
+export declare const FundsAccountSchema: GenMessage<FundsAccount>;
+
+/**
+ * Whose funds to verify.
+ *
+ * @generated from message payments.funds.v1.VerifyFundsRequest
+ */
+export declare type VerifyFundsRequest = Message<"payments.funds.v1.VerifyFundsRequest"> & {
+  /**
+   * Absent: every account, some at a time; takes the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * `next` of the call before; absent for the first accounts. Not with merchant_id.
+   *
+   * @generated from field: payments.funds.v1.FundsAccount after = 3;
+   */
+  after?: FundsAccount | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.VerifyFundsRequest.
+ * Use `create(VerifyFundsRequestSchema)` to create a new message.
+ */
+export declare const VerifyFundsRequestSchema: GenMessage<VerifyFundsRequest>;
+
+/**
+ * Something kept that is not what the rest of the account makes it.
+ *
+ * @generated from message payments.funds.v1.FundsDifference
+ */
+export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference"> & {
+  /**
+   * @generated from field: payments.funds.v1.FundsAccount account = 1;
+   */
+  account?: FundsAccount | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.FundsInvariant invariant = 2;
+   */
+  invariant: FundsInvariant;
+
+  /**
+   * What differs: gross_minor, sales_count, status, …
+   *
+   * @generated from field: string figure = 3;
+   */
+  figure: string;
+
+  /**
+   * What it differs of: of a row the date and the status, of a day the date, of a part the part with its sale, date and
+   * status, of a sale the sale, of a deduction, refund or reservation its source_id; of the account none of them.
+   *
+   * @generated from field: optional string date = 4;
+   */
+  date?: string | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.FundsReleaseStatus status = 5;
+   */
+  status: FundsReleaseStatus;
+
+  /**
+   * @generated from field: optional string sale_id = 6;
+   */
+  saleId?: string | undefined;
+
+  /**
+   * @generated from field: optional string part_id = 7;
+   */
+  partId?: string | undefined;
+
+  /**
+   * @generated from field: optional string source_id = 8;
+   */
+  sourceId?: string | undefined;
+
+  /**
+   * As it should be: a number, a name, or a bound.
+   *
+   * @generated from field: string expected = 9;
+   */
+  expected: string;
+
+  /**
+   * As it is.
+   *
+   * @generated from field: string found = 10;
+   */
+  found: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.FundsDifference.
+ * Use `create(FundsDifferenceSchema)` to create a new message.
+ */
+export declare const FundsDifferenceSchema: GenMessage<FundsDifference>;
+
+/**
+ * What was found.
+ *
+ * @generated from message payments.funds.v1.VerifyFundsResponse
+ */
+export declare type VerifyFundsResponse = Message<"payments.funds.v1.VerifyFundsResponse"> & {
+  /**
+   * Of each account and check the first hundred.
+   *
+   * @generated from field: repeated payments.funds.v1.FundsDifference differences = 1;
+   */
+  differences: FundsDifference[];
+
+  /**
+   * @generated from field: int32 verified_accounts = 2;
+   */
+  verifiedAccounts: number;
+
+  /**
+   * The last account verified, when there are more; absent when all are.
+   *
+   * @generated from field: payments.funds.v1.FundsAccount next = 3;
+   */
+  next?: FundsAccount | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.VerifyFundsResponse.
+ * Use `create(VerifyFundsResponseSchema)` to create a new message.
+ */
+export declare const VerifyFundsResponseSchema: GenMessage<VerifyFundsResponse>;
+
+/**
  * Whose parts to list.
  *
  * @generated from message payments.funds.v1.ListAdvanceablePartsRequest
@@ -1574,6 +1843,94 @@ export enum BlockOutcome {
 export declare const BlockOutcomeSchema: GenEnum<BlockOutcome>;
 
 /**
+ * What must hold of an account after every transaction.
+ *
+ * @generated from enum payments.funds.v1.FundsInvariant
+ */
+export enum FundsInvariant {
+  /**
+   * @generated from enum value: FUNDS_INVARIANT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * (A) original = gross - fees, each the sum of the row's parts.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_ORIGINAL = 1;
+   */
+  ORIGINAL = 1,
+
+  /**
+   * (B) original = deductions + advanced + blocked + released + scheduled, each the sum of the row's parts.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_DISTRIBUTION = 2;
+   */
+  DISTRIBUTION = 2,
+
+  /**
+   * (C) Nothing is negative; parts stand in the row that their blocks and releases say; a row is BLOCKED exactly when it
+   * has a blocked amount and reasons.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_STATUS = 3;
+   */
+  STATUS = 3,
+
+  /**
+   * (D) The parts of a sale are all there and share its gross and its fees by largest remainder.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_SALE = 4;
+   */
+  SALE = 4,
+
+  /**
+   * (E) No more is deducted than there is; what is not deducted is a debt; no debt is open while a part is free.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_DEBT = 5;
+   */
+  DEBT = 5,
+
+  /**
+   * (F) A row and a day count distinct sales.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_SALES_COUNT = 6;
+   */
+  SALES_COUNT = 6,
+
+  /**
+   * What was taken from a part is the sum of its postings, and every posting has its cause.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_POSTING = 7;
+   */
+  POSTING = 7,
+
+  /**
+   * A refund's debit is posted in full, and its reversal too; a refund that was debited does not wait.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_REFUND = 8;
+   */
+  REFUND = 8,
+
+  /**
+   * What is reserved is what the reservation says, and all of it is advanced, once.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_RESERVATION = 9;
+   */
+  RESERVATION = 9,
+
+  /**
+   * No day's gross exceeds 9007199254740991.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_RANGE = 10;
+   */
+  RANGE = 10,
+}
+
+/**
+ * Describes the enum payments.funds.v1.FundsInvariant.
+ */
+export declare const FundsInvariantSchema: GenEnum<FundsInvariant>;
+
+/**
  * A merchant's funds: sales, their parts (instalments), the release rows summed from them, and what takes from them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
@@ -1615,6 +1972,29 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof GetBalanceRequestSchema;
     output: typeof GetBalanceResponseSchema;
+  },
+  /**
+   * Lists the open debts of a merchant, ascending by (occurred_at, source_id): the order in which they are taken.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant and environment.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ListDebts
+   */
+  listDebts: {
+    methodKind: "unary";
+    input: typeof ListDebtsRequestSchema;
+    output: typeof ListDebtsResponseSchema;
+  },
+  /**
+   * Recomputes everything kept of an account from its sales, parts, blocks and postings, of one merchant or, with the
+   * grant operations and no merchant, of all. What does not agree is answered, never an error. Each account is checked
+   * as of one moment and nobody waits for it; across merchants, call again with `after` while `next` is there.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.VerifyFunds
+   */
+  verifyFunds: {
+    methodKind: "unary";
+    input: typeof VerifyFundsRequestSchema;
+    output: typeof VerifyFundsResponseSchema;
   },
   /**
    * Lists the parts that an advance can cover now: scheduled, dated after today, neither blocked nor reserved, with

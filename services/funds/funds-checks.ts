@@ -1,0 +1,267 @@
+import { CompiledQuery } from 'kysely';
+import type { Tenant } from '../platform/tenant.ts';
+import type { ReleaseStatus } from './part.ts';
+import { MAX_AMOUNT_MINOR } from './release-rows.ts';
+
+export type InvariantName =
+  | 'ORIGINAL'
+  | 'DISTRIBUTION'
+  | 'STATUS'
+  | 'SALE'
+  | 'DEBT'
+  | 'SALES_COUNT'
+  | 'POSTING'
+  | 'REFUND'
+  | 'RESERVATION'
+  | 'RANGE';
+
+/** Something kept that is not what the rest of the account makes it. */
+export interface DifferenceReadRow {
+  invariant: InvariantName;
+  figure: string;
+  date: string | null;
+  status: ReleaseStatus | null;
+  sale_id: string | null;
+  part_id: string | null;
+  source_id: string | null;
+  expected: string;
+  found: string;
+}
+
+const DIFFERENCES_PER_CHECK = 100;
+
+const TABLES = [
+  ...['sale', 'part', 'block', 'release', 'posting'],
+  ...['deduction', 'refund_debit', 'waiting_debit', 'reservation'],
+];
+
+/** The tables of one account under their own names, as if there were no other. Inlined: nothing is copied. */
+const ACCOUNT = TABLES.map(
+  (name) => `${name} as not materialized
+  (select * from funds.${name} where merchant_id = $1 and environment = $2)`,
+).join(',\n');
+
+const NOTHING = {
+  date: 'null::date',
+  status: 'null',
+  sale: 'null::uuid',
+  part: 'null::uuid',
+  source: 'null::uuid',
+};
+
+/** The columns of a difference, named for what it is a difference of. */
+function of(subject: Partial<typeof NOTHING>): string {
+  const { date, status, sale, part, source } = { ...NOTHING, ...subject };
+  return `${date} as date, ${status} as status, ${sale} as sale_id, ${part} as part_id, ${source} as source_id`;
+}
+
+/** Figures of a row beside what each should be, one difference for each that is not; what is missing counts as 0. */
+function compare(
+  figures: Readonly<Record<string, readonly [invariant: string, expected: string, found: string]>>,
+) {
+  const values = Object.entries(figures).map(
+    ([figure, [invariant, expected, found]]) =>
+      `(${invariant}, '${figure}', coalesce((${expected})::text, '0'), coalesce((${found})::text, '0'))`,
+  );
+  return `cross join lateral (values ${values.join(', ')}) as figure (invariant, figure, expected, found)
+    where figure.expected <> figure.found`;
+}
+
+const summed = (invariant: InvariantName, column: string) =>
+  [`'${invariant}'`, `anew.${column}`, `kept.${column}`] as const;
+
+/** (A), (B), (F): the kept rows beside the sums of their parts; a row that only one side has differs in all of them. */
+const ROWS = `
+select ${of({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
+  select date, status, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor,
+         sum(deducted_minor) as deducted_minor, sum(advanced_minor) as advanced_minor, sum(left_minor) as left_minor,
+         count(distinct sale_id) as sales_count
+    from part group by date, status
+) as anew using (date, status)
+${compare({
+  gross_minor: summed('ORIGINAL', 'gross_minor'),
+  fees_minor: summed('ORIGINAL', 'fees_minor'),
+  deducted_minor: summed('DISTRIBUTION', 'deducted_minor'),
+  advanced_minor: summed('DISTRIBUTION', 'advanced_minor'),
+  left_minor: summed('DISTRIBUTION', 'left_minor'),
+  sales_count: summed('SALES_COUNT', 'sales_count'),
+})}`;
+
+/** (F) of the calendar: what a day shows as its sales is the sum of its rows. */
+const DAYS = `
+select ${of({ date: 'date' })}, figure.* from
+  (select date, sum(sales_count) as sales_count, sum(gross_minor) as gross_minor from release group by date) as kept
+  full join (select date, count(distinct sale_id) as sales_count from part group by date) as anew using (date)
+${compare({ day_sales_count: summed('SALES_COUNT', 'sales_count') })}`;
+
+const OUT_OF_RANGE = `
+select ${of({ date: 'date' })}, 'RANGE', 'day_gross_minor', '<= ${MAX_AMOUNT_MINOR}', sum(gross_minor)::text
+  from part group by date having sum(gross_minor) > ${MAX_AMOUNT_MINOR}`;
+
+const heldBy = (reason: string) => `count(distinct part.id) filter (where block.reason = '${reason}')`;
+
+/** (C) of rows: how many parts each reason holds. */
+const HOLDS = `
+select ${of({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
+  select part.date, part.status, ${heldBy('HOLD_OR_DISPUTE')} as held_by_dispute,
+         ${heldBy('REFUND_IN_PROGRESS')} as held_by_refund, ${heldBy('KYC_PENDING')} as held_by_kyc,
+         ${heldBy('COMPLIANCE_HOLD')} as held_by_compliance
+    from part join block using (sale_id)
+   where part.status = 'BLOCKED' and block.closed_at is null group by part.date, part.status
+) as anew using (date, status)
+${compare({
+  held_by_dispute: summed('STATUS', 'held_by_dispute'),
+  held_by_refund: summed('STATUS', 'held_by_refund'),
+  held_by_kyc: summed('STATUS', 'held_by_kyc'),
+  held_by_compliance: summed('STATUS', 'held_by_compliance'),
+})}`;
+
+const HELD = 'held_by_dispute + held_by_refund + held_by_kyc + held_by_compliance > 0';
+
+/** (C) of rows: BLOCKED exactly with reasons and with something blocked. */
+const BLOCKED_ROWS = `
+select ${of({ date: 'date', status: 'status' })}, figure.* from release
+${compare({
+  has_blocked_reasons: [`'STATUS'`, `status = 'BLOCKED'`, HELD],
+  has_blocked_amount: [`'STATUS'`, `status = 'BLOCKED'`, `status = 'BLOCKED' and left_minor > 0`],
+})}`;
+
+const NEGATIVE = ['gross_minor', 'fees_minor', 'deducted_minor', 'advanced_minor', 'left_minor']
+  .map((column) => `('${column}', ${column})`)
+  .join(', ');
+
+/** (C) and (E): no amount of a part is negative, so none of a row is, and no more is deducted than there is. */
+const NEGATIVE_AMOUNTS = `
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id' })},
+       case amount.figure when 'left_minor' then 'DEBT' else 'STATUS' end, amount.figure, '>= 0', amount.minor::text
+  from part cross join lateral (values ${NEGATIVE}) as amount (figure, minor) where amount.minor < 0`;
+
+/** (C) of parts: the status that the blocks of the sale and the release give it. */
+const STATUSES = `
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id' })}, 'STATUS', 'status', expected, status
+  from (select part.*, case
+          when advanced_minor = 0 and reserved_for is null and left_minor > 0
+               and sale_id in (select sale_id from block where closed_at is null) then 'BLOCKED'
+          when released then 'RELEASED' else 'SCHEDULED' end as expected
+        from part) as part
+ where status <> expected`;
+
+/** (D): the parts of a sale make up the sale. */
+const SALES = `
+select ${of({ sale: 'sale.id' })}, figure.* from sale full join (
+  select sale_id, count(*) as installments, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor
+    from part group by sale_id
+) as parts on parts.sale_id = sale.id
+${compare({
+  installments: [`'SALE'`, 'sale.installments', 'parts.installments'],
+  sale_gross_minor: [`'SALE'`, 'sale.gross_minor', 'parts.gross_minor'],
+  sale_fees_minor: [`'SALE'`, 'sale.fees_minor', 'parts.fees_minor'],
+})}`;
+
+const share = (column: string) =>
+  `sale.${column} / sale.installments + (part.installment <= sale.${column} % sale.installments)::int`;
+
+/** (D): each part has its share of the sale, the cents left over being with the first. */
+const SHARES = `
+select ${of({ date: 'part.date', status: 'part.status', sale: 'sale.id', part: 'part.id' })}, figure.*
+  from part join sale on sale.id = part.sale_id
+${compare({
+  part_gross_minor: [`'SALE'`, share('gross_minor'), 'part.gross_minor'],
+  part_fees_minor: [`'SALE'`, share('fees_minor'), 'part.fees_minor'],
+})}`;
+
+/** (E): no debt is open while a part is free to bear it. */
+const WAITING_DEBTS = `
+select ${of({})}, 'DEBT', 'free_minor', '0', sum(left_minor)::text from part
+ where status = 'SCHEDULED' and reserved_for is null and left_minor > 0
+   and exists (select from deduction where open_debt_minor > 0)
+having sum(left_minor) > 0`;
+
+/** What was taken from each part, by its postings. */
+const TAKEN = `
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id' })}, figure.* from part left join (
+  select part_id, sum(amount_minor) filter (where kind = 'ADVANCE') as advanced_minor,
+         sum(case kind when 'REFUND_REVERSAL' then -amount_minor else amount_minor end)
+           filter (where kind <> 'ADVANCE') as deducted_minor
+    from posting group by part_id
+) as posted on posted.part_id = part.id
+${compare({
+  posted_deducted_minor: [`'POSTING'`, 'posted.deducted_minor', 'part.deducted_minor'],
+  posted_advanced_minor: [`'POSTING'`, 'posted.advanced_minor', 'part.advanced_minor'],
+})}`;
+
+/** What every deduction, refund and reservation has taken, beside what was posted for it: also for one there is not. */
+const CAUSES = `
+select ${of({ source: 'source_id' })}, figure.* from (
+  select 'DEBT' as invariant, 'deducted_minor' as kind, source_id, amount_minor - open_debt_minor as minor from deduction
+  union all select 'REFUND', 'debited_minor', refund_case_id, amount_minor from refund_debit
+  union all select 'REFUND', 'reversed_minor', refund_case_id, amount_minor from refund_debit where reversed_at is not null
+  union all select 'RESERVATION', 'advanced_minor', advance_request_id, amount_minor from reservation
+   where state = 'SETTLED'
+) as cause full join (
+  select case kind when 'REFUND_DEBIT' then 'debited_minor' when 'REFUND_REVERSAL' then 'reversed_minor'
+           when 'ADVANCE' then 'advanced_minor' else 'deducted_minor' end as kind, source_id, sum(amount_minor) as minor
+    from posting where kind <> 'CONSUMPTION' group by 1, 2
+) as posted using (kind, source_id)
+${compare({ posted_minor: [`coalesce(invariant, 'POSTING')`, 'cause.minor', 'posted.minor'] })}`;
+
+/** What a lost block has consumed was of its own sale. */
+const CONSUMED = `
+select ${of({ sale: 'sale_id', part: 'part_id', source: 'source_id' })}, 'POSTING', 'consumed_minor', '0',
+       posting.amount_minor::text
+  from posting join part on part.id = posting.part_id
+ where posting.kind = 'CONSUMPTION' and not exists (
+   select from block where block.sale_id = part.sale_id and block.source_id = posting.source_id
+      and block.outcome = 'CONSUMED')`;
+
+/** What was given back of a refund was taken for it from the same part. */
+const REVERSED = `
+select ${of({ part: 'part_id', source: 'source_id' })}, 'REFUND', 'reversed_minor',
+       coalesce(sum(amount_minor) filter (where kind = 'REFUND_DEBIT'), 0)::text,
+       sum(amount_minor) filter (where kind = 'REFUND_REVERSAL')::text
+  from posting where kind in ('REFUND_DEBIT', 'REFUND_REVERSAL') group by part_id, source_id
+having sum(amount_minor) filter (where kind = 'REFUND_REVERSAL')
+       <> coalesce(sum(amount_minor) filter (where kind = 'REFUND_DEBIT'), 0)`;
+
+const DEBITED_AND_WAITING = `
+select ${of({ source: 'refund_case_id' })}, 'REFUND', 'waiting_minor', '0', waiting_debit.amount_minor::text
+  from waiting_debit join refund_debit using (refund_case_id)`;
+
+/** Reservations that are held, beside the parts that are reserved. */
+const RESERVED = `
+select ${of({ source: 'source_id' })}, figure.* from (
+  select advance_request_id as source_id, amount_minor, first_date, last_date from reservation where state = 'HELD'
+) as held full join (
+  select reserved_for as source_id, sum(reserved_minor) as amount_minor, min(date) as first_date, max(date) as last_date
+    from part where reserved_for is not null group by reserved_for
+) as parts using (source_id)
+${compare({
+  reserved_minor: [`'RESERVATION'`, 'held.amount_minor', 'parts.amount_minor'],
+  first_date: [`'RESERVATION'`, 'parts.first_date', 'held.first_date'],
+  last_date: [`'RESERVATION'`, 'parts.last_date', 'held.last_date'],
+})}`;
+
+/** A reserved part is scheduled and promised with all that is left of it. */
+const PROMISED = `
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id', source: 'reserved_for' })}, figure.*
+  from (select * from part where reserved_for is not null) as part
+${compare({
+  reserved_status: [`'RESERVATION'`, `'SCHEDULED'`, 'part.status'],
+  reserved_part_minor: [`'RESERVATION'`, 'part.left_minor', 'part.reserved_minor'],
+})}`;
+
+const CHECKS = [
+  ...[ROWS, DAYS, OUT_OF_RANGE, HOLDS, BLOCKED_ROWS, NEGATIVE_AMOUNTS, STATUSES, SALES, SHARES],
+  ...[WAITING_DEBTS, TAKEN, CAUSES, CONSUMED, REVERSED, DEBITED_AND_WAITING, RESERVED, PROMISED],
+];
+
+const COLUMNS = 'date, status, sale_id, part_id, source_id, invariant, figure, expected, found';
+
+/** One statement, so that all of it is as of one moment and holds nobody up. */
+const STATEMENT = `with ${ACCOUNT}
+${CHECKS.map((check) => `select * from (${check} limit ${DIFFERENCES_PER_CHECK}) as difference (${COLUMNS})`).join('\nunion all\n')}`;
+
+/** What of an account is not as the rest of it says; of each check at most a hundred differences. */
+export function selectDifferences({ merchantId, environment }: Tenant): CompiledQuery<DifferenceReadRow> {
+  return CompiledQuery.raw(STATEMENT, [merchantId, environment]) as CompiledQuery<DifferenceReadRow>;
+}

@@ -1,0 +1,25 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { requireGrant } from '../platform/call-context.ts';
+import { invalidArgument } from '../platform/errors.ts';
+import { type Tenant, tenantOf } from '../platform/tenant.ts';
+
+/**
+ * The merchant that a request names, where it may also mean all of them: then undefined, for callers with the grant
+ * operations. INVALID_ARGUMENT without an environment; PERMISSION_DENIED (GRANT_MISSING).
+ */
+export function namedTenant(
+  { merchantId, environment }: { merchantId?: string; environment: Environment },
+  context: HandlerContext,
+): Tenant | undefined {
+  if (merchantId === undefined) {
+    requireGrant(context, 'operations');
+    return undefined;
+  }
+  if (environment === Environment.UNSPECIFIED) {
+    throw invalidArgument('INVALID_ARGUMENT', 'environment: is required with merchant_id', {
+      field: 'environment',
+    });
+  }
+  return tenantOf({ merchantId, environment });
+}

@@ -1,0 +1,104 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { CompiledQuery } from 'kysely';
+import type { Logger } from 'pino';
+import {
+  type FundsAccount,
+  type FundsDifference,
+  FundsInvariant,
+  FundsReleaseStatus,
+  type VerifyFundsRequest,
+  type VerifyFundsResponse,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Database } from '../platform/database.ts';
+import { invalidArgument } from '../platform/errors.ts';
+import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
+import { type DifferenceReadRow, selectDifferences } from './funds-checks.ts';
+import { namedTenant } from './named-tenant.ts';
+import { fundsDifferences, verificationEnd, verifiedAccounts } from './verification-metrics.ts';
+
+const ACCOUNTS_PER_CALL = 20;
+/** Of a call's minute; an account with millions of parts takes many seconds. */
+const CALL_BUDGET_MS = 20_000;
+
+export interface VerifyFundsDependencies {
+  readonly database: Database;
+  readonly logger: Logger;
+}
+
+/** Verifies one account, or the next ones of all: as many as a call has time for, and at least one. */
+export async function verifyFunds(
+  { database, logger }: VerifyFundsDependencies,
+  request: VerifyFundsRequest,
+  context: HandlerContext,
+): Promise<VerifyFundsResponse> {
+  const tenant = namedTenant(request, context);
+  if (tenant && request.after) {
+    throw invalidArgument('INVALID_ARGUMENT', 'after: must not be given with merchant_id', {
+      field: 'after',
+    });
+  }
+  const accounts = tenant ? [tenant] : await accountsAfter(database, request.after);
+  const endBy = performance.now() + CALL_BUDGET_MS;
+  const differences: FundsDifference[] = [];
+  let verified = 0;
+  for (const account of accounts) {
+    if (verified > 0 && (verified === ACCOUNTS_PER_CALL || performance.now() > endBy)) break;
+    const rows = await database.read(selectDifferences(account));
+    note(logger, account, rows);
+    differences.push(...rows.map((row) => differenceMessage(account, row)));
+    verified += 1;
+  }
+  const last = accounts[verified - 1];
+  const next = last && verified < accounts.length ? accountMessage(last) : undefined;
+  if (!tenant && !next) verificationEnd.setToCurrentTime();
+  return {
+    $typeName: 'payments.funds.v1.VerifyFundsResponse',
+    differences,
+    verifiedAccounts: verified,
+    ...(next && { next }),
+  };
+}
+
+/** The accounts behind one, in the order of their key: one more than a call verifies. */
+async function accountsAfter(database: Database, after: FundsAccount | undefined): Promise<Tenant[]> {
+  const from = after && tenantOf(after);
+  const position = from ? 'where (merchant_id, environment) > ($2, $3)' : '';
+  const sql = `select merchant_id, environment from funds.account ${position}
+    order by merchant_id, environment limit $1`;
+  const values = [ACCOUNTS_PER_CALL + 1, ...(from ? [from.merchantId, from.environment] : [])];
+  const read = CompiledQuery.raw(sql, values) as CompiledQuery<{
+    merchant_id: string;
+    environment: Tenant['environment'];
+  }>;
+  const rows = await database.read(read);
+  return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
+}
+
+function note(logger: Logger, account: Tenant, rows: readonly DifferenceReadRow[]): void {
+  verifiedAccounts.inc();
+  for (const { invariant } of rows) fundsDifferences.inc({ invariant });
+  if (rows.length === 0) return;
+  logger.error({ ...account, differences: rows.slice(0, 10), count: rows.length }, 'funds do not add up');
+}
+
+const accountMessage = (tenant: Tenant): FundsAccount => ({
+  $typeName: 'payments.funds.v1.FundsAccount',
+  merchantId: tenant.merchantId,
+  environment: environmentEnum(tenant.environment),
+});
+
+function differenceMessage(account: Tenant, row: DifferenceReadRow): FundsDifference {
+  return {
+    $typeName: 'payments.funds.v1.FundsDifference',
+    account: accountMessage(account),
+    invariant: FundsInvariant[row.invariant],
+    figure: row.figure,
+    status: row.status === null ? FundsReleaseStatus.UNSPECIFIED : FundsReleaseStatus[row.status],
+    ...(row.date !== null && { date: row.date }),
+    ...(row.sale_id !== null && { saleId: row.sale_id }),
+    ...(row.part_id !== null && { partId: row.part_id }),
+    ...(row.source_id !== null && { sourceId: row.source_id }),
+    expected: row.expected,
+    found: row.found,
+  };
+}

@@ -1,0 +1,202 @@
+/** Changes the first row of a table that fits. */
+const set = (table: string, change: string, where = 'true') =>
+  `update funds.${table} set ${change} where ctid = (select min(ctid) from funds.${table} where ${where})`;
+
+const drop = (table: string, where: string) =>
+  `delete from funds.${table} where ctid = (select min(ctid) from funds.${table} where ${where})`;
+
+const isOpen = 'closed_at is null';
+const lift = "closed_at = now(), outcome = 'RETURNED'";
+const isHeld = "state = 'HELD'";
+
+/** What may be wrong with an account, the statement that makes it so, and differences that must tell of it. */
+export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: readonly string[]])[] = [
+  [
+    '(A) a row off by a cent in its gross',
+    set('release', 'gross_minor = gross_minor + 1'),
+    ['ORIGINAL gross_minor', 'DISTRIBUTION left_minor'],
+  ],
+  [
+    '(A) a row off by a cent in its fees',
+    set('release', 'fees_minor = fees_minor - 1', 'fees_minor > 0'),
+    ['ORIGINAL fees_minor', 'DISTRIBUTION left_minor'],
+  ],
+  [
+    '(A) a row that is missing',
+    drop('release', "status = 'SCHEDULED'"),
+    ['ORIGINAL gross_minor', 'SALES_COUNT sales_count', 'SALES_COUNT day_sales_count'],
+  ],
+  [
+    '(A) a row of no parts',
+    set('release', "date = '2031-01-01'"),
+    ['ORIGINAL gross_minor', 'SALES_COUNT sales_count', 'SALES_COUNT day_sales_count'],
+  ],
+  [
+    '(B) a row off in its deductions',
+    set('release', 'deducted_minor = deducted_minor + 1'),
+    ['DISTRIBUTION deducted_minor', 'DISTRIBUTION left_minor'],
+  ],
+  [
+    '(B) a row off in what is advanced',
+    set('release', 'advanced_minor = advanced_minor - 1', 'advanced_minor > 0'),
+    ['DISTRIBUTION advanced_minor', 'DISTRIBUTION left_minor'],
+  ],
+  [
+    '(C) a row in the wrong status',
+    set('release', "status = 'BLOCKED'", "status = 'SCHEDULED'"),
+    ['STATUS has_blocked_reasons', 'ORIGINAL gross_minor'],
+  ],
+  [
+    '(C) a blocked row with nothing blocked',
+    set('release', 'deducted_minor = gross_minor - fees_minor', "status = 'BLOCKED'"),
+    ['STATUS has_blocked_amount'],
+  ],
+  [
+    '(C) a blocked row without reasons',
+    set('release', 'held_by_kyc = 0, held_by_compliance = 0', 'held_by_kyc > 0'),
+    ['STATUS has_blocked_reasons', 'STATUS held_by_kyc', 'STATUS held_by_compliance'],
+  ],
+  [
+    '(C) a reason in a row that is not blocked',
+    set('release', 'held_by_refund = 1', "status <> 'BLOCKED'"),
+    ['STATUS has_blocked_reasons', 'STATUS held_by_refund'],
+  ],
+  [
+    '(C) a reason that no block has',
+    set('block', "reason = 'HOLD_OR_DISPUTE'", `${isOpen} and reason = 'KYC_PENDING'`),
+    ['STATUS held_by_kyc', 'STATUS held_by_dispute'],
+  ],
+  ['(C) a part blocked by nothing', `update funds.block set ${lift} where ${isOpen}`, ['STATUS status']],
+  [
+    '(C) a part that its block does not hold',
+    set('part', "status = 'RELEASED'", "status = 'BLOCKED'"),
+    ['STATUS status'],
+  ],
+  [
+    '(C) a released part that is scheduled',
+    set('part', 'released = true', "status = 'SCHEDULED'"),
+    ['STATUS status'],
+  ],
+  ['(C) a negative amount', set('part', 'fees_minor = -1', 'fees_minor = 0'), ['STATUS fees_minor']],
+  [
+    '(D) a part that is missing',
+    drop('part', 'installment = 3'),
+    ['SALE installments', 'SALE sale_gross_minor'],
+  ],
+  [
+    '(D) a sale of more',
+    set('sale', 'gross_minor = gross_minor + 1, fees_minor = fees_minor + 1', 'installments = 3'),
+    ['SALE sale_gross_minor', 'SALE sale_fees_minor', 'SALE part_gross_minor', 'SALE part_fees_minor'],
+  ],
+  [
+    '(D) the left-over cent with the wrong part',
+    `update funds.part set fees_minor = 7 - fees_minor
+      where installment < 3 and sale_id in (select id from funds.sale where installments = 3)`,
+    ['SALE part_fees_minor'],
+  ],
+  [
+    '(E) a part that has given more than it had',
+    set('part', 'deducted_minor = gross_minor + 1', "status = 'RELEASED'"),
+    ['DEBT left_minor'],
+  ],
+  [
+    '(E) a debt forgiven',
+    set('deduction', 'open_debt_minor = open_debt_minor - 1', 'open_debt_minor > 0'),
+    ['DEBT posted_minor'],
+  ],
+  [
+    '(E) a debt beside a free part',
+    set('part', 'reserved_for = null, reserved_minor = null', 'reserved_for is not null'),
+    ['DEBT free_minor', 'RESERVATION reserved_minor'],
+  ],
+  [
+    '(F) a sale too many in a row',
+    set('release', 'sales_count = sales_count + 1'),
+    ['SALES_COUNT sales_count', 'SALES_COUNT day_sales_count'],
+  ],
+  [
+    '(F) a sale with two parts on a date',
+    `update funds.part set date = (select max(date) from funds.part), released = false, status = 'SCHEDULED',
+        reserved_for = null, reserved_minor = null where installment > 1`,
+    ['SALES_COUNT day_sales_count'],
+  ],
+  [
+    'a part with less taken than was posted',
+    set('part', 'deducted_minor = deducted_minor - 1', 'deducted_minor > 0'),
+    ['POSTING posted_deducted_minor'],
+  ],
+  [
+    'a part with more advanced than was posted',
+    set('part', 'advanced_minor = advanced_minor + 1', 'advanced_minor > 0'),
+    ['POSTING posted_advanced_minor'],
+  ],
+  [
+    'a posting that is gone',
+    drop('posting', "kind = 'DEDUCTION'"),
+    ['DEBT posted_minor', 'POSTING posted_deducted_minor'],
+  ],
+  [
+    'a posting without a cause',
+    set('posting', 'source_id = gen_random_uuid()', "kind = 'ADVANCE'"),
+    ['POSTING posted_minor', 'RESERVATION posted_minor'],
+  ],
+  [
+    'a consumption without a lost block',
+    set('posting', 'source_id = gen_random_uuid()', "kind = 'CONSUMPTION'"),
+    ['POSTING consumed_minor'],
+  ],
+  [
+    'a refund debited with less',
+    set('refund_debit', 'amount_minor = amount_minor + 1', 'reversed_at is null'),
+    ['REFUND posted_minor'],
+  ],
+  [
+    'a reversal that was not posted',
+    set('refund_debit', 'reversed_at = now()', 'reversed_at is null'),
+    ['REFUND posted_minor'],
+  ],
+  [
+    'a reversal to another part',
+    set(
+      'posting',
+      "part_id = (select id from funds.part where status = 'SCHEDULED' limit 1)",
+      "kind = 'REFUND_REVERSAL'",
+    ),
+    ['REFUND reversed_minor', 'POSTING posted_deducted_minor'],
+  ],
+  [
+    'a debited refund that waits',
+    set('waiting_debit', 'refund_case_id = (select refund_case_id from funds.refund_debit limit 1)'),
+    ['REFUND waiting_minor'],
+  ],
+  [
+    'a reservation of another amount',
+    set('reservation', 'amount_minor = amount_minor + 1', isHeld),
+    ['RESERVATION reserved_minor'],
+  ],
+  [
+    'a reservation of other dates',
+    set('reservation', "first_date = '2020-01-01', last_date = '2030-01-01'", isHeld),
+    ['RESERVATION first_date', 'RESERVATION last_date'],
+  ],
+  [
+    'a reservation that came to nothing and holds parts',
+    set('reservation', "state = 'FREED'", isHeld),
+    ['RESERVATION reserved_minor'],
+  ],
+  [
+    'a reserved part with more left than promised',
+    set('part', 'reserved_minor = reserved_minor - 1', 'reserved_for is not null'),
+    ['RESERVATION reserved_part_minor', 'RESERVATION reserved_minor'],
+  ],
+  [
+    'a reserved part that was released',
+    set('part', "status = 'RELEASED', released = true", 'reserved_for is not null'),
+    ['RESERVATION reserved_status'],
+  ],
+  [
+    'a day beyond the exact range',
+    set('part', 'gross_minor = 9007199254740991', "status = 'RELEASED'"),
+    ['RANGE day_gross_minor'],
+  ],
+];

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type { TestHouse } from '../../support/house.ts';
+import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { fundsCaller } from './funds-caller.ts';
+
+const START_MS = Date.UTC(2020, 0, 1);
+
+/** The list of open debts, for the suite of lists: what is paid in full leaves it. */
+export function debtList(house: TestHouse): ListSubject {
+  return {
+    ...{ house, direction: 'asc', maxLimit: 100, maxTokenLength: 256, filters: {} },
+    truth: `select source_id as key,
+        to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || source_id as "order"
+      from funds.deduction where merchant_id = $1 and environment = $2 and open_debt_minor > 0`,
+    async deskOf(tenant) {
+      const { client, write, sell } = fundsCaller(house.transports.inProcess, tenant);
+      let inserted = 0;
+      return {
+        tenant,
+        list: ({ limit = 0, after = '' }) => {
+          const asked = client.listDebts({ ...tenant, pageSize: limit, pageToken: after });
+          return rpcPage(asked, ({ debts }) => debts.map(({ sourceId }) => sourceId));
+        },
+        async insert(place) {
+          inserted += 1;
+          const sourceId = randomUUID();
+          await client.applyDeduction({ ...write('2020-01-01'), sourceId, amountMinor: 100n });
+          const at = new Date(START_MS + place);
+          await sqlOf(house, 'update funds.deduction set occurred_at = $1 where source_id = $2', [
+            at,
+            sourceId,
+          ]);
+        },
+        /** A sale pays the oldest: of few debts one or two; of many some of one, for the suite counts them. */
+        async change() {
+          await sell({ on: '2020-01-01', gross: inserted > 50 ? 9n : 90n });
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { Code, createClient } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import {
+  BlockOutcome,
+  BlockReason,
+  FundsInvariant,
+  FundsReleaseStatus,
+  FundsService,
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { selectDifferences } from '../../../services/funds/funds-checks.ts';
+import { metrics } from '../../../services/platform/telemetry.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { ALL_GRANTS, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { sqlOf } from '../../support/list-walk.ts';
+import { CORRUPTIONS } from './corruptions.ts';
+import { type FundsCaller, fundsCaller } from './funds-caller.ts';
+import { verifyFunds } from './verify-funds.ts';
+
+const SOLD = '2020-06-01';
+
+let house: TestHouse;
+let funds: FundsCaller;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds' });
+  funds = fundsCaller(house.transports.inProcess);
+  await playEverything(funds);
+});
+afterAll(() => house.close());
+
+/** An account with something of everything that is kept. */
+async function playEverything({ client, write, ...caller }: FundsCaller): Promise<void> {
+  const { saleId } = await caller.sell({ on: SOLD, gross: 1_000n, fees: 10n, installments: 3 });
+  const lost = await caller.sell({ on: SOLD, gross: 500n });
+  const debit = await caller.sell({ on: SOLD, gross: 700n, instant: true });
+  const [source, refund, reversed] = [randomUUID(), randomUUID(), randomUUID()];
+  await caller.deduct(50n, saleId, SOLD);
+  await caller.block(lost.saleId, source, BlockReason.HOLD_OR_DISPUTE, SOLD);
+  await caller.unblock(lost.saleId, source, BlockOutcome.CONSUMED, BlockReason.HOLD_OR_DISPUTE, SOLD);
+  await caller.debit(refund, 100n, debit.saleId, SOLD);
+  await caller.debit(reversed, 90n, debit.saleId, SOLD);
+  await caller.reverse(reversed, SOLD);
+  const [settled, freed, held] = [randomUUID(), randomUUID(), randomUUID()];
+  for (const id of [settled, freed, held]) {
+    const { parts } = await caller.advanceable(SOLD);
+    await caller.reserve(parts.slice(0, 1), id, SOLD);
+    if (id === settled) await caller.settle(id, SOLD);
+    if (id === freed) await caller.free(id, SOLD);
+  }
+  await caller.deduct(5_000n, undefined, SOLD);
+  const blocked = await caller.sell({ on: SOLD, gross: 300n, instant: true });
+  await caller.block(blocked.saleId, randomUUID(), BlockReason.KYC_PENDING, SOLD);
+  await caller.block(blocked.saleId, randomUUID(), BlockReason.COMPLIANCE_HOLD, SOLD);
+  await client.awaitFunding({
+    ...{ ...write(SOLD), refundCaseId: randomUUID(), amountMinor: 9_000n, execution: 1 },
+    requestedAt: write(SOLD).occurredAt!,
+  });
+}
+
+describe('the checks', () => {
+  let client: Client;
+  beforeEach(async () => {
+    client = new Client({ connectionString: house.databaseUrl });
+    await client.connect();
+    await client.query('begin');
+    await client.query(`do $$ declare it record; begin
+      for it in select conname, conrelid::regclass as relation from pg_constraint
+                 where connamespace = 'funds'::regnamespace and contype in ('c', 'f', 'u') order by contype = 'u'
+      loop execute format('alter table %s drop constraint %I', it.relation, it.conname); end loop;
+    end $$`);
+  });
+  afterEach(async () => {
+    await client.query('rollback');
+    await client.end();
+  });
+
+  /** The differences, each named once, after a statement on the account's rows. */
+  async function foundAfter(corruption: string): Promise<string[]> {
+    const { rowCount } = await client.query(corruption);
+    expect(rowCount).toBeGreaterThan(0);
+    const merchantId = funds.tenant.merchantId;
+    const { sql, parameters } = selectDifferences({ merchantId, environment: 'live' });
+    const { rows } = await client.query(sql, [...parameters]);
+    return [...new Set(rows.map(({ invariant, figure }) => `${invariant} ${figure}`))].sort();
+  }
+
+  it('find nothing in what the commands have kept', async () => {
+    expect(await foundAfter('update funds.part set version = version + 1')).toEqual([]);
+  });
+
+  test.each(CORRUPTIONS)('find %s', async (_, corruption, told) => {
+    expect(await foundAfter(corruption)).toEqual(expect.arrayContaining([...told]));
+  });
+
+  it('tell of every invariant', () => {
+    const told = CORRUPTIONS.flatMap(([, , those]) => those.map((difference) => difference.split(' ')[0]));
+    const invariants = Object.keys(FundsInvariant).filter((name) => /^[A-Z_]+$/.test(name));
+    expect(new Set(['UNSPECIFIED', ...told])).toEqual(new Set(invariants));
+  });
+});
+
+describe('VerifyFunds', () => {
+  it('answers what is kept otherwise than it is made up, as data', async () => {
+    const caller = fundsCaller(house.transports.inProcess, newTenant(Environment.TEST));
+    const { merchantId } = caller.tenant;
+    await caller.sell({ on: SOLD, gross: 100n, instant: true });
+    expect(await caller.client.verifyFunds(caller.tenant)).toMatchObject({
+      differences: [],
+      verifiedAccounts: 1,
+    });
+    const before = await differencesCounted('SALES_COUNT');
+    const corrupt = 'update funds.release set sales_count = sales_count + $2 where merchant_id = $1';
+    await sqlOf(house, corrupt, [merchantId, 1]);
+    const { differences, next } = await caller.client.verifyFunds(caller.tenant);
+    const same = { account: caller.tenant, invariant: FundsInvariant.SALES_COUNT, date: SOLD, expected: '1' };
+    expect(differences).toMatchObject([
+      { ...same, figure: 'sales_count', status: FundsReleaseStatus.RELEASED, found: '2' },
+      { ...same, figure: 'day_sales_count', status: FundsReleaseStatus.UNSPECIFIED, found: '2' },
+    ]);
+    expect(next).toBeUndefined();
+    expect(await differencesCounted('SALES_COUNT')).toBe(before + 2);
+    await sqlOf(house, corrupt, [merchantId, -1]);
+  });
+
+  it('goes through all accounts, some at a time, and says when it has ended', async () => {
+    const others = Array.from({ length: 24 }, (_, index) =>
+      fundsCaller(house.transports.inProcess, newTenant(index % 2 ? Environment.LIVE : Environment.TEST)),
+    );
+    for (const other of others) await other.sell({ on: SOLD, gross: 100n });
+    const first = await funds.client.verifyFunds({});
+    expect(first.verifiedAccounts).toBe(20);
+    expect(first.next).toBeDefined();
+    const started = Date.now() / 1000;
+    const rest = await funds.client.verifyFunds({ after: first.next! });
+    expect(rest).toMatchObject({ differences: [], verifiedAccounts: 6 });
+    expect(rest.next).toBeUndefined();
+    expect(await lastEnd()).toBeGreaterThanOrEqual(started);
+    expect(await verifyFunds(house)).toBe(26);
+  });
+
+  it('takes the grant operations for all merchants, an environment with one, and no place among all then', async () => {
+    const grants = new Set(ALL_GRANTS.filter((grant) => grant !== 'operations'));
+    const client = createClient(FundsService, house.services.transportFor({ name: 'other', grants }));
+    await expectRefusal(client.verifyFunds({}), Code.PermissionDenied, 'GRANT_MISSING', {
+      grant: 'operations',
+    });
+    expect(await client.verifyFunds(funds.tenant)).toMatchObject({ verifiedAccounts: 1 });
+    const { merchantId } = funds.tenant;
+    const refusal = [Code.InvalidArgument, 'INVALID_ARGUMENT'] as const;
+    await expectRefusal(client.verifyFunds({ merchantId }), ...refusal, { field: 'environment' });
+    const placed = { ...funds.tenant, after: funds.tenant };
+    await expectRefusal(client.verifyFunds(placed), ...refusal, { field: 'after' });
+  });
+
+  it('waits for no command, and sees all of one or nothing of it', async () => {
+    const caller = fundsCaller(house.transports.inProcess);
+    const { saleId } = await caller.sell({ on: SOLD, gross: 90_000n, installments: 90 });
+    const writing = Array.from({ length: 20 }, () => caller.deduct(7n, saleId, SOLD));
+    const verifying = Array.from({ length: 10 }, () => verifyFunds(house, caller.tenant));
+    await Promise.all([...writing, ...verifying]);
+    const locker = new Client({ connectionString: house.databaseUrl });
+    await locker.connect();
+    await locker.query('begin; select from funds.account for update; select from funds.part for update');
+    expect(await verifyFunds(house, caller.tenant)).toBe(1);
+    await locker.end();
+  });
+});
+
+async function differencesCounted(invariant: string): Promise<number> {
+  const { values } = await metrics.getSingleMetric('payments_funds_differences_total')!.get();
+  return values.find(({ labels }) => labels.invariant === invariant)?.value ?? 0;
+}
+
+async function lastEnd(): Promise<number> {
+  const { values } = await metrics
+    .getSingleMetric('payments_funds_verification_end_timestamp_seconds')!
+    .get();
+  return values[0]!.value;
+}

@@ -3,8 +3,9 @@ import type { ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v
 import type { Environment } from '../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { environmentOfApiKey } from '../services/platform/api-key-format.ts';
 import { type EnvironmentName, environmentEnum } from '../services/platform/tenant.ts';
+import { invalidApiKey, isUnauthenticated } from './access-problems.ts';
 import { callFor } from './clients.ts';
-import { invalidApiKey, isUnauthenticated, problemOfRpc } from './rpc-problems.ts';
+import { problemOfRpc } from './rpc-problems.ts';
 
 /** Whose key a request showed. */
 export interface ApiCaller {

@@ -1,17 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../services/platform/errors.ts';
+import { expiredApiKey, invalidApiKey, keyOfOtherEnvironment } from './access-problems.ts';
 import { Problem } from './problem.ts';
-import { PROBLEM_TYPES } from './problem-types.ts';
 
 type Metadata = Readonly<Record<string, string>>;
 type Reading = (message: string, metadata: Metadata) => Problem;
-
-const CHALLENGE = { 'www-authenticate': 'Bearer' };
-
-const HOST_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
-  live: 'This is a live key; it is used on the production host.',
-  test: 'This is a test key; it is used on the sandbox host.',
-};
 
 /** Refusals that a merchant can act on, by the reason of the RPC. Every other one is an error of our own. */
 const BY_REASON: Readonly<Record<string, Reading>> = {
@@ -49,50 +42,42 @@ const BY_REASON: Readonly<Record<string, Reading>> = {
     new Problem('IDEMPOTENCY_KEY_IN_USE', 'A request with this Idempotency-Key is still running.'),
   IDEMPOTENCY_KEY_REUSED: () =>
     new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body.'),
-  API_KEY_INVALID: () => invalidApiKey(),
-  API_KEY_EXPIRED: () => new Problem('API_KEY_EXPIRED', 'The API key has expired.', CHALLENGE),
-  API_KEY_ENVIRONMENT_MISMATCH: (_, { environment = '' }) =>
-    new Problem(
-      'API_KEY_ENVIRONMENT_MISMATCH',
-      HOST_OF_ENVIRONMENT[environment] ?? 'This key is of the other environment.',
-      CHALLENGE,
-    ),
+  API_KEY_INVALID: invalidApiKey,
+  API_KEY_EXPIRED: expiredApiKey,
+  API_KEY_ENVIRONMENT_MISMATCH: (_, { environment }) =>
+    keyOfOtherEnvironment(environment === 'live' ? 'live' : 'test'),
 };
-
-/** The refusal of a request without a bearer API key. */
-export function missingApiKey(): Problem {
-  return new Problem('API_KEY_MISSING', 'Send the API key as Authorization: Bearer <API key>.', CHALLENGE);
-}
-
-/** The refusal of a key that is mistyped, unknown or revoked; they are not told apart. */
-export function invalidApiKey(): Problem {
-  return new Problem('API_KEY_INVALID', 'The API key is not valid.', CHALLENGE);
-}
-
-/** Whether an error says that a key is missing or no good, as opposed to that it could not be checked. */
-export function isUnauthenticated(error: unknown): boolean {
-  return error instanceof Problem && PROBLEM_TYPES[error.code].status === 401;
-}
 
 /**
  * The one mapping of a failed RPC to the public API. What is neither a refusal that merchants know nor the absence
  * of a service is INTERNAL_ERROR and says nothing of its cause.
  */
 export function problemOfRpc(error: unknown): Problem {
+  if (!(error instanceof ConnectError)) return internalError(error);
   const info = errorInfoOf(error);
   const reading = info && BY_REASON[info.reason];
-  if (reading) return reading((error as ConnectError).rawMessage, info.metadata);
-  switch (error instanceof ConnectError ? error.code : undefined) {
+  if (reading) return reading(error.rawMessage, info.metadata);
+  switch (error.code) {
     case Code.Unavailable:
     case Code.ResourceExhausted:
     // Without a reason that merchants know: the connection to the service broke.
     case Code.Aborted:
-      return new Problem('SERVICE_UNAVAILABLE', 'The service cannot answer now; try again.', {}, error);
+      return serviceUnavailable(error);
     case Code.DeadlineExceeded:
-      return new Problem('DEADLINE_EXCEEDED', 'The answer took too long; try again.', {}, error);
+      return deadlineExceeded(error);
     default:
       return internalError(error);
   }
+}
+
+/** The failure of a service that is away or overloaded. */
+export function serviceUnavailable(cause: unknown): Problem {
+  return new Problem('SERVICE_UNAVAILABLE', 'The service cannot answer now; try again.', {}, cause);
+}
+
+/** The failure of a service to answer within the call's deadline. */
+export function deadlineExceeded(cause: unknown): Problem {
+  return new Problem('DEADLINE_EXCEEDED', 'The answer took too long; try again.', {}, cause);
 }
 
 /** A failure of our own. */

@@ -1,10 +1,18 @@
 import { Type } from 'typebox';
+import type { ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import {
+  expiredApiKey,
+  invalidApiKey,
+  keyOfOtherEnvironment,
+  missingApiKey,
+  missingScope,
+} from '../access-problems.ts';
 import type { OperationSchema } from '../operation.ts';
 import { uriTooLong } from '../plugins/routing.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problem.ts';
 import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
-import { internalError, invalidApiKey, missingApiKey } from '../rpc-problems.ts';
+import { deadlineExceeded, internalError, serviceUnavailable } from '../rpc-problems.ts';
 import { oneOf, resource } from '../schemas.ts';
 import { type HeaderName, headerReferences } from './headers.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
@@ -25,26 +33,20 @@ const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens
 
 type Details = Partial<Record<ProblemCode, string>>;
 
-/** What a listener says to a key of the other environment. */
-const MISMATCH: Readonly<Record<EnvironmentName, string>> = {
-  live: 'This is a test key; it is used on the sandbox host.',
-  test: 'This is a live key; it is used on the production host.',
-};
-
 /** What every operation can answer, with an example of the detail. */
-const commonErrors = (scope: string, environment: EnvironmentName): Details => ({
+const commonErrors = (scope: ApiKeyScopeName, environment: EnvironmentName): Details => ({
   API_KEY_MISSING: missingApiKey().message,
   API_KEY_INVALID: invalidApiKey().message,
-  API_KEY_EXPIRED: 'The API key has expired.',
-  API_KEY_ENVIRONMENT_MISMATCH: MISMATCH[environment],
-  INSUFFICIENT_SCOPE: `This operation takes an API key with the scope ${scope}.`,
+  API_KEY_EXPIRED: expiredApiKey().message,
+  API_KEY_ENVIRONMENT_MISMATCH: keyOfOtherEnvironment(environment === 'live' ? 'test' : 'live').message,
+  INSUFFICIENT_SCOPE: missingScope(scope).message,
   REQUEST_TIMEOUT: 'The request did not arrive completely in time.',
   URI_TOO_LONG: uriTooLong().message,
   RATE_LIMITED: 'More than 100 requests in a second with this key; wait a second.',
   HEADERS_TOO_LARGE: 'Request line and headers together must be at most 16 KiB.',
   INTERNAL_ERROR: internalError(undefined).message,
-  SERVICE_UNAVAILABLE: 'The service cannot answer now; try again.',
-  DEADLINE_EXCEEDED: 'The answer took too long; try again.',
+  SERVICE_UNAVAILABLE: serviceUnavailable(undefined).message,
+  DEADLINE_EXCEEDED: deadlineExceeded(undefined).message,
 });
 
 /** What can be wrong with a body, whether or not the operation takes one: every POST may bring one. */

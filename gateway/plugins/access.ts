@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
+import { isUnauthenticated, missingApiKey, missingScope } from '../access-problems.ts';
 import type { ApiCaller, ApiKeyAuthenticator } from '../api-key-authenticator.ts';
 import { countedAddress } from '../client-address.ts';
 import { Problem } from '../problem.ts';
 import type { Quota } from '../rate-limit.ts';
 import type { RateLimits } from '../rate-limits.ts';
-import { isUnauthenticated, missingApiKey } from '../rpc-problems.ts';
 
 type OnRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
@@ -20,10 +20,11 @@ export interface Access {
 
 interface AccessOptions {
   readonly authenticator: ApiKeyAuthenticator;
-  readonly limits: Pick<RateLimits, 'key' | 'address' | 'guesses'>;
+  readonly limits: RateLimits;
 }
 
-const BEARER = /^Bearer +([^\s]+) *$/i;
+const BEARER = /^Bearer +(\S+) *$/i;
+const TOO_MANY_WITHOUT_KEY = 'without a valid key';
 
 /**
  * Hooks in the order in which the API checks. A key that was found good a moment ago is let in without asking. Only
@@ -58,7 +59,7 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
       const quota = await limits.key.take(caller.apiKeyId);
       if (!caller.scopes.includes(API_KEY_SCOPES[scope])) {
         reply.headers(quota.headers);
-        throw new Problem('INSUFFICIENT_SCOPE', `This operation takes an API key with the scope ${scope}.`);
+        throw missingScope(scope);
       }
       admit(reply, quota, 'with this key');
     },
@@ -68,8 +69,6 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
     },
   };
 }
-
-const TOO_MANY_WITHOUT_KEY = 'without a valid key';
 
 /** Tells the quota on the answer, whatever it will be. RATE_LIMITED when there is none left. */
 function admit(

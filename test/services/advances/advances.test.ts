@@ -19,7 +19,7 @@ beforeAll(async () => {
   house = await startHouse({ SERVICES: 'funds,advances' });
 });
 afterAll(() => house.close());
-afterEach(() => verifyFunds(house.databaseUrl));
+afterEach(() => verifyFunds(house));
 
 /** Sold on this day in three instalments, due in 30, 60 and 90 days, all on business days. */
 const SOLD = '2020-06-20';

@@ -3,7 +3,7 @@ import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { type Config, ConfigError } from '../services/platform/config.ts';
 import type { EnvironmentName } from '../services/platform/tenant.ts';
 import { RateLimit, WINDOW_SECONDS } from './rate-limit.ts';
-import { SharedCounts } from './shared-counts.ts';
+import { RateLimitStore } from './rate-limit-store.ts';
 
 /** The settings that the limits are made from. */
 export type RateLimitConfig = Pick<
@@ -34,7 +34,7 @@ export class RateLimits {
   readonly address: RateLimit;
   /** Keys that were asked for and are none, by address: always in memory, since it only spares us the asking. */
   readonly guesses: RateLimit;
-  readonly #store: SharedCounts | undefined;
+  readonly #store: RateLimitStore | undefined;
 
   /** ConfigError: the store that the settings name cannot be known. */
   constructor({ environment, config, logger }: RateLimitsOptions) {
@@ -42,7 +42,7 @@ export class RateLimits {
     this.#store =
       url === undefined
         ? undefined
-        : new SharedCounts({
+        : new RateLimitStore({
             url,
             environment,
             preparedStatements: config.DATABASE_PREPARED_STATEMENTS,

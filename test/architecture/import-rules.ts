@@ -30,10 +30,10 @@ const ROOMS: readonly Room[] = [
 /** What must not be reached when the code of some files runs, by any path of imports. */
 const REACHES = [
   {
-    // The counts of rate limits belong to gateways alone and may be in any database.
-    files: /^(gateway\/(?!shared-counts\.ts$)|workflows\/)/,
+    // The store of rate limits belongs to gateways alone and may be any database.
+    files: /^(gateway\/(?!rate-limit-store\.ts$)|workflows\/)/,
     refused: (to: string) => /^(pg|kysely|@mikro-orm\/.*)$/.test(to),
-    through: (file: string) => file !== 'gateway/shared-counts.ts',
+    through: (file: string) => file !== 'gateway/rate-limit-store.ts',
     because: 'only services hold a database',
   },
   {

@@ -91,12 +91,12 @@ describe('the rules', () => {
   });
 
   test('allow gateways to count requests in a database, and nothing besides', () => {
-    const counts = [
-      ...imported('gateway/app.ts', 'gateway/shared-counts.ts'),
-      ...imported('gateway/shared-counts.ts', 'pg'),
+    const store = [
+      ...imported('gateway/app.ts', 'gateway/rate-limit-store.ts'),
+      ...imported('gateway/rate-limit-store.ts', 'pg'),
     ];
-    expect(forbiddenReaches(counts)).toEqual([]);
-    expect(forbiddenReaches([...counts, ...imported('gateway/rate-limits.ts', 'pg')])).toHaveLength(1);
+    expect(forbiddenReaches(store)).toEqual([]);
+    expect(forbiddenReaches([...store, ...imported('gateway/rate-limits.ts', 'pg')])).toHaveLength(1);
   });
 
   test('refuse that a workflow runs its activities or anything of Node', () => {

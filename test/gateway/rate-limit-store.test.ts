@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
-import { SharedCounts } from '../../gateway/shared-counts.ts';
+import { RateLimitStore } from '../../gateway/rate-limit-store.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -281,12 +281,12 @@ it('the store keeps nothing that is over, however much there was', async () => {
   const url = await createEmptyDatabase();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const counts = new SharedCounts({
+  const store = new RateLimitStore({
     ...{ url, environment: 'live', preparedStatements: false },
     logger: pino({ level: 'silent' }),
   });
-  onTestFinished(() => counts.close());
-  await counts.open();
+  onTestFinished(() => store.close());
+  await store.open();
   const fill =
     'insert into rate_limit.request_count select $1 || n, 1, $2 from generate_series(1, $3::int) n';
   await query(url, fill, ['old', Date.now() - 11_000, 25_000]);

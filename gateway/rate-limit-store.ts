@@ -33,7 +33,7 @@ interface Statement {
   readonly values?: unknown[];
 }
 
-interface SharedCountsOptions {
+interface RateLimitStoreOptions {
   readonly url: string;
   readonly environment: EnvironmentName;
   /** Off behind a pooler that does not keep them. */
@@ -45,15 +45,15 @@ interface SharedCountsOptions {
  * The PostgreSQL database in which all gateways count together: what rate-limiter-flexible takes for its client. A
  * database that fails, or takes too long, is left alone for a moment, in which every statement fails at once.
  */
-export class SharedCounts {
-  readonly #options: SharedCountsOptions;
+export class RateLimitStore {
+  readonly #options: RateLimitStoreOptions;
   readonly #pool: Pool;
   readonly #deleting: NodeJS.Timeout;
   #prepared: Promise<void> | undefined;
   /** When a statement may find out whether the database is back; undefined while it is there. */
   #retryAt: number | undefined;
 
-  constructor(options: SharedCountsOptions) {
+  constructor(options: RateLimitStoreOptions) {
     this.#options = options;
     this.#pool = new Pool({
       connectionString: options.url,

@@ -14,8 +14,12 @@ export const GATEWAY_CALLER: Caller = {
   name: 'gateway',
   grants: new Set([
     'authenticate',
-    ...['refunds:read', 'catalog:read', 'funds:read', 'advances:read'],
-    ...['webhooks:read', 'webhooks:write'],
+    'refunds:read',
+    'catalog:read',
+    'funds:read',
+    'advances:read',
+    'webhooks:read',
+    'webhooks:write',
   ]),
 };
 

@@ -1,13 +1,15 @@
+import { MAX_POINTER_SHOWN } from './problem.ts';
+
 /** A query as parsed: each parameter once, with a value; or what is wrong with it. */
 export interface ParsedQuery {
   [parameter: string]: unknown;
   [QUERY_FAULT]?: string;
 }
 
+/** The member of a query that could not be parsed. */
 export const QUERY_FAULT = Symbol('what is wrong with the query');
 
 const NO_QUERY: ParsedQuery = Object.freeze(Object.create(null));
-const MAX_NAME_SHOWN = 60;
 
 /**
  * Parses a query string, strictly: a repeated parameter, an empty value, a broken percent-encoding, invalid UTF-8 and
@@ -34,7 +36,7 @@ function faultOf(
   value: string | undefined,
 ): string | undefined {
   if (name === undefined) return 'The query must be percent-encoded UTF-8.';
-  const parameter = `Query parameter '${name.slice(0, MAX_NAME_SHOWN)}'`;
+  const parameter = `Query parameter '${name.slice(0, MAX_POINTER_SHOWN)}'`;
   if (value === undefined) return `${parameter} must be percent-encoded UTF-8.`;
   if (value === '') return `${parameter} must not be empty.`;
   if (value.includes('\0')) return `${parameter} must not contain NUL.`;

@@ -76,7 +76,9 @@ export const resource = <P extends TProperties>(
   example?: Readonly<Record<keyof P, unknown>>,
 ): TObject<P> =>
   Type.Object(members, {
-    ...{ title, description, additionalProperties: false },
+    title,
+    description,
+    additionalProperties: false,
     ...(example && { examples: [example] }),
   });
 

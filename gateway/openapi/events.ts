@@ -89,7 +89,12 @@ function delivery(
   schemas: NamedSchemas,
 ): JsonObject {
   const example = {
-    ...{ id: EVENT_ID, type: name, timestamp: OCCURRED_AT, environment, requestId: REQUEST_ID, sequence: 1 },
+    id: EVENT_ID,
+    type: name,
+    timestamp: OCCURRED_AT,
+    environment,
+    requestId: REQUEST_ID,
+    sequence: 1,
     data: dataExample!,
   };
   const schema = envelope(name, { title: dataName, ...dataSchema });
@@ -116,14 +121,19 @@ function envelope(name: string, data: JsonObject): JsonObject {
     environment: { type: 'string', enum: ['live', 'test'], description: 'The environment it happened in.' },
     requestId: { type: 'string', description: 'The request that caused it; quote it to support.' },
     sequence: {
-      ...{ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      type: 'integer',
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
       description: 'Rises with each event of the same object, so that events can be put in order.',
     },
     data,
   };
   return {
-    ...{ title: `${pascalCase(name)}Event`, type: 'object', properties },
-    ...{ required: Object.keys(properties), additionalProperties: false },
+    title: `${pascalCase(name)}Event`,
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
   };
 }
 

@@ -87,7 +87,11 @@ function parametersOf(place: 'path' | 'query', schema: TSchema, schemas: NamedSc
     const isRequired = required.includes(name);
     const value = exampleOf(member);
     return {
-      ...{ name, in: place, description: description!, required: isRequired, schema: written },
+      name,
+      in: place,
+      description: description!,
+      required: isRequired,
+      schema: written,
       // Whoever tries a list at /docs starts without its filters; all at once they would find nothing.
       ...(isRequired ? { example: value } : { examples: { typical: { value, 'x-disabled': true } } }),
     };

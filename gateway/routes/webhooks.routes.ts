@@ -77,7 +77,7 @@ function disableRoute(app: GatewayApp, { clients, access }: RouteDependencies): 
 
 const isText = (value: string) => value !== '' && value.isWellFormed() && !value.includes('\0');
 
-/** What no service could read: half characters, NUL, and entries that cannot be names of event types. */
+/** What no service could read: lone surrogates, NUL, and entries that cannot be names of event types. */
 function refuseUnreadable(url: string, eventTypes: readonly string[]): void {
   if (!isText(url)) {
     throw new Problem('INVALID_WEBHOOK_URL', '/url must be a public https URL.');

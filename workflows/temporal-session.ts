@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../services/platform/config.ts';
 import type { EgressConfig } from '../services/platform/egress/environment-guards.ts';
 import { createActivities } from './activities.ts';
-import { ensureDailyRelease } from './funds/daily-release.schedule.ts';
+import { ensureFundsSchedules } from './funds/funds-schedules.ts';
 import { TASK_QUEUE } from './task-queue.ts';
 import { prepareNamespace } from './temporal-namespace.ts';
 import { installRuntime, sdkLogger } from './temporal-runtime.ts';
@@ -67,7 +67,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
     await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
       logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
     );
-    await ensureDailyRelease(new Client({ connection, namespace: config.TEMPORAL_NAMESPACE }));
+    await ensureFundsSchedules(new Client({ connection, namespace: config.TEMPORAL_NAMESPACE }));
     const worker = await createWorker(deps, connection);
     return runSession(deps, connection, worker);
   } catch (error) {

@@ -3,6 +3,7 @@ export { freeRefusedAdvance } from './advances/advance-refusal.workflow.ts';
 export { releaseAdvance } from './advances/advance-release.workflow.ts';
 export { completeAdvanceRequest } from './advances/advance-request.workflow.ts';
 export { releaseDailyFunds } from './funds/daily-release.workflow.ts';
+export { verifyAllFunds } from './funds/nightly-verification.workflow.ts';
 export { endDisputeHold, holdDisputedFunds } from './refunds/dispute-hold.workflow.ts';
 export { awaitMerchantReview } from './refunds/merchant-review.workflow.ts';
 export { executeRefund } from './refunds/refund-execution.workflow.ts';

@@ -1,4 +1,11 @@
-import { ActivityFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  continueAsNew,
+  isCancellation,
+  patched,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { DailyReleaseResult } from './daily-release.contract.ts';
 import type { DueRequest, FundsActivities } from './funds.activities.ts';
 
@@ -14,14 +21,26 @@ const { refuseDueRequest } = proxyActivities<FundsActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
+const NOTHING_YET: DailyReleaseResult = { releasedParts: 0, refusedRequests: 0, leftRequests: 0 };
+
+/** Where a long run goes on. */
+interface Progress extends DailyReleaseResult {
+  /** Requests that this run has met, whatever became of them. */
+  readonly met: readonly string[];
+}
+
 /**
  * Releases all that is due by today, of days missed too. Advance requests that were not paid out in time are refused
  * and their parts freed, then released with the rest.
  */
-export async function releaseDailyFunds(): Promise<DailyReleaseResult> {
-  const met = new Set<string>();
-  let [releasedParts, refusedRequests, leftRequests] = [0, 0, 0];
+export async function releaseDailyFunds(from?: Progress): Promise<DailyReleaseResult> {
+  const met = new Set(from?.met);
+  let { releasedParts, refusedRequests, leftRequests } = from ?? NOTHING_YET;
   for (;;) {
+    if (workflowInfo().continueAsNewSuggested && patched('continue-as-new')) {
+      const progress = { releasedParts, refusedRequests, leftRequests, met: [...met] };
+      await continueAsNew<typeof releaseDailyFunds>(progress);
+    }
     const step = await releaseDueFunds();
     releasedParts += step.releasedParts;
     // A request may take long to be refused, and nobody else's funds wait for it.

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
 import { ApplicationFailure } from '@temporalio/common';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { scheduleId, workflowType } from '../../../workflows/funds/daily-release.contract.ts';
-import { ensureDailyRelease } from '../../../workflows/funds/daily-release.schedule.ts';
+import { ensureFundsSchedules } from '../../../workflows/funds/funds-schedules.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant } from '../../support/house.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from './funds-workflows.ts';
@@ -43,19 +46,52 @@ it('releases all that is due, refusing the advances that were not paid out in ti
   await verifyFunds(house);
 });
 
-it('tries again with a reservation whose request is still being made', async () => {
-  const { house, activities } = workflows;
+describe('a reservation whose request is not there', () => {
+  /** The activity as an attempt of it runs that was scheduled a while ago. */
+  async function refusedAfter(minutes: number) {
+    const { house, activities } = workflows;
+    const funds = fundsCaller(house.transports.inProcess);
+    await funds.sell({ on: SOLD, gross: 100n });
+    const advanceRequestId = randomUUID();
+    await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
+    const due = { merchantId: funds.tenant.merchantId, environment: 'live' as const, advanceRequestId };
+    const scheduledTimestampMs = Date.now() - minutes * 60_000;
+    const environment = new MockActivityEnvironment({ scheduledTimestampMs });
+    const outcome = await environment
+      .run(activities.refuseDueRequest, due)
+      .catch((failure: unknown) => failure);
+    return { funds, advanceRequestId, outcome };
+  }
+
+  it('is met again while the request may still come', async () => {
+    const { funds, advanceRequestId, outcome } = await refusedAfter(19);
+    expect(outcome).toBeInstanceOf(Error);
+    expect(outcome).not.toBeInstanceOf(ApplicationFailure);
+    expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 100n });
+    await funds.free(advanceRequestId);
+    await funds.releaseDue();
+  });
+
+  it('is freed once it must have been left behind', async () => {
+    const { funds, advanceRequestId, outcome } = await refusedAfter(21);
+    expect(outcome).toBe('REFUSED');
+    await funds.releaseDue();
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 100n });
+    const again = funds.reserve([{ id: randomUUID(), version: 1n }], advanceRequestId, SOLD);
+    await expectRefusal(again, Code.FailedPrecondition, 'RESERVATION_FREED');
+  });
+});
+
+it('goes on where a run that was continued had come to', async () => {
+  const { house, advances } = workflows;
   const funds = fundsCaller(house.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 100n });
-  const advanceRequestId = randomUUID();
-  await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
-  const { merchantId } = funds.tenant;
-  const due = { merchantId, environment: 'live' as const, advanceRequestId };
-  const failure = await activities.refuseDueRequest(due).catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(Error);
-  expect(failure).not.toBeInstanceOf(ApplicationFailure);
-  expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 100n });
-  await funds.free(advanceRequestId);
+  const { quote } = await advances.quoteAdvance({ ...funds.write(SOLD), maxAmountMinor: 100n });
+  const { advanceRequest } = await advances.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
+  const progress = { releasedParts: 7, refusedRequests: 2, leftRequests: 1 };
+  const met = { ...progress, met: [advanceRequest!.id] };
+  expect(await workflows.run(workflowType, `daily-${randomUUID()}`, met)).toEqual(progress);
+  expect(await daily()).toEqual({ releasedParts: 1, refusedRequests: 1, leftRequests: 0 });
 });
 
 it('releases the funds of everybody else while a request cannot be refused', async () => {
@@ -82,8 +118,8 @@ it('releases the funds of everybody else while a request cannot be refused', asy
 
 it('is started by Temporal just after every midnight of the account', async () => {
   const { house, temporal } = workflows;
-  await ensureDailyRelease(temporal.client);
-  await ensureDailyRelease(temporal.client);
+  await ensureFundsSchedules(temporal.client);
+  await ensureFundsSchedules(temporal.client);
   const schedule = temporal.client.schedule.getHandle(scheduleId);
   const { spec, policies, info } = await schedule.describe();
   expect(spec.timezone).toBe('America/Sao_Paulo');

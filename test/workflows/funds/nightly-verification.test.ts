@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { ensureFundsSchedules } from '../../../workflows/funds/funds-schedules.ts';
+import { scheduleId, workflowType } from '../../../workflows/funds/nightly-verification.contract.ts';
+import { fundsCaller } from '../../services/funds/funds-caller.ts';
+import { sqlOf } from '../../support/list-walk.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { startFundsWorkflows } from './funds-workflows.ts';
+
+let workflows: Awaited<ReturnType<typeof startFundsWorkflows>>;
+beforeAll(async () => {
+  workflows = await startFundsWorkflows();
+}, TEMPORAL_START_MS);
+afterAll(() => workflows.close());
+
+it('verifies every account, and counts what does not add up', async () => {
+  const { house, run } = workflows;
+  const accounts = Array.from({ length: 45 }, () => fundsCaller(house.transports.inProcess));
+  for (const account of accounts) await account.sell({ on: '2020-06-20', gross: 100n, installments: 2 });
+  expect(await run(workflowType, 'verification-1')).toEqual({ verifiedAccounts: 45, differences: 0 });
+  const last = accounts.map(({ tenant }) => tenant.merchantId).sort()[44];
+  const corrupt = 'update funds.release set fees_minor = 1 where merchant_id = $1';
+  await sqlOf(house, corrupt, [last]);
+  const found = await run(workflowType, 'verification-2');
+  // Two rows, each off in its fees and in what is left.
+  expect(found).toEqual({ verifiedAccounts: 45, differences: 4 });
+});
+
+it('goes on where a run that was continued had come to', async () => {
+  const { house, run } = workflows;
+  const [{ merchant_id: merchantId } = { merchant_id: '' }] = await sqlOf<{ merchant_id: string }>(
+    house,
+    'select merchant_id from funds.account order by merchant_id offset 42 limit 1',
+  );
+  const position = { after: { merchantId, environment: 'live' }, verifiedAccounts: 43, differences: 7 };
+  const found = await run(workflowType, 'verification-3', position);
+  expect(found).toEqual({ verifiedAccounts: 45, differences: 7 + 4 });
+});
+
+it('is started by Temporal every night, after the daily release', async () => {
+  const { temporal } = workflows;
+  await ensureFundsSchedules(temporal.client);
+  await ensureFundsSchedules(temporal.client);
+  const schedule = temporal.client.schedule.getHandle(scheduleId);
+  const { spec, info } = await schedule.describe();
+  expect(spec.timezone).toBe('America/Sao_Paulo');
+  expect(info.nextActionTimes[0]?.toISOString()).toMatch(/T07:01:00.000Z$/);
+  await schedule.trigger();
+  const ended = async () => {
+    const { recentActions } = (await schedule.describe()).info;
+    const { workflow } = recentActions[0]!.action;
+    const handle = temporal.client.workflow.getHandle(workflow.workflowId);
+    expect(await handle.result()).toEqual({ verifiedAccounts: 45, differences: 4 });
+  };
+  await vi.waitFor(ended, { timeout: 15_000, interval: 200 });
+  await schedule.delete();
+});

@@ -128,5 +128,5 @@ function openApp(
   });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
-  return app.withTypeProvider<TypeBoxTypeProvider>() as unknown as GatewayApp;
+  return app.withTypeProvider<TypeBoxTypeProvider>();
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { FastifyInstance, RawServerDefault } from 'fastify';
+import type { Logger } from 'pino';
 import type { ApiCaller } from './api-key-authenticator.ts';
 import type { Clients } from './clients.ts';
 import type { Access } from './plugins/access.ts';
@@ -11,7 +12,7 @@ export type GatewayApp = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
   ServerResponse,
-  FastifyBaseLogger,
+  Logger,
   TypeBoxTypeProvider
 >;
 

@@ -1,12 +1,15 @@
 import type { JsonObject } from './named-schemas.ts';
 
+/** The request id of all examples. */
+export const EXAMPLE_REQUEST_ID = '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5';
+
 /** The response headers that the document describes, by name. */
 export const HEADERS = {
   'Request-Id': {
     description: 'Identifies the request; quote it to support. Equals `requestId` of an error.',
     required: true,
     schema: { type: 'string', format: 'uuid' },
-    example: '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5',
+    example: EXAMPLE_REQUEST_ID,
   },
   'RateLimit-Policy': {
     description: 'The limit that was applied: its name, requests (`q`) and seconds (`w`).',
@@ -43,6 +46,7 @@ export const HEADERS = {
   },
 } as const satisfies Readonly<Record<string, JsonObject>>;
 
+/** A response header that the document describes. */
 export type HeaderName = keyof typeof HEADERS;
 
 /** References to headers, for a response that carries them. */

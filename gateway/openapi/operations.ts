@@ -43,15 +43,16 @@ export function pathsOf(
   return paths;
 }
 
-function operationObject(
-  { method, url, schema }: RoutedOperation,
-  listener: Listener,
-  schemas: NamedSchemas,
-): JsonObject {
+/** A real path of an operation, with the examples of its parameters. */
+export function exampleTarget({ url, schema: { params } }: RoutedOperation): string {
+  const samples = (params ? exampleOf(params) : {}) as Readonly<Record<string, string>>;
+  return url.replaceAll(/:(\w+)/g, (_, name: string) => samples[name]!);
+}
+
+function operationObject(operation: RoutedOperation, listener: Listener, schemas: NamedSchemas): JsonObject {
+  const { method, schema } = operation;
   const { operationId, scope, summary, description, tags, deprecation } = schema;
   const { params, querystring, body, idempotent } = schema;
-  const samples = (params ? exampleOf(params) : {}) as Readonly<Record<string, string>>;
-  const target = url.replaceAll(/:(\w+)/g, (_, name: string) => samples[name]!);
   return {
     operationId,
     summary,
@@ -72,7 +73,7 @@ function operationObject(
     }),
     responses: {
       ...successOf(schema, listener, schemas),
-      ...problemResponses(schema, { method, target, listener }, schemas),
+      ...problemResponses(schema, { method, target: exampleTarget(operation), listener }, schemas),
     },
   };
 }

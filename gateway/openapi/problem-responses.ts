@@ -10,15 +10,14 @@ import {
 } from '../access-problems.ts';
 import type { OperationSchema } from '../operation.ts';
 import { uriTooLong } from '../plugins/routing.ts';
-import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problem.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
 import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
 import { deadlineExceeded, internalError, serviceUnavailable } from '../rpc-problems.ts';
 import { oneOf, resource } from '../schemas.ts';
-import { type HeaderName, headerReferences } from './headers.ts';
+import { EXAMPLE_REQUEST_ID, type HeaderName, headerReferences } from './headers.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
 
 const CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];
-const REQUEST_ID = '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5';
 
 /** The body of every error. The contract does not require `code`; the answers of an operation do. */
 const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens the entry of its `code`.', {
@@ -70,30 +69,43 @@ export interface Place {
   readonly listener: Listener;
 }
 
+/** An example of each error of an operation, as the listener answers it. */
+export function exampleProblems(
+  { scope, errors }: OperationSchema,
+  { method, target, listener: { environment, docsUrl } }: Place,
+): ProblemBody[] {
+  const details: Details = {
+    ...commonErrors(scope, environment),
+    ...(method === 'POST' && BODY_ERRORS),
+    ...errors,
+  };
+  return CODES.filter((code) => details[code] !== undefined).map((code) =>
+    problemBody(new Problem(code, details[code]!), { docsUrl, target, requestId: EXAMPLE_REQUEST_ID }),
+  );
+}
+
 /** Every error response of an operation, by status, each narrowed to the codes that it can have. */
 export function problemResponses(
   operation: OperationSchema,
   place: Place,
   schemas: NamedSchemas,
 ): JsonObject {
-  const details: Details = {
-    ...commonErrors(operation.scope, place.listener.environment),
-    ...(place.method === 'POST' && BODY_ERRORS),
-    ...operation.errors,
-  };
-  const codes = CODES.filter((code) => details[code] !== undefined);
-  const byStatus = Map.groupBy(codes, (code) => PROBLEM_TYPES[code].status);
+  const byStatus = Map.groupBy(exampleProblems(operation, place), ({ status }) => status);
   return Object.fromEntries(
-    [...byStatus].map(([status, ofStatus]) => [
+    [...byStatus].map(([status, problems]) => [
       String(status),
       {
-        description: ofStatus.map((code) => `\`${code}\`: ${PROBLEM_TYPES[code].meaning}`).join('\n\n'),
+        description: problems.map(({ code }) => `\`${code}\`: ${PROBLEM_TYPES[code].meaning}`).join('\n\n'),
         headers: headerReferences(headersOf(status)),
         content: {
           [PROBLEM_MEDIA_TYPE]: {
-            schema: narrowed(schemas.use(PROBLEM), status, ofStatus),
+            schema: narrowed(
+              schemas.use(PROBLEM),
+              status,
+              problems.map(({ code }) => code),
+            ),
             examples: Object.fromEntries(
-              ofStatus.map((code) => [code, example(code, details[code]!, place)]),
+              problems.map((value) => [value.code, { summary: value.title, value: { ...value } }]),
             ),
           },
         },
@@ -105,16 +117,6 @@ export function problemResponses(
 function narrowed(problem: JsonObject, status: number, codes: readonly ProblemCode[]): JsonObject {
   const members = { status: { const: status }, code: { enum: codes } };
   return { allOf: [problem, { type: 'object', properties: members, required: ['code'] }] };
-}
-
-function example(code: ProblemCode, detail: string, { listener, target }: Place): JsonObject {
-  const { title } = PROBLEM_TYPES[code];
-  const value = problemBody(new Problem(code, detail), {
-    docsUrl: listener.docsUrl,
-    target,
-    requestId: REQUEST_ID,
-  });
-  return { summary: title, value: { ...value } };
 }
 
 function headersOf(status: number): readonly HeaderName[] {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { ERROR_ADVICE, RETRY_TEXTS } from '../docs/error-advice.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { NamedSchemas } from '../openapi/named-schemas.ts';
-import { pathsOf, type RoutedOperation } from '../openapi/operations.ts';
-import type { Listener } from '../openapi/problem-responses.ts';
-import { PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
+import { EXAMPLE_REQUEST_ID } from '../openapi/headers.ts';
+import { exampleTarget, type RoutedOperation } from '../openapi/operations.ts';
+import { exampleProblems, type Listener } from '../openapi/problem-responses.ts';
+import { Problem, type ProblemBody, problemBody } from '../problem.ts';
 import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
 
 /** Where the `type` of every problem points, below the public URL. */
@@ -28,7 +28,6 @@ const BESIDE_OPERATIONS: ReadonlyMap<string, Problem> = new Map([
     new Problem('METHOD_NOT_ALLOWED', 'The method DELETE is not allowed here; allowed: GET, HEAD.'),
   ],
 ]);
-const REQUEST_ID = '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5';
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif }
@@ -62,14 +61,6 @@ interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
   readonly docsUrl: () => string;
 }
 
-/** What examples are found by in an operation of the OpenAPI document. */
-interface DocumentedOperation {
-  readonly responses: Record<string, { content: Record<string, { examples: Record<string, Example> }> }>;
-}
-interface Example {
-  readonly value: ProblemBody;
-}
-
 /** Serves the catalogue of errors, one entry per code, without scripts. */
 export function serveErrorDocs(
   app: GatewayApp,
@@ -89,20 +80,18 @@ export function serveErrorDocs(
 function examplesOf(
   operations: readonly RoutedOperation[],
   listener: Listener,
-): ReadonlyMap<string, ProblemBody> {
-  const paths = pathsOf(operations, listener, new NamedSchemas()) as unknown as Record<string, object>;
-  const ofOperations = Object.values(paths)
-    .flatMap((methods): DocumentedOperation[] => Object.values(methods))
-    .flatMap(({ responses }) => Object.values(responses))
-    .flatMap(({ content }) => Object.values(content[PROBLEM_MEDIA_TYPE]?.examples ?? {}))
-    .map(({ value }) => value);
+): ReadonlyMap<ProblemCode, ProblemBody> {
+  const ofOperations = operations.flatMap((operation) => {
+    const { method, schema } = operation;
+    return exampleProblems(schema, { method, target: exampleTarget(operation), listener });
+  });
   const besideOperations = [...BESIDE_OPERATIONS].map(([target, problem]) =>
-    problemBody(problem, { docsUrl: listener.docsUrl, target, requestId: REQUEST_ID }),
+    problemBody(problem, { docsUrl: listener.docsUrl, target, requestId: EXAMPLE_REQUEST_ID }),
   );
   return new Map([...ofOperations, ...besideOperations].reverse().map((example) => [example.code, example]));
 }
 
-function errorDocs(examples: ReadonlyMap<string, ProblemBody>): string {
+function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Errors of the Merchant Payments API</title>',
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body><main>`,

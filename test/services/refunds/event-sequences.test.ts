@@ -61,9 +61,14 @@ it('has no gaps and no number twice, whatever is refused, rolled back or done at
     }),
   );
   await failWrites(0.3);
-  const disputeIds = Array.from({ length: 4 }, () => randomUUID());
+  // Two of the payment whose refunds may be executing, two of one that has none.
+  const elsewhere = randomUUID();
+  const disputes = Array.from({ length: 4 }, (_, n) => ({
+    disputeId: randomUUID(),
+    paymentIntentId: n < 2 ? paymentIntentId : elsewhere,
+  }));
   const rounds = Array.from({ length: 6 }, () => [
-    ...disputeIds.flatMap((disputeId) => [
+    ...disputes.flatMap(({ disputeId, paymentIntentId }) => [
       () => refunds.openDispute({ ...write(), disputeId, paymentIntentId }),
       () => refunds.closeDispute({ ...write(), disputeId }),
     ]),

@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { expect, onTestFinished } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
@@ -13,6 +12,7 @@ import { newKey, newTenant, testConfig } from '../support/house.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { ALL_SCOPES } from './gateway-house.ts';
 import { call } from './http-call.ts';
+import { listenOnFreePort } from './listen.ts';
 
 const GRANTS = 'authenticate keys catalog:read webhooks:read webhooks:write';
 
@@ -35,9 +35,8 @@ export async function startGatewayApart() {
   const app = createGateway({
     ...{ environment: 'live', config: testConfig(), transport, logger: createLogger('silent') },
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());
-  const { port } = app.server.address() as AddressInfo;
+  const port = await listenOnFreePort(app);
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
     ...{ ...newTenant(), idempotencyKey: newKey(), name: 'Shop', scopes: [...ALL_SCOPES] },
   });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { type ConnectRouter, createClient, createRouterTransport, type Transport } from '@connectrpc/connect';
 import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
@@ -7,6 +6,7 @@ import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import { newKey, startHouse, type TestHouse } from '../support/house.ts';
+import { listenOnFreePort } from './listen.ts';
 
 export const ALL_SCOPES: readonly ApiKeyScope[] = [
   ApiKeyScope.REFUNDS_READ,
@@ -45,15 +45,13 @@ export async function startGateways(
   const logger = createLogger(house.config.LOG_LEVEL);
   const start = async (environment: 'live' | 'test') => {
     const app = createGateway({ environment, config: house.config, transport, logger });
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    return app;
+    return { app, port: await listenOnFreePort(app) };
   };
   const [live, sandbox] = [await start('live'), await start('test')];
-  const portOf = (app: typeof live) => (app.server.address() as AddressInfo).port;
   const apiKeys = createClient(ApiKeyService, house.transports.inProcess);
   return {
     house,
-    ports: { live: portOf(live), test: portOf(sandbox) },
+    ports: { live: live.port, test: sandbox.port },
     async issueKey(merchantId, environment, scopes = ALL_SCOPES) {
       const { key, apiKey } = await apiKeys.issueApiKey({
         ...{ merchantId, environment, idempotencyKey: newKey(), name: 'test' },
@@ -62,7 +60,7 @@ export async function startGateways(
       return { key, apiKeyId: apiKey!.id };
     },
     async close() {
-      await Promise.all([live.close(), sandbox.close()]);
+      await Promise.all([live.app.close(), sandbox.app.close()]);
       await house.close();
     },
   };

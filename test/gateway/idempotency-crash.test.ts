@@ -1,5 +1,4 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { Client } from 'pg';
@@ -15,6 +14,7 @@ import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../suppor
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
+import { listenOnFreePort } from './listen.ts';
 
 const PATH = '/v1/webhook-subscriptions';
 const CRASH_TEST_MS = 60_000;
@@ -45,9 +45,8 @@ async function startCrashable() {
   const transport = remoteTransport(`http://127.0.0.1:${toServices.port}`, token);
   const logger = createLogger('silent');
   const app = createGateway({ environment: 'live', config: testConfig(), transport, logger });
-  await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());
-  const { port } = app.server.address() as AddressInfo;
+  const port = await listenOnFreePort(app);
   return { databaseUrl, database, toDatabase, toServices, startServices, transport, port };
 }
 

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { Code, ConnectError, createRouterTransport, type ServiceImpl } from '@connectrpc/connect';
 import { validate } from '@scalar/openapi-parser';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -10,6 +9,7 @@ import { createLogger } from '../../services/platform/telemetry.ts';
 import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
 import { testConfig } from '../support/house.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
+import { listenOnFreePort } from './listen.ts';
 import { type Document, operationsOf } from './openapi-reader.ts';
 
 const gateways: GatewayApp[] = [];
@@ -26,8 +26,7 @@ async function listen(
     transport: createRouterTransport(({ service }) => void service(EventService, events)),
   });
   gateways.push(app);
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  return { app, port: (app.server.address() as AddressInfo).port };
+  return { app, port: await listenOnFreePort(app) };
 }
 
 async function read(environment: 'live' | 'test'): Promise<Document> {

@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net';
 import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import { createServices } from '../../services/server.ts';
 import type { TestHouse } from '../support/house.ts';
+import { listenOnFreePort } from './listen.ts';
 
 /** The live listener of another process on the house's database: services, memory and limits of its own. */
 export async function startOtherGateway({ config, databaseUrl }: TestHouse) {
@@ -11,9 +11,8 @@ export async function startOtherGateway({ config, databaseUrl }: TestHouse) {
   const services = await createServices({ config, databaseUrl, logger });
   const transport = services.transportFor(GATEWAY_CALLER);
   const app = createGateway({ environment: 'live', config, transport, logger });
-  await app.listen({ host: '127.0.0.1', port: 0 });
   return {
-    port: (app.server.address() as AddressInfo).port,
+    port: await listenOnFreePort(app),
     async close() {
       await app.close();
       await services.close();

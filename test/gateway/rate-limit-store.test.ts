@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -19,6 +18,7 @@ import { startRuntime } from '../support/runtime-process.ts';
 import { databaseNamed } from '../support/template-database.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { type Answer, call } from './http-call.ts';
+import { listenOnFreePort } from './listen.ts';
 
 const PATH = '/v1/refund-cases';
 const LIMITS = { RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '4', RATE_LIMIT_ADDRESS: '6' };
@@ -45,10 +45,10 @@ async function startGateway(store: string, environment: 'live' | 'test' = 'live'
     transport: services.transportFor(GATEWAY_CALLER),
     logger: pino({}, stream),
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  const port = await listenOnFreePort(app);
   onTestFinished(async () => void (await app.close()));
   const told = () => lines.filter(({ msg }) => msg.startsWith('the store of rate limits'));
-  return { app, port: (app.server.address() as AddressInfo).port, told };
+  return { port, told };
 }
 
 /** A database without anything in it. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import type { ProblemCode } from '../../gateway/problem-types.ts';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
@@ -12,6 +11,7 @@ import { createLogger } from '../../services/platform/telemetry.ts';
 import { testConfig } from '../support/house.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { call, expectProblem } from './http-call.ts';
+import { listenOnFreePort } from './listen.ts';
 
 let gateways: GatewayHouse;
 let key: string;
@@ -77,13 +77,10 @@ it('an answer that lacks a required member is an error, not half an answer', asy
   const other = await startGateways({ SERVICES: 'api-keys' }, (router) => {
     router.service(ProductService, { getProduct: () => ({ product: { name: 'no id, no dates' } }) });
   });
-  try {
-    const { keys } = await newMerchant(other);
-    const answer = await call(other.ports.live, `/v1/products/${randomUUID()}`, { key: keys.live });
-    expectProblem(answer, 'INTERNAL_ERROR');
-  } finally {
-    await other.close();
-  }
+  onTestFinished(() => other.close());
+  const { keys } = await newMerchant(other);
+  const answer = await call(other.ports.live, `/v1/products/${randomUUID()}`, { key: keys.live });
+  expectProblem(answer, 'INTERNAL_ERROR');
 });
 
 it('keys cannot be checked without their service: 503, never let in', async () => {
@@ -93,15 +90,8 @@ it('keys cannot be checked without their service: 503, never let in', async () =
     transport: remoteTransport('http://127.0.0.1:1', 'mps_token'),
     logger: createLogger('silent'),
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  try {
-    const { port } = app.server.address() as AddressInfo;
-    expectProblem(
-      await call(port, '/v1/refund-cases', { key: newApiKey('live') }),
-      'SERVICE_UNAVAILABLE',
-      'try again',
-    );
-  } finally {
-    await app.close();
-  }
+  onTestFinished(() => app.close());
+  const port = await listenOnFreePort(app);
+  const answer = await call(port, '/v1/refund-cases', { key: newApiKey('live') });
+  expectProblem(answer, 'SERVICE_UNAVAILABLE', 'try again');
 });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
 import { createGateway } from '../../gateway/app.ts';
 import { type ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -9,6 +8,7 @@ import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
 import { testConfig } from '../support/house.ts';
 import { ALL_SCOPES } from './gateway-house.ts';
+import { listenOnFreePort } from './listen.ts';
 
 /** What stands behind the gateway: every key is good, the catalogue is real, and all else fails as told. */
 export interface StandIn {
@@ -44,6 +44,5 @@ export async function startStandInGateway(
   };
   const config = testConfig({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000', ...settings });
   const app = createGateway({ environment, config, transport, logger: createLogger('silent') });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  return { standIn, port: (app.server.address() as AddressInfo).port, close: () => app.close() };
+  return { standIn, port: await listenOnFreePort(app), close: () => app.close() };
 }

@@ -2,6 +2,18 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
+export const RateEntity = defineEntity({
+  name: 'AdvanceRate',
+  tableName: 'rate',
+  schema: 'advances',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    monthlyRateBps: p.integer().strictNullable(),
+    effectiveFrom: timestampColumn(),
+  },
+});
+
 export const QuoteEntity = defineEntity({
   name: 'AdvanceQuote',
   tableName: 'quote',
@@ -18,6 +30,7 @@ export const QuoteEntity = defineEntity({
     expiresAt: timestampColumn(),
     takenUpBy: p.text().nullable(),
     lapsed: p.boolean(),
+    stale: p.boolean(),
   },
 });
 
@@ -61,6 +74,7 @@ export const AdvanceRequestEntity = defineEntity({
   },
 });
 
+export type RateRow = InferEntity<typeof RateEntity>;
 export type QuoteRow = InferEntity<typeof QuoteEntity>;
 export type QuotePartRow = InferEntity<typeof QuotePartEntity>;
 export type AdvanceRequestRow = InferEntity<typeof AdvanceRequestEntity>;

@@ -1,13 +1,14 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   type AdvanceQuoteSchema,
+  type AdvanceRate,
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { AdvanceRequestRow, QuotePartRow, QuoteRow } from './advance.entity.ts';
-import type { AdvanceRequestReadRow } from './advance.queries.ts';
+import type { AdvanceRequestReadRow, RateReadRow } from './advance.queries.ts';
 
 /** A row of a hot read as the wire's request. */
 export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceRequest {
@@ -46,6 +47,17 @@ export function advanceRequestMessageOf(row: AdvanceRequestRow): AdvanceRequest 
     review_reason: row.reviewReason ?? null,
     released_at: timestampOf(row.releasedAt) ?? null,
   });
+}
+
+/** The latest rate that was set, or none, as the wire's; `defaultRateBps` counts without one of the merchant's own. */
+export function advanceRateMessage(latest: RateReadRow | undefined, defaultRateBps: number): AdvanceRate {
+  const own = latest?.monthly_rate_bps ?? null;
+  return {
+    $typeName: 'payments.advances.v1.AdvanceRate',
+    monthlyRateBps: own ?? defaultRateBps,
+    isDefault: own === null,
+    effectiveFrom: latest?.effective_from,
+  };
 }
 
 /** A quote with its parts, nearest first, as the wire's. */

@@ -4,10 +4,11 @@ import { queryBuilder } from '../platform/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
-import type { AdvanceRequestEntity } from './advance.entity.ts';
+import type { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
 interface AdvanceTables {
+  'advances.rate': InferKyselyTable<typeof RateEntity>;
   'advances.request': InferKyselyTable<typeof AdvanceRequestEntity>;
 }
 
@@ -26,6 +27,12 @@ export interface AdvanceRequestReadRow {
   reviewed_at: Timestamp | null;
   review_reason: string | null;
   released_at: Timestamp | null;
+}
+
+/** A rate as it was set; null is the default. */
+export interface RateReadRow {
+  monthly_rate_bps: number | null;
+  effective_from: Timestamp;
 }
 
 const db = queryBuilder<AdvanceTables>();
@@ -57,4 +64,19 @@ export const requestOrder: ListOrder<AdvanceRequestReadRow> = {
 /** A page of requests in their order. */
 export const selectRequests = prepareRead<Tenant & PageRange, AdvanceRequestReadRow>((parameters) =>
   inOrder(requests(parameters), requestOrder, parameters).$castTo<AdvanceRequestReadRow>().compile(),
+);
+
+/** The rate that counts at a time, if any was set by then. */
+export const selectRate = prepareRead<Tenant & { readonly at: Date }, RateReadRow>((parameters) =>
+  db
+    .selectFrom('advances.rate')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('effective_from', '<=', parameters('at'))
+    .select(['monthly_rate_bps', 'effective_from'])
+    .orderBy('effective_from', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .$castTo<RateReadRow>()
+    .compile(),
 );

@@ -3,12 +3,14 @@ import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advanc
 import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
 import { approveAdvance } from './approve-advance.ts';
+import { getAdvanceRate } from './get-advance-rate.ts';
 import { getAdvanceRequest } from './get-advance-request.ts';
 import { listAdvanceRequests } from './list-advance-requests.ts';
 import { quoteAdvance } from './quote-advance.ts';
 import { refuseAdvance } from './refuse-advance.ts';
 import { releaseAdvance } from './release-advance.ts';
 import { requestAdvance } from './request-advance.ts';
+import { setAdvanceRate } from './set-advance-rate.ts';
 import { settleAdvance } from './settle-advance.ts';
 
 /** The RPCs of advances. */
@@ -20,14 +22,14 @@ export function advanceService({
   transport,
   writes,
 }: AreaDependencies): ServiceImpl<typeof AdvanceService> {
-  const across = { writes, funds: createClient(FundsService, transport), logger };
-  const terms = {
-    monthlyRateBps: config.ADVANCE_MONTHLY_RATE_BPS,
-    validityMs: config.ADVANCE_QUOTE_VALIDITY,
-  };
+  const across = { database, writes, funds: createClient(FundsService, transport), logger };
+  const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;
+  const terms = { defaultRateBps, validityMs: config.ADVANCE_QUOTE_VALIDITY };
   return {
     listAdvanceRequests: (request) => listAdvanceRequests(database, pagination, request),
     getAdvanceRequest: (request) => getAdvanceRequest(database, request),
+    getAdvanceRate: (request) => getAdvanceRate(database, defaultRateBps, request),
+    setAdvanceRate: (request, context) => setAdvanceRate(writes, defaultRateBps, request, context),
     quoteAdvance: (request, context) => quoteAdvance(across, terms, request, context),
     requestAdvance: (request, context) => requestAdvance(across, request, context),
     approveAdvance: (request, context) => approveAdvance(writes, request, context),

@@ -4,24 +4,28 @@ import type {
   QuoteAdvanceRequest,
   QuoteAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { Database } from '../platform/database.ts';
 import { failedPrecondition } from '../platform/errors.ts';
+import { tenantOf } from '../platform/tenant.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import { QuoteEntity, QuotePartEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';
+import { selectRate } from './advance.queries.ts';
 import { type QuoteFigures, quoteAdvance as quoteParts } from './advance-quote.ts';
 import { type AdvanceDependencies, onBehalfOf } from './funds-client.ts';
 
 /** What the settings say of quotes. */
 export interface QuoteSettings {
-  readonly monthlyRateBps: number;
+  /** Of merchants without a rate of their own. */
+  readonly defaultRateBps: number;
   readonly validityMs: number;
 }
 
 /** Quotes what can be advanced now; the quote never changes afterwards. */
 export async function quoteAdvance(
-  { writes, funds }: AdvanceDependencies,
-  { monthlyRateBps, validityMs }: QuoteSettings,
+  { database, writes, funds }: AdvanceDependencies & { readonly database: Database },
+  { defaultRateBps, validityMs }: QuoteSettings,
   request: QuoteAdvanceRequest,
   context: HandlerContext,
 ) {
@@ -33,6 +37,8 @@ export async function quoteAdvance(
     { merchantId, environment, toDate, occurredAt },
     onBehalfOf(context),
   );
+  const [rate] = await database.read(selectRate({ ...tenantOf(request), at: quotedAt }));
+  const monthlyRateBps = rate?.monthly_rate_bps ?? defaultRateBps;
   const figures = quoteParts(schedule.parts, {
     quotedOn: schedule.today,
     monthlyRateBps,
@@ -64,7 +70,7 @@ interface QuoteFrame {
 
 function createQuote(tx: TenantTransaction, figures: QuoteFigures, frame: QuoteFrame) {
   const { amountMinor, feeMinor, netMinor } = figures;
-  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor, lapsed: false });
+  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor, lapsed: false, stale: false });
 }
 
 function createParts(tx: TenantTransaction, quoteId: string, { parts }: QuoteFigures) {

@@ -9,6 +9,12 @@ export const QUOTE_EXPIRED = 'QUOTE_EXPIRED';
 export const quoteExpired = (expiresAt: Date) =>
   failedPrecondition(QUOTE_EXPIRED, 'the quote has expired', { expiresAt: expiresAt.toISOString() });
 
-/** Somebody has taken it up. */
+export const QUOTE_STALE = 'QUOTE_STALE';
+
+/** Funds have refused its parts, now or before. */
+export const quoteStale = () =>
+  failedPrecondition(QUOTE_STALE, 'a covered part has changed since the quote or is due');
+
+/** Another call has taken it up, for the request of this id. */
 export const alreadyRequested = (advanceRequestId: string) =>
   failedPrecondition('QUOTE_ALREADY_REQUESTED', 'the quote has been requested', { advanceRequestId });

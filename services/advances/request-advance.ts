@@ -6,6 +6,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../../workflows/advances/advance-request.contract.ts';
 import { requestIdOf } from '../platform/call-context.ts';
+import { errorInfoOf } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
@@ -21,23 +22,44 @@ import { openRequest } from './advance-request.ts';
 import { publishEvent } from './advance-store.ts';
 import { type Asking, askerOf } from './asking.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
-import { alreadyRequested, QUOTE_EXPIRED, quoteExpired, quoteNotFound } from './quote-errors.ts';
+import {
+  alreadyRequested,
+  QUOTE_EXPIRED,
+  QUOTE_STALE,
+  quoteExpired,
+  quoteNotFound,
+  quoteStale,
+} from './quote-errors.ts';
 
 /** A quote is requested at most once, under the one id that follows from the quote's: every step may be repeated. */
 const REQUEST_ID_NAMESPACE = '3f0c6f3e-8f4b-4d4e-9d55-3a1f3c0a7b1e';
 
+/** After these no request of the quote can come to stand. */
+const REFUSED_FOR_GOOD: ReadonlySet<string | undefined> = new Set([
+  QUOTE_EXPIRED,
+  QUOTE_STALE,
+  'RESERVATION_FREED',
+]);
+
+/** Who asks for which quote. */
+interface QuoteAsking extends Asking {
+  readonly quoteId: string;
+  readonly advanceRequestId: string;
+  /** By the key that the workflow asks under: whoever has the quote, it is completed for them. */
+  readonly completes: boolean;
+}
+
 interface TakenUp {
   readonly quote: QuoteRow;
   readonly parts: readonly QuotePartRow[];
-  readonly advanceRequestId: string;
   /** Whether the request stands already. */
   readonly requested: boolean;
 }
 
 /**
- * Takes a quote up in three steps: commit that it is wanted, which starts the workflow that completes a request left
- * half done; reserve the parts in funds; commit the request. Who has asked first is answered with the request when it
- * asks again, also when the workflow has made it.
+ * Takes a quote up in three steps: commit who has it, which starts the workflow that completes a request left half
+ * done; reserve the parts in funds; commit the request. The first to commit has the quote, all others are refused. When
+ * it asks again it is answered with the request, also when the workflow has made it.
  */
 export async function requestAdvance(
   { writes, funds }: AdvanceDependencies,
@@ -47,12 +69,15 @@ export async function requestAdvance(
   const at = occurrenceOf(request, context);
   const replayed = await writes.replayed<typeof RequestAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
-  const { merchantId, environment, quoteId, occurredAt } = request;
-  const asking = { at, by: askerOf(request, context) };
-  const taken = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
-    takeUp(tx, quoteId, asking),
-  );
-  const { quote, parts, advanceRequestId } = taken;
+  const { merchantId, environment, occurredAt } = request;
+  const quoteId = request.quoteId.toLowerCase();
+  const advanceRequestId = uuidv5(quoteId, REQUEST_ID_NAMESPACE);
+  const completes = request.idempotencyKey === advanceRequest.workflowId(advanceRequestId);
+  const asking = { at, by: askerOf(request, context), quoteId, advanceRequestId, completes };
+  const inTransaction = <T>(work: (tx: TenantTransaction) => Promise<T>) =>
+    writes.transaction(tenantOf(request), requestIdOf(context), work);
+  const taken = await inTransaction((tx) => takeUp(tx, asking));
+  const { quote, parts, requested } = taken;
   if (quote.lapsed) throw quoteExpired(quote.expiresAt);
   const reservation = {
     merchantId,
@@ -61,32 +86,34 @@ export async function requestAdvance(
     advanceRequestId,
     occurredAt,
   };
-  if (!taken.requested) {
+  if (!requested) {
     const quoted = parts.map(({ partId, version }) => ({ partId, version }));
-    await funds.reserveForAdvance({ ...reservation, parts: quoted }, onBehalfOf(context));
+    await funds
+      .reserveForAdvance({ ...reservation, parts: quoted }, onBehalfOf(context))
+      .catch(async (error: unknown) => {
+        if (!REFUSED_FOR_GOOD.has(errorInfoOf(error)?.reason)) throw error;
+        await inTransaction((tx) => giveUp(tx, asking));
+      });
   }
   const commit = (tx: TenantTransaction) => complete(tx, taken, asking);
   return writes.run<typeof RequestAdvanceResponseSchema>(request, context, commit).catch(async (error) => {
-    // The workflow has been here before the reservation: nobody else would free it.
-    if (error?.reason === QUOTE_EXPIRED) await funds.freeReservation(reservation, onBehalfOf(context));
+    // What a quote that came to nothing has reserved, here or in a call beside this one.
+    if (REFUSED_FOR_GOOD.has(error?.reason)) await funds.freeReservation(reservation, onBehalfOf(context));
     throw error;
   });
 }
 
-async function takeUp(tx: TenantTransaction, quoteId: string, { at, by }: Asking): Promise<TakenUp> {
-  const { quote, request } = await lockQuote(tx, quoteId, by);
-  const parts = await tx.find(QuotePartEntity, { quoteId: quote.id });
-  const advanceRequestId = uuidv5(quote.id, REQUEST_ID_NAMESPACE);
-  const taken = { quote, parts, advanceRequestId, requested: request !== null };
+async function takeUp(tx: TenantTransaction, asking: QuoteAsking): Promise<TakenUp> {
+  const { quoteId, advanceRequestId } = asking;
+  const { quote, request } = await lockQuote(tx, asking);
+  const parts = await tx.find(QuotePartEntity, { quoteId });
+  const taken = { quote, parts, requested: request !== null };
   if (taken.requested) return taken;
-  quote.lapsed ||= at >= quote.expiresAt;
+  quote.lapsed ||= asking.at >= quote.expiresAt;
   if (quote.lapsed) return taken;
-  quote.takenUpBy ??= by;
-  const input: advanceRequest.CompleteAdvanceRequestInput = {
-    ...tx.tenant,
-    quoteId: quote.id,
-    advanceRequestId,
-  };
+  if (quote.stale) throw quoteStale();
+  quote.takenUpBy ??= asking.by;
+  const input: advanceRequest.CompleteAdvanceRequestInput = { ...tx.tenant, quoteId, advanceRequestId };
   await tx.command({
     kind: 'START',
     workflowType: advanceRequest.workflowType,
@@ -96,32 +123,49 @@ async function takeUp(tx: TenantTransaction, quoteId: string, { at, by }: Asking
   return taken;
 }
 
-/** The request, committed or met; a quote that has lapsed meanwhile has had its parts freed. */
-async function complete(tx: TenantTransaction, taken: TakenUp, { at, by }: Asking) {
-  const { quote, request } = await lockQuote(tx, taken.quote.id, by);
-  if (request !== null) return { advanceRequest: advanceRequestMessageOf(request) };
-  if (quote.lapsed) throw quoteExpired(quote.expiresAt);
-  return { advanceRequest: await open(tx, taken, at) };
+/** Funds have refused: unless the request stands by now, it never will. */
+async function giveUp(tx: TenantTransaction, asking: QuoteAsking): Promise<void> {
+  const { quote, request } = await lockQuote(tx, asking);
+  quote.stale ||= request === null;
 }
 
-/** The quote, locked so that of two who ask one commits and the other meets its request. */
-async function lockQuote(tx: TenantTransaction, id: string, by: string) {
-  const quote = await tx.lockOne(QuoteEntity, { id });
+/** The request, committed or met. */
+async function complete(tx: TenantTransaction, { parts }: TakenUp, asking: QuoteAsking) {
+  const { quote, request } = await lockQuote(tx, asking);
+  if (request !== null) return { advanceRequest: advanceRequestMessageOf(request) };
+  if (quote.lapsed) throw quoteExpired(quote.expiresAt);
+  if (quote.stale) throw quoteStale();
+  return { advanceRequest: await open(tx, quote, parts, asking) };
+}
+
+/**
+ * The quote and its request, if there is one, locked for who has taken it up, for its workflow, and for anybody while
+ * nobody has. QUOTE_ALREADY_REQUESTED for others; a quote that has come to nothing is nobody's.
+ */
+async function lockQuote(tx: TenantTransaction, asking: QuoteAsking) {
+  const { quoteId, advanceRequestId, by, completes } = asking;
+  const quote = await tx.lockOne(QuoteEntity, { id: quoteId });
   if (quote === null) throw quoteNotFound();
-  const request = await tx.findOne(AdvanceRequestEntity, { quoteId: quote.id });
-  if (request !== null && quote.takenUpBy !== by) throw alreadyRequested(request.id);
+  const request = await tx.findOne(AdvanceRequestEntity, { quoteId });
+  const isOthers = quote.takenUpBy != null && quote.takenUpBy !== by && !completes;
+  if (isOthers && !quote.lapsed && !quote.stale) throw alreadyRequested(advanceRequestId);
   return { quote, request };
 }
 
-async function open(tx: TenantTransaction, { quote, parts, advanceRequestId }: TakenUp, requestedAt: Date) {
-  const at = later(quote.quotedAt, requestedAt);
-  const { id: quoteId, scheduleId, amountMinor, feeMinor, netMinor } = quote;
+async function open(
+  tx: TenantTransaction,
+  quote: QuoteRow,
+  parts: readonly QuotePartRow[],
+  { at, quoteId, advanceRequestId }: QuoteAsking,
+) {
+  const requestedAt = later(quote.quotedAt, at);
+  const { scheduleId, amountMinor, feeMinor, netMinor } = quote;
   const dates = parts.map((part) => part.date);
   const row = tx.create(AdvanceRequestEntity, {
     id: advanceRequestId,
     ...{ quoteId, scheduleId, amountMinor, feeMinor, netMinor },
-    ...openRequest(dates, at),
+    ...openRequest(dates, requestedAt),
   });
-  await publishEvent(tx, 'advance.requested.v1', row, at);
+  await publishEvent(tx, 'advance.requested.v1', row, requestedAt);
   return advanceRequestMessageOf(row);
 }

@@ -6,17 +6,25 @@ import type {
 import { failedPrecondition } from '../platform/errors.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
-import { findReservation } from './find-reservation.ts';
+import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { free } from './part.ts';
 
-/** Frees a reservation: open blocks hold its parts from now on, and open debts take from them. */
+/**
+ * Frees a reservation: open blocks hold its parts from now on, and open debts take from them. One that has not come to
+ * be never will: a ReserveForAdvance that was delayed is refused.
+ */
 export function freeReservation(writes: Writes, request: FreeReservationRequest, context: HandlerContext) {
   const occurredAt = occurrenceOf(request, context);
   const advanceRequestId = request.advanceRequestId.toLowerCase();
   return writes.run<typeof FreeReservationResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);
-    const reservation = await findReservation(tx, advanceRequestId);
+    const reservation = await tx.findOne(ReservationEntity, { advanceRequestId });
+    if (reservation === null) {
+      const nothing = { amountMinor: 0n, firstDate: account.today, lastDate: account.today };
+      tx.create(ReservationEntity, { advanceRequestId, state: 'FREED', ...nothing });
+      return {};
+    }
     switch (reservation.state) {
       case 'FREED':
         return {};

@@ -21,8 +21,8 @@ const CALL: CallOptions = { timeoutMs: 10_000 };
 export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
   return withFinalRefusals({
     /**
-     * Asks for the quoted advance once more. When the quote has expired meanwhile, what had been reserved for it is
-     * freed; when its parts have changed, nothing had been.
+     * Asks once more for the quoted advance, for whoever has taken the quote up. When the quote has come to nothing,
+     * what is reserved for it is freed, and what would still come to be is kept from it.
      */
     async finishAdvanceRequest(
       input: advanceRequest.CompleteAdvanceRequestInput,
@@ -38,9 +38,8 @@ export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
           case 'QUOTE_ALREADY_REQUESTED':
             return 'REQUESTED';
           case 'QUOTE_STALE':
-            return 'REFUSED';
           case 'QUOTE_EXPIRED':
-            await freeIfReserved(funds, { ...tenant, idempotencyKey, advanceRequestId });
+            await funds.freeReservation({ ...tenant, idempotencyKey, advanceRequestId }, CALL);
             return 'REFUSED';
           default:
             throw error;
@@ -83,15 +82,6 @@ const requestOf = (input: advanceRefusal.FreeRefusedAdvanceInput) => ({
   environment: environmentEnum(input.environment),
   advanceRequestId: input.advanceRequestId,
 });
-
-async function freeIfReserved(
-  funds: AdvanceClients['funds'],
-  request: Parameters<AdvanceClients['funds']['freeReservation']>[0],
-): Promise<void> {
-  await funds.freeReservation(request, CALL).catch((error: unknown) => {
-    if (errorInfoOf(error)?.reason !== 'RESERVATION_NOT_FOUND') throw error;
-  });
-}
 
 /** Whether a request was refused to move because it is where it was to go already. */
 function isAlready(error: unknown, ...statuses: readonly string[]): boolean {

@@ -3,16 +3,14 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import {
-  type AdvanceQuote,
-  AdvanceRequestStatus,
-  AdvanceService,
-} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import * as advanceRequest from '../../../workflows/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
 import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { advancesCaller, SOLD } from './advances-caller.ts';
 
 let house: TestHouse;
 beforeAll(async () => {
@@ -21,35 +19,8 @@ beforeAll(async () => {
 afterAll(() => house.close());
 afterEach(() => verifyFunds(house));
 
-/** Sold on this day in three instalments, due in 30, 60 and 90 days, all on business days. */
-const SOLD = '2020-06-20';
-
 describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) => {
-  async function merchant() {
-    const funds = fundsCaller(house.transports[way]);
-    const client = createClient(AdvanceService, house.transports[way]);
-    const sale = await funds.sell({ on: SOLD, gross: 14_400n, installments: 3 });
-    const key = (advanceRequestId: string, on?: string) => ({ ...funds.write(on), advanceRequestId });
-    return {
-      ...{ funds, client, sale },
-      async quote(
-        bounds: { maxAmountMinor?: bigint; toDate?: string } = {},
-        on = SOLD,
-      ): Promise<AdvanceQuote> {
-        return (await client.quoteAdvance({ ...funds.write(on), ...bounds })).quote!;
-      },
-      request: async (quoteId: string, on = SOLD) =>
-        (await client.requestAdvance({ ...funds.write(on), quoteId })).advanceRequest!,
-      approve: async (id: string, on = SOLD, reason?: string) =>
-        (await client.approveAdvance({ ...key(id, on), reason })).advanceRequest!,
-      refuse: async (id: string, on = SOLD) =>
-        (await client.refuseAdvance({ ...key(id, on), reason: 'not this time' })).advanceRequest!,
-      release: async (id: string, on = SOLD) => (await client.releaseAdvance(key(id, on))).advanceRequest!,
-      settle: async (id: string, on?: string) => (await client.settleAdvance(key(id, on))).advanceRequest!,
-      get: async (id: string) =>
-        (await client.getAdvanceRequest({ ...funds.tenant, advanceRequestId: id })).advanceRequest!,
-    };
-  }
+  const merchant = () => advancesCaller(house.transports[way]);
 
   it('quotes 48.00 in 30, 60 and 90 days at 2.5 % a month: 46.80, 45.60 and 44.40', async () => {
     const { quote } = await merchant();
@@ -123,13 +94,6 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     const late = { ...funds.write(), quoteId: other.id, occurredAt: other.expiresAt };
     await expectRefusal(client.requestAdvance(late), Code.FailedPrecondition, 'QUOTE_EXPIRED');
     expect(sale.parts).toHaveLength(3);
-  });
-
-  it('one of two requests for the same quote at the same time stands', async () => {
-    const { quote, request } = await merchant();
-    const quoted = await quote();
-    const both = await Promise.allSettled([request(quoted.id), request(quoted.id)]);
-    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
 
   it('answers a repeated key as the first time, at every step', async () => {
@@ -213,16 +177,28 @@ describe('an advance whose steps are torn apart', () => {
     return { funds, client, quote: quote! };
   };
 
-  it('a request that had only reserved its parts is completed by asking again', async () => {
+  /** As after a crash between the reservation and the request's own commit. */
+  async function loseRequest(advanceRequestId: string) {
+    await queryHouse(house, 'delete from advances.request where id = $1', [advanceRequestId]);
+    await loseAnswers();
+  }
+  const loseAnswers = () => queryHouse(house, 'delete from platform.idempotency_record');
+
+  it('a request that had only reserved its parts is completed by its caller or its workflow alone', async () => {
     const { funds, client, quote } = await seeded();
-    const once = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
-    const database = new Client({ connectionString: house.databaseUrl });
-    await database.connect();
-    // As after a crash between the reservation and the request's own commit.
-    await database.query('delete from advances.request where id = $1', [once.advanceRequest!.id]);
-    await database.end();
-    const again = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
-    expect(again.advanceRequest).toMatchObject({ id: once.advanceRequest!.id, amountMinor: 4_800n });
+    const asking = { ...funds.write(SOLD), quoteId: quote.id };
+    const once = await client.requestAdvance(asking);
+    const advanceRequestId = once.advanceRequest!.id;
+    await loseRequest(advanceRequestId);
+    const other = client.requestAdvance({ ...asking, idempotencyKey: newKey() });
+    await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', { advanceRequestId });
+    const again = await client.requestAdvance(asking);
+    expect(again.advanceRequest).toMatchObject({ id: advanceRequestId, amountMinor: 4_800n });
+    await loseRequest(advanceRequestId);
+    const byWorkflow = { ...asking, idempotencyKey: advanceRequest.workflowId(advanceRequestId) };
+    expect((await client.requestAdvance(byWorkflow)).advanceRequest?.id).toBe(advanceRequestId);
+    await loseAnswers();
+    expect((await client.requestAdvance(asking)).advanceRequest?.id).toBe(advanceRequestId);
   });
 
   it('a request that its workflow has completed is answered to who asked first, and to nobody else', async () => {
@@ -252,8 +228,13 @@ describe('an advance whose steps are torn apart', () => {
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
     await vi.waitFor(async () => expect(await queryHouse(house, isTaken, [quote.id])).toHaveLength(1));
-    const worker = client.requestAdvance({ ...funds.write(), quoteId: quote.id });
-    await expectRefusal(worker, Code.FailedPrecondition, 'QUOTE_EXPIRED');
+    const [command] = await queryHouse<{ workflow_id: string }>(
+      house,
+      "select workflow_id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
+      [quote.id],
+    );
+    const asWorkflow = { ...funds.write(), idempotencyKey: command!.workflow_id, quoteId: quote.id };
+    await expectRefusal(client.requestAdvance(asWorkflow), Code.FailedPrecondition, 'QUOTE_EXPIRED');
     await lock.query('commit');
     await lock.end();
     await expectRefusal(late, Code.FailedPrecondition, 'QUOTE_EXPIRED');

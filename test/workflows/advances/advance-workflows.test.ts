@@ -60,16 +60,21 @@ it.concurrent('leaves a request that stands as it is', async () => {
 it.concurrent('gives a request up whose parts have changed since the quote', async () => {
   const { funds, complete } = await quoted();
   await funds.deduct(1n);
-  expect(await complete(randomUUID())).toBe('REFUSED');
+  const { parts } = await funds.advanceable();
+  const advanceRequestId = randomUUID();
+  expect(await complete(advanceRequestId)).toBe('REFUSED');
   expect((await workflows.advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
+  await expect(funds.reserve(parts, advanceRequestId)).rejects.toThrow('has been freed');
 }, 60_000);
 
 it.concurrent('frees what was reserved for a request whose quote has expired since', async () => {
   const { funds, complete } = await quoted(SOLD);
   const advanceRequestId = randomUUID();
-  await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
+  const { parts } = await funds.advanceable(SOLD);
+  await funds.reserve(parts, advanceRequestId, SOLD);
   expect(await complete(advanceRequestId)).toBe('REFUSED');
   expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
+  await expect(funds.reserve(parts, advanceRequestId, SOLD)).rejects.toThrow('has been freed');
 }, 60_000);
 
 it.concurrent('pays out what had only started to be paid out, and settles it when its last date has passed', async () => {

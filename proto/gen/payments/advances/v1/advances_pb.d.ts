@@ -203,6 +203,141 @@ export declare type GetAdvanceRequestResponse = Message<"payments.advances.v1.Ge
 export declare const GetAdvanceRequestResponseSchema: GenMessage<GetAdvanceRequestResponse>;
 
 /**
+ * What quotes of a merchant cost.
+ *
+ * @generated from message payments.advances.v1.AdvanceRate
+ */
+export declare type AdvanceRate = Message<"payments.advances.v1.AdvanceRate"> & {
+  /**
+   * Basis points a month, simple interest.
+   *
+   * @generated from field: int32 monthly_rate_bps = 1;
+   */
+  monthlyRateBps: number;
+
+  /**
+   * Whether it is that of merchants without a rate of their own.
+   *
+   * @generated from field: bool is_default = 2;
+   */
+  isDefault: boolean;
+
+  /**
+   * When it was set; absent when none ever was.
+   *
+   * @generated from field: google.protobuf.Timestamp effective_from = 3;
+   */
+  effectiveFrom?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.AdvanceRate.
+ * Use `create(AdvanceRateSchema)` to create a new message.
+ */
+export declare const AdvanceRateSchema: GenMessage<AdvanceRate>;
+
+/**
+ * The rate to set.
+ *
+ * @generated from message payments.advances.v1.SetAdvanceRateRequest
+ */
+export declare type SetAdvanceRateRequest = Message<"payments.advances.v1.SetAdvanceRateRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Basis points a month, simple interest; absent: the default again.
+   *
+   * @generated from field: optional int32 monthly_rate_bps = 4;
+   */
+  monthlyRateBps?: number | undefined;
+
+  /**
+   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 5;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.SetAdvanceRateRequest.
+ * Use `create(SetAdvanceRateRequestSchema)` to create a new message.
+ */
+export declare const SetAdvanceRateRequestSchema: GenMessage<SetAdvanceRateRequest>;
+
+/**
+ * The rate as it was set.
+ *
+ * @generated from message payments.advances.v1.SetAdvanceRateResponse
+ */
+export declare type SetAdvanceRateResponse = Message<"payments.advances.v1.SetAdvanceRateResponse"> & {
+  /**
+   * @generated from field: payments.advances.v1.AdvanceRate rate = 1;
+   */
+  rate?: AdvanceRate | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.SetAdvanceRateResponse.
+ * Use `create(SetAdvanceRateResponseSchema)` to create a new message.
+ */
+export declare const SetAdvanceRateResponseSchema: GenMessage<SetAdvanceRateResponse>;
+
+/**
+ * Whose rate to answer.
+ *
+ * @generated from message payments.advances.v1.GetAdvanceRateRequest
+ */
+export declare type GetAdvanceRateRequest = Message<"payments.advances.v1.GetAdvanceRateRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * Describes the message payments.advances.v1.GetAdvanceRateRequest.
+ * Use `create(GetAdvanceRateRequestSchema)` to create a new message.
+ */
+export declare const GetAdvanceRateRequestSchema: GenMessage<GetAdvanceRateRequest>;
+
+/**
+ * The rate.
+ *
+ * @generated from message payments.advances.v1.GetAdvanceRateResponse
+ */
+export declare type GetAdvanceRateResponse = Message<"payments.advances.v1.GetAdvanceRateResponse"> & {
+  /**
+   * @generated from field: payments.advances.v1.AdvanceRate rate = 1;
+   */
+  rate?: AdvanceRate | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.GetAdvanceRateResponse.
+ * Use `create(GetAdvanceRateResponseSchema)` to create a new message.
+ */
+export declare const GetAdvanceRateResponseSchema: GenMessage<GetAdvanceRateResponse>;
+
+/**
  * What to quote.
  *
  * @generated from message payments.advances.v1.QuoteAdvanceRequest
@@ -321,7 +456,7 @@ export declare type AdvanceQuote = Message<"payments.advances.v1.AdvanceQuote"> 
   netAmountMinor: bigint;
 
   /**
-   * Basis points a month, simple interest.
+   * Basis points a month, simple interest: the merchant's rate when it was quoted.
    *
    * @generated from field: int32 monthly_rate_bps = 6;
    */
@@ -743,7 +878,29 @@ export declare const AdvanceService: GenService<{
     output: typeof GetAdvanceRequestResponseSchema;
   },
   /**
-   * Quotes an advance of the parts that can be covered now, nearest first, up to an amount or a date.
+   * Sets the rate of the merchant's quotes from now on, or, with occurred_at, from that time until the rate set after
+   * it; quotes that were made keep theirs.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.SetAdvanceRate
+   */
+  setAdvanceRate: {
+    methodKind: "unary";
+    input: typeof SetAdvanceRateRequestSchema;
+    output: typeof SetAdvanceRateResponseSchema;
+  },
+  /**
+   * Answers the rate that a quote made now would bear.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.GetAdvanceRate
+   */
+  getAdvanceRate: {
+    methodKind: "unary";
+    input: typeof GetAdvanceRateRequestSchema;
+    output: typeof GetAdvanceRateResponseSchema;
+  },
+  /**
+   * Quotes an advance of the parts that can be covered now, nearest first, up to an amount or a date, at the merchant's
+   * rate.
    * FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when there is none or the fee would take it all.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.QuoteAdvance
@@ -755,8 +912,9 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * Requests the quoted advance and reserves its parts. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION
-   * (QUOTE_EXPIRED, QUOTE_STALE, QUOTE_ALREADY_REQUESTED). A call that failed half-way is completed within a minute;
-   * repeating it with its key answers the request.
+   * (QUOTE_EXPIRED); (QUOTE_STALE) when a covered part has changed or is due; (QUOTE_ALREADY_REQUESTED) when a call with
+   * another key has taken the quote up, with its request in the metadata. Of calls at the same time one stands. A call
+   * that failed half-way is completed within a minute; repeating it with its key answers the request.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RequestAdvance
    */

@@ -2068,7 +2068,7 @@ export declare const FundsService: GenService<{
   /**
    * Reserves parts for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when a part has changed since the
    * quote, is reserved, blocked, or dated today or earlier. Unique by advance request: repeating answers what was
-   * reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed.
+   * reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed, also before it came to be.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReserveForAdvance
    */
@@ -2079,7 +2079,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Frees a reservation; open blocks of the sale and open debts apply in the same transaction.
-   * Repeating is no error; NOT_FOUND (RESERVATION_NOT_FOUND); FAILED_PRECONDITION (RESERVATION_SETTLED).
+   * Repeating is no error, nor is a reservation that there is not: none will be. FAILED_PRECONDITION
+   * (RESERVATION_SETTLED).
    *
    * @generated from rpc payments.funds.v1.FundsService.FreeReservation
    */

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
+import * as advanceRequestContract from '../../../workflows/advances/advance-request.contract.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { verifyFunds } from '../funds/verify-funds.ts';
+import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { advancesCaller, SOLD } from './advances-caller.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds,advances' });
+});
+afterAll(() => house.close());
+afterEach(() => verifyFunds(house));
+
+const reasonsOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
+  settled.map((one) => (one.status === 'fulfilled' ? 'STANDS' : errorInfoOf(one.reason)?.reason)).sort();
+
+describe.each(['inProcess', 'grpc'] as const)('at the same time over %s', (way) => {
+  const merchant = () => advancesCaller(house.transports[way]);
+
+  it('one of 50 requests for the same quote stands, and all others are told which', async () => {
+    const { funds, client, quote, request } = await merchant();
+    const { id, amountMinor } = await quote();
+    const all = await Promise.allSettled(Array.from({ length: 50 }, () => request(id)));
+    expect(reasonsOf(all)).toEqual([...Array(49).fill('QUOTE_ALREADY_REQUESTED'), 'STANDS']);
+    const { advanceRequests } = await client.listAdvanceRequests(funds.tenant);
+    expect(advanceRequests).toMatchObject([{ quoteId: id, amountMinor }]);
+    const told = all.flatMap((one) => (one.status === 'rejected' ? [errorInfoOf(one.reason)?.metadata] : []));
+    expect(new Set(told.map((metadata) => metadata?.advanceRequestId))).toEqual(
+      new Set([advanceRequests[0]!.id]),
+    );
+  });
+
+  it('one of two requests for the same quote stands, time after time', async () => {
+    const { quote, request, refuse } = await merchant();
+    for (let round = 0; round < 10; round += 1) {
+      const { id } = await quote();
+      const both = await Promise.allSettled([request(id), request(id)]);
+      expect(reasonsOf(both)).toEqual(['QUOTE_ALREADY_REQUESTED', 'STANDS']);
+      for (const one of both) if (one.status === 'fulfilled') await refuse(one.value.id);
+    }
+  });
+
+  it('one of the requests for quotes of the same parts stands, the others find their parts changed', async () => {
+    const { quote, request } = await merchant();
+    const quotes = [await quote(), await quote({ maxAmountMinor: 9_600n }), await quote()];
+    const all = await Promise.allSettled(quotes.map(({ id }) => request(id)));
+    expect(reasonsOf(all)).toEqual(['QUOTE_STALE', 'QUOTE_STALE', 'STANDS']);
+  });
+
+  it('a decision and its opposite: one stands, and the parts are paid out or free', async () => {
+    const { funds, quote, request, approve, refuse, release, get } = await merchant();
+    const { id } = await request((await quote()).id);
+    await approve(id);
+    const race = await Promise.allSettled([refuse(id), release(id), refuse(id), release(id)]);
+    expect(reasonsOf(race).filter((reason) => reason === 'STANDS').length).toBeGreaterThan(0);
+    const { status } = await get(id);
+    const left = (await funds.advanceable(SOLD)).parts.length;
+    expect([status, left]).toEqual(
+      status === AdvanceRequestStatus.REFUSED
+        ? [AdvanceRequestStatus.REFUSED, 3]
+        : [AdvanceRequestStatus.RELEASED, 0],
+    );
+  });
+});
+
+describe('a quote that came to nothing', () => {
+  it('is told stale to everybody from then on, and reserves nothing', async () => {
+    const { funds, client, quote, request } = await advancesCaller(house.transports.inProcess);
+    const { id } = await quote();
+    await funds.deduct(1n);
+    const asking = { ...funds.write(SOLD), quoteId: id };
+    for (const again of [asking, asking, { ...funds.write(SOLD), quoteId: id }]) {
+      await expectRefusal(client.requestAdvance(again), Code.FailedPrecondition, 'QUOTE_STALE');
+    }
+    expect((await funds.advanceable(SOLD)).parts).toHaveLength(3);
+    expect((await request((await quote()).id)).amountMinor).toBe(14_399n);
+  });
+
+  it('keeps a reservation from coming that was on its way when its workflow gave it up', async () => {
+    const { funds, quote } = await advancesCaller(house.transports.inProcess);
+    await quote();
+    const advanceRequestId = randomUUID();
+    const { parts } = await funds.advanceable(SOLD);
+    await funds.free(advanceRequestId);
+    await funds.free(advanceRequestId);
+    const late = funds.reserve(parts, advanceRequestId, SOLD);
+    await expectRefusal(late, Code.FailedPrecondition, 'RESERVATION_FREED');
+    await expectRefusal(funds.settle(advanceRequestId), Code.FailedPrecondition, 'RESERVATION_FREED');
+    expect((await funds.advanceable(SOLD)).parts).toHaveLength(3);
+  });
+
+  it('a call that meets its reservation freed comes to nothing too', async () => {
+    const { funds, client, quote, request } = await advancesCaller(house.transports.inProcess);
+    const first = await quote();
+    const asking = { ...funds.write(SOLD), quoteId: first.id };
+    const { advanceRequest } = await client.requestAdvance(asking);
+    // As if the call had stopped before its reservation, and the reservation had been ended meanwhile.
+    await queryHouse(house, 'delete from advances.request where id = $1', [advanceRequest!.id]);
+    await queryHouse(house, 'delete from platform.idempotency_record');
+    await funds.free(advanceRequest!.id);
+    await expectRefusal(client.requestAdvance(asking), Code.FailedPrecondition, 'QUOTE_STALE');
+    const idempotencyKey = advanceRequestContract.workflowId(advanceRequest!.id);
+    const byWorkflow = client.requestAdvance({ ...asking, idempotencyKey });
+    await expectRefusal(byWorkflow, Code.FailedPrecondition, 'QUOTE_STALE');
+    expect((await client.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
+    expect((await request((await quote()).id)).amountMinor).toBe(14_400n);
+  });
+});

@@ -1,0 +1,79 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { advancesCaller, SOLD } from './advances-caller.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds,advances', ADVANCE_MONTHLY_RATE_BPS: '300' });
+});
+afterAll(() => house.close());
+
+describe.each(['inProcess', 'grpc'] as const)("a merchant's rate over %s", (way) => {
+  const merchant = () => advancesCaller(house.transports[way]);
+
+  it('is that of the settings until one is set, and again when it is given up', async () => {
+    const { rate, setRate, quote } = await merchant();
+    expect(await rate()).toMatchObject({ monthlyRateBps: 300, isDefault: true });
+    expect((await rate()).effectiveFrom).toBeUndefined();
+    const set = await setRate(125);
+    expect(set).toMatchObject({ monthlyRateBps: 125, isDefault: false });
+    expect(await rate()).toEqual(set);
+    await setRate(undefined);
+    expect(await rate()).toMatchObject({ monthlyRateBps: 300, isDefault: true });
+    expect((await quote()).monthlyRateBps).toBe(300);
+  });
+
+  it('counts for the quotes that are made from then on; a quote and its request keep theirs', async () => {
+    const { setRate, quote, request } = await merchant();
+    const before = await quote();
+    expect(before).toMatchObject({ monthlyRateBps: 300, feeAmountMinor: 864n });
+    await setRate(100, SOLD);
+    const after = await quote();
+    expect(after).toMatchObject({ monthlyRateBps: 100, feeAmountMinor: 288n });
+    expect(after.parts.map(({ feeAmountMinor }) => feeAmountMinor)).toEqual([48n, 96n, 144n]);
+    await setRate(0, SOLD);
+    expect(await quote()).toMatchObject({ monthlyRateBps: 0, feeAmountMinor: 0n, netAmountMinor: 14_400n });
+    expect(await request(before.id)).toMatchObject({ feeAmountMinor: 864n, netAmountMinor: 13_536n });
+  });
+
+  it('set for a day of the past counts from that day until the rate set after it', async () => {
+    const { setRate, quote } = await merchant();
+    await setRate(500, '2020-06-25');
+    const first = await setRate(400, '2020-06-22');
+    expect(timestampDate(first.effectiveFrom!)).toEqual(new Date('2020-06-22T15:00:00Z'));
+    const rates = [SOLD, '2020-06-22', '2020-06-24', '2020-06-25'].map((on) => quote({}, on));
+    expect((await Promise.all(rates)).map(({ monthlyRateBps }) => monthlyRateBps)).toEqual([
+      300, 400, 400, 500,
+    ]);
+  });
+
+  it('is of one merchant in one environment', async () => {
+    const { funds, client, setRate } = await merchant();
+    await setRate(125);
+    const elsewhere = { ...funds.tenant, environment: Environment.TEST };
+    expect((await client.getAdvanceRate(elsewhere)).rate?.isDefault).toBe(true);
+    expect((await (await merchant()).rate()).isDefault).toBe(true);
+  });
+
+  it('is 0 to 10000 basis points; a repeated key sets it once', async () => {
+    const { funds, client, setRate, rate } = await merchant();
+    for (const bps of [-1, 10_001])
+      await expectRefusal(setRate(bps), Code.InvalidArgument, 'INVALID_ARGUMENT');
+    expect((await setRate(10_000)).monthlyRateBps).toBe(10_000);
+    const request = { ...funds.write(), monthlyRateBps: 125 };
+    const first = await client.setAdvanceRate(request);
+    await setRate(130);
+    expect(await client.setAdvanceRate(request)).toEqual(first);
+    expect((await rate()).monthlyRateBps).toBe(130);
+  });
+});
+
+it('a fee that takes it all is no quote', async () => {
+  const { setRate, quote } = await advancesCaller(house.transports.inProcess);
+  await setRate(10_000, SOLD);
+  await expectRefusal(quote(), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
+});

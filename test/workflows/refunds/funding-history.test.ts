@@ -24,6 +24,7 @@ afterAll(async () => {
 
 it('executes any number of waiting refunds in runs of bounded histories, each refund once', async () => {
   const waiting = Array.from({ length: REFUNDS }, () => randomUUID());
+  const started: string[] = [];
   const executed: string[] = [];
   const worker = await Worker.create({
     connection,
@@ -32,10 +33,12 @@ it('executes any number of waiting refunds in runs of bounded histories, each re
     activities: {
       findCoveredRefund: async () => waiting[executed.length] ?? null,
       startWaitingRefund: async ({ refundCaseId }: refundFunding.WaitingRefund) => {
-        executed.push(refundCaseId);
+        started.push(refundCaseId);
         return 'STARTED';
       },
-      awaitExecution: async () => undefined,
+      awaitExecution: async ({ refundCaseId }: refundFunding.WaitingRefund) => {
+        executed.push(refundCaseId);
+      },
     },
   });
   const workflowId = refundFunding.workflowId(randomUUID());
@@ -46,6 +49,7 @@ it('executes any number of waiting refunds in runs of bounded histories, each re
     }),
   );
   expect(executed).toEqual(waiting);
+  expect(started).toEqual(waiting);
   const runs: number[] = [];
   for await (const run of temporal.client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
     runs.push(run.historyLength);

@@ -142,12 +142,13 @@ it('a body likewise', async () => {
   const place = [...create!.at, 'requestBody', 'content', 'application/json', 'schema'];
   const names: string[] = document.components.schemas.EventType.enum;
   const url = fc.oneof(
+    { weight: 2, arbitrary: fc.constant('https://hooks.example.com/') },
     fc.integer({ min: 2046, max: 2050 }).map((length) => 'https://a.example/'.padEnd(length, 'x')),
-    fc.constantFrom<unknown>('https://hooks.example.com/', 1, null, ['https://a.example/'], {}),
+    fc.constantFrom<unknown>(1, null, ['https://a.example/'], {}),
   );
   // There are fewer names than may be subscribed to, so that many distinct ones do not exist.
   const eventTypes = fc.oneof(
-    fc.subarray(names, { minLength: 0 }),
+    { weight: 3, arbitrary: fc.subarray(names) },
     fc.array(fc.constantFrom(...names), { minLength: 48, maxLength: 52 }),
     fc
       .tuple(fc.constantFrom(...names), fc.integer({ min: 0, max: 3 }))
@@ -170,6 +171,6 @@ it('a body likewise', async () => {
     }),
     { numRuns: 400 },
   );
-  expect(seen.accepted).toBeGreaterThan(20);
+  expect(seen.accepted).toBeGreaterThan(10);
   expect(seen.refused).toBeGreaterThan(100);
 });

@@ -6,13 +6,16 @@ import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.t
 import { call, exchange, expectOwnHeaders, expectProblem, sendRaw } from './http-call.ts';
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
-const UNLIMITED = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' };
 
 let gateways: GatewayHouse;
 let key: string;
 let live: number;
 beforeAll(async () => {
-  gateways = await startGateways({ ...UNLIMITED, HTTP_REQUEST_TIMEOUT: '1s' });
+  gateways = await startGateways({
+    RATE_LIMIT_LIVE: '100000',
+    RATE_LIMIT_ADDRESS: '100000',
+    HTTP_REQUEST_TIMEOUT: '1s',
+  });
   key = (await newMerchant(gateways)).keys.live;
   live = gateways.ports.live;
 });
@@ -123,19 +126,6 @@ describe('on the socket', () => {
     expect(answer.headers.connection).toBe('close');
   });
 
-  it('a body that does not arrive in time is 408', async () => {
-    const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
-    const answer = await sendRaw(live, `${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
-    expectProblem(answer, 'REQUEST_TIMEOUT');
-  });
-
-  it('a chunked body beyond the limit is 413', async () => {
-    const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
-    const chunk = `11000\r\n${' '.repeat(0x11000)}\r\n`;
-    const rest = `Connection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`;
-    expectProblem(await sendRaw(live, `${head}${rest}`), 'PAYLOAD_TOO_LARGE');
-  });
-
   it('an expectation that nobody knows is no error', async () => {
     const head = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n`;
     expect((await sendRaw(live, `${head}Expect: wonders\r\n\r\n`)).status).toBe(200);
@@ -145,17 +135,6 @@ describe('on the socket', () => {
     const head = `GET /nope HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\nUpgrade: websocket\r\n\r\n`;
     expectProblem(await sendRaw(live, head), 'ROUTE_NOT_FOUND');
   });
-});
-
-it('the type of an error opens its entry in the documentation', async () => {
-  const { json } = await call(live, '/nope');
-  const { pathname, hash } = new URL(json.type);
-  const page = await call(live, pathname);
-  expect(page.status).toBe(200);
-  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
-  expect(page.text).toContain(`id="${hash.slice(1)}"`);
-  expect(page.text).not.toContain('<script');
-  expectOwnHeaders(page);
 });
 
 it('the id of a request is our own, on successes too, and never the client’s', async () => {

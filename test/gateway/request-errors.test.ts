@@ -4,14 +4,15 @@ import type { ProblemCode } from '../../gateway/problem-types.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { type Call, call, expectProblem } from './http-call.ts';
 
+/** The contract's bounds, and what documented-parameters.test.ts does not try at every operation. */
+
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
-const UNLIMITED = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' };
 
 let gateways: GatewayHouse;
 let key: string;
 let live: number;
 beforeAll(async () => {
-  gateways = await startGateways({ ...UNLIMITED });
+  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' });
   key = (await newMerchant(gateways)).keys.live;
   live = gateways.ports.live;
 });
@@ -41,14 +42,6 @@ const PARAMETERS: Row[] = [
     "'foo' is unknown; allowed: none",
   ],
   [
-    'repeated parameter',
-    'INVALID_REQUEST',
-    '/v1/refund-cases?limit=1&limit=1',
-    "'limit' must not be repeated",
-  ],
-  ['empty value', 'INVALID_REQUEST', '/v1/refund-cases?status=', "'status' must not be empty"],
-  ['name without value', 'INVALID_REQUEST', '/v1/refund-cases?after', "'after' must not be empty"],
-  [
     'broken encoding',
     'INVALID_REQUEST',
     '/v1/refund-cases?after=%E0%A4',
@@ -56,61 +49,20 @@ const PARAMETERS: Row[] = [
   ],
   ['half a percent', 'INVALID_REQUEST', '/v1/refund-cases?after=%', "'after' must be percent-encoded UTF-8"],
   ['broken name', 'INVALID_REQUEST', '/v1/refund-cases?%ff=1', 'The query must be percent-encoded UTF-8'],
-  ['NUL', 'INVALID_REQUEST', '/v1/refund-cases?after=a%00b', "'after' must not contain NUL"],
   ['__proto__', 'INVALID_REQUEST', '/v1/refund-cases?__proto__=1', "'__proto__' is unknown"],
-  ['limit 0', 'INVALID_REQUEST', '/v1/refund-cases?limit=0', "'limit' must be an integer from 1 to 100"],
-  ['limit 101', 'INVALID_REQUEST', '/v1/refund-cases?limit=101', 'from 1 to 100'],
-  ['limit 51 of advances', 'INVALID_REQUEST', '/v1/advance/requests?limit=51', 'from 1 to 50'],
-  ['limit in another spelling', 'INVALID_REQUEST', '/v1/refund-cases?limit=1e1', 'from 1 to 100'],
-  ['limit with a sign', 'INVALID_REQUEST', '/v1/refund-cases?limit=%2B5', 'from 1 to 100'],
-  ['limit with zeros', 'INVALID_REQUEST', '/v1/refund-cases?limit=05', 'from 1 to 100'],
-  ['limit with a space', 'INVALID_REQUEST', '/v1/refund-cases?limit=5+', 'from 1 to 100'],
-  ['limit beyond integers', 'INVALID_REQUEST', `/v1/refund-cases?limit=${'9'.repeat(30)}`, 'from 1 to 100'],
-  [
-    'unknown status',
-    'INVALID_REQUEST',
-    '/v1/refund-cases?status=OPEN',
-    "'status' must be one of MERCHANT_REVIEW, ",
-  ],
-  [
-    'status in lower case',
-    'INVALID_REQUEST',
-    '/v1/funds/releases?status=blocked',
-    'one of BLOCKED, RELEASED',
-  ],
   ['UNSPECIFIED', 'INVALID_REQUEST', '/v1/refund-cases?status=UNSPECIFIED', 'must be one of'],
-  ['no UUID', 'INVALID_REQUEST', '/v1/refund-cases?orderId=42', "'orderId' must be a UUID"],
-  ['no UUID in the path', 'INVALID_REQUEST', '/v1/products/42', "Path parameter 'id' must be a UUID"],
   ['long id', 'INVALID_REQUEST', `/v1/products/${'a'.repeat(500)}`, "Path parameter 'id' must be a UUID"],
-  [
-    '30 February',
-    'INVALID_REQUEST',
-    '/v1/funds/releases?from=2026-02-30',
-    "'from' must be a date that the calendar",
-  ],
   ['29 February 2100', 'INVALID_REQUEST', '/v1/funds/releases?to=2100-02-29', "'to' must be a date"],
-  ['year 0', 'INVALID_REQUEST', '/v1/funds/releases?from=0000-01-01', "'from' must be a date"],
-  ['date with time', 'INVALID_REQUEST', '/v1/funds/releases?from=2026-01-01T00:00', "'from' must be a date"],
   [
     'from after to',
     'INVALID_REQUEST',
     '/v1/funds/releases?from=2026-02-01&to=2026-01-31',
     "'from' must not be later",
   ],
-  [
-    'month 13',
-    'INVALID_REQUEST',
-    '/v1/funds/releases/calendar?month=2026-13',
-    "'month' must be a month as YYYY-MM",
-  ],
-  [
-    'month of year 0',
-    'INVALID_REQUEST',
-    '/v1/funds/releases/calendar?month=0000-01',
-    "'month' must be a month",
-  ],
   ['escaped name', 'INVALID_REQUEST', '/v1/refund-cases?a/b~c=1', "Query parameter 'a/b~c' is unknown"],
   ['no name', 'INVALID_REQUEST', '/v1/refund-cases?=1', "Query parameter '' is unknown"],
+  ['limit 101', 'INVALID_REQUEST', '/v1/refund-cases?limit=101', 'from 1 to 100'],
+  ['limit 51 of advances', 'INVALID_REQUEST', '/v1/advance/requests?limit=51', 'from 1 to 50'],
   ['long cursor', 'INVALID_REQUEST', `/v1/refund-cases?after=${'a'.repeat(201)}`, '1 to 200 characters'],
   ['long cursor of funds', 'INVALID_REQUEST', `/v1/funds/releases?after=${'a'.repeat(101)}`, '1 to 100'],
   ['long cursor of advances', 'INVALID_REQUEST', `/v1/advance/requests?after=${'a'.repeat(257)}`, '1 to 256'],
@@ -136,21 +88,11 @@ const BODIES: Row[] = [
     'must be UTF-8',
     create(Buffer.from('{"url":"\xff"}', 'latin1')),
   ],
-  ['no url', 'INVALID_REQUEST', SUBSCRIPTIONS, '/url is required', create({ eventTypes: ['a'] })],
   [
-    'url a number',
+    'long url',
     'INVALID_REQUEST',
     SUBSCRIPTIONS,
-    '/url must be a string',
-    create({ ...creation, url: 1 }),
-  ],
-  [
-    ...([
-      'long url',
-      'INVALID_REQUEST',
-      SUBSCRIPTIONS,
-      '/url must be a string of at most 2048 characters',
-    ] as const),
+    '/url must be a string of at most 2048 characters',
     create({ ...creation, url: `https://shop.example/${'a'.repeat(2048)}` }),
   ],
   ['empty url', 'INVALID_WEBHOOK_URL', SUBSCRIPTIONS, '/url', create({ ...creation, url: '' })],
@@ -160,13 +102,6 @@ const BODIES: Row[] = [
     SUBSCRIPTIONS,
     '/url',
     create('{"url":"https://a/\\ud800","eventTypes":["a"]}'),
-  ],
-  [
-    'unknown member',
-    'INVALID_REQUEST',
-    SUBSCRIPTIONS,
-    '/secret is unknown; allowed: eventTypes, url',
-    create({ ...creation, secret: 1 }),
   ],
   [
     '__proto__',
@@ -212,32 +147,11 @@ const BODIES: Row[] = [
     create({ ...creation, url: `https://shop.example/${'é'.repeat(1_000)}` }),
   ],
   [
-    'no event types',
-    'INVALID_REQUEST',
-    SUBSCRIPTIONS,
-    '/eventTypes must be an array of 1 to 50 distinct',
-    create({ ...creation, eventTypes: [] }),
-  ],
-  [
-    'repeated event types',
-    'INVALID_REQUEST',
-    SUBSCRIPTIONS,
-    '/eventTypes must be an array of 1 to 50 distinct',
-    create({ ...creation, eventTypes: ['a', 'a'] }),
-  ],
-  [
     '51 event types',
     'INVALID_REQUEST',
     SUBSCRIPTIONS,
-    '/eventTypes',
+    '/eventTypes must be an array of 1 to 50 distinct',
     create({ ...creation, eventTypes: Array.from({ length: 51 }, String) }),
-  ],
-  [
-    'event type a number',
-    'INVALID_REQUEST',
-    SUBSCRIPTIONS,
-    '/eventTypes/1 must be a string.',
-    create({ ...creation, eventTypes: ['a', 1] }),
   ],
   [
     'empty event type',

@@ -315,9 +315,3 @@ it.each([
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(answer.json).toStrictEqual(JSON.parse(JSON.stringify(expected)));
 });
-
-it('writes the largest amount digit by digit', async () => {
-  full = true;
-  const { text } = await call(gateways.ports.live, '/v1/refund-cases', { key });
-  expect(text).toContain('"amount":9007199254740991,');
-});

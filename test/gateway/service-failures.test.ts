@@ -56,21 +56,6 @@ describe('the failure of a service', () => {
     expectProblem(answer, code);
     expect(answer.text).not.toContain('sesame');
   });
-
-  it.each<[reason: string, rpcCode: Code, code: ProblemCode]>([
-    ['INVALID_PAGE_TOKEN', Code.InvalidArgument, 'INVALID_CURSOR'],
-    ['INVALID_ARGUMENT', Code.InvalidArgument, 'INVALID_REQUEST'],
-    ['INVALID_WEBHOOK_URL', Code.InvalidArgument, 'INVALID_WEBHOOK_URL'],
-    ['INVALID_EVENT_TYPE', Code.InvalidArgument, 'INVALID_EVENT_TYPE'],
-    ['PRODUCT_NOT_FOUND', Code.NotFound, 'PRODUCT_NOT_FOUND'],
-    ['WEBHOOK_SUBSCRIPTION_NOT_FOUND', Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND'],
-    ['WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS'],
-    ['WEBHOOK_SUBSCRIPTION_LIMIT_REACHED', Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'],
-    ['IDEMPOTENCY_KEY_IN_USE', Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE'],
-    ['IDEMPOTENCY_KEY_REUSED', Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED'],
-  ])('refusal %s is read by its reason', async (reason, rpcCode, code) => {
-    expectProblem(await ask(() => refusal(rpcCode, reason)), code);
-  });
 });
 
 it('an answer that lacks a required member is an error, not half an answer', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
-import { type Answer, call, expectOwnHeaders, expectProblem } from './http-call.ts';
+import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
 const PATH = '/v1/webhook-subscriptions';
 const EVENTS = ['refund.requested.v1', 'payment.succeeded.v1'];
@@ -86,27 +86,6 @@ describe('creation', () => {
     expectProblem(await create(), 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED', 'disable one');
     await disable(json.id);
     expect((await create()).status).toBe(201);
-  });
-});
-
-describe('the list', () => {
-  it('holds all, newest first, page by page, also disabled ones', async () => {
-    const { create, disable, list } = await newShop();
-    const ids: string[] = [];
-    for (let n = 0; n < 3; n += 1) ids.unshift((await create()).json.id);
-    await disable(ids[1]!);
-    const seen: Answer[] = [];
-    for (let after = ''; ; ) {
-      const page = await list(`?limit=1${after && `&after=${after}`}`);
-      seen.push(page);
-      expect(page.json.hasMore).toBe(page.json.nextCursor !== null);
-      if (page.json.nextCursor === null) break;
-      after = page.json.nextCursor;
-    }
-    const items = seen.flatMap(({ json }) => json.data);
-    expect(items.map(({ id }) => id)).toEqual(ids);
-    expect(items.map(({ state }) => state)).toEqual(['PENDING', 'DISABLED', 'PENDING']);
-    expectProblem(await list('?after=abc'), 'INVALID_CURSOR');
   });
 });
 

@@ -76,6 +76,9 @@ export async function newMerchant(gateways: GatewayHouse) {
   return { merchantId, keys: { live: live.key, test: test.key } };
 }
 
+/** A public address as a literal, so that no test asks DNS. */
+export const newWebhookUrl = () => `https://93.184.215.14/${randomUUID()}`;
+
 function withStandIns(real: Transport, standIns: (router: ConnectRouter) => void): Transport {
   const named = new Set<string>();
   const recorder = { service: (service: { typeName: string }) => named.add(service.typeName) };

@@ -113,7 +113,7 @@ export function expectProblem(answer: Answer, code: ProblemCode, detail?: string
 }
 
 /** Expects the headers of every answer. */
-export function expectOwnHeaders({ headers }: Answer): void {
+export function expectOwnHeaders({ headers }: Pick<Answer, 'headers'>): void {
   expect(headers['request-id']).toMatch(UUID);
   expect(headers['x-content-type-options']).toBe('nosniff');
   expect(headers['access-control-allow-origin']).toBeUndefined();

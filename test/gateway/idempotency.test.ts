@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { queryHouse } from '../services/refunds/refund-case-fixture.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHouse, newMerchant, newWebhookUrl, startGateways } from './gateway-house.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { startOtherGateway } from './other-gateway.ts';
 
@@ -25,9 +25,7 @@ afterAll(async () => {
   await gateways.close();
 });
 
-/** A public address as a literal, so that no test asks DNS. */
-const newUrl = () => `https://93.184.215.14/${randomUUID()}`;
-const newBody = () => ({ url: newUrl(), eventTypes: EVENTS });
+const newBody = () => ({ url: newWebhookUrl(), eventTypes: EVENTS });
 
 async function newShop() {
   const { merchantId, keys } = await newMerchant(gateways);
@@ -120,7 +118,7 @@ describe('a creation over HTTP', () => {
   });
 
   it.each<[what: string, change: (body: { url: string; eventTypes: string[] }) => unknown]>([
-    ['URL', (body) => ({ ...body, url: newUrl() })],
+    ['URL', (body) => ({ ...body, url: newWebhookUrl() })],
     ['spelling of the URL', ({ url, ...body }) => ({ ...body, url: url.replace('https', 'HTTPS') })],
     ['event types', (body) => ({ ...body, eventTypes: EVENTS.slice(1) })],
     ['order of the event types', (body) => ({ ...body, eventTypes: EVENTS.toReversed() })],

@@ -5,7 +5,7 @@ import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { newKey } from '../support/house.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHouse, newMerchant, newWebhookUrl, startGateways } from './gateway-house.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
@@ -50,9 +50,6 @@ async function newShop() {
     seedMerchant(gateways.house.transports.inProcess, merchantId, environment);
   return { merchantId, ask, subscribe, seed };
 }
-
-/** A public address as a literal, so that no test asks DNS. */
-const newUrl = () => `https://93.184.215.14/${randomUUID()}`;
 
 interface Observed {
   readonly status: number;
@@ -156,9 +153,9 @@ describe('a thing of another merchant, or of the other environment, is answered 
 
   it('a subscription to disable', async () => {
     const present = [
-      (await victim.subscribe(newUrl())).json.id,
-      (await victim.subscribe(newUrl(), 'test')).json.id,
-      (await asker.subscribe(newUrl(), 'test')).json.id,
+      (await victim.subscribe(newWebhookUrl())).json.id,
+      (await victim.subscribe(newWebhookUrl(), 'test')).json.id,
+      (await asker.subscribe(newWebhookUrl(), 'test')).json.id,
     ];
     const disable = (id: string) => asker.ask(`${SUBSCRIPTIONS}/${id}/disable`, { method: 'POST' });
     const never = await alike(randomUUID(), present, disable);
@@ -198,7 +195,7 @@ describe('a thing of another merchant, or of the other environment, is answered 
   });
 
   it('the URL of its subscription, and the key that created it', async () => {
-    const [url, key] = [newUrl(), randomUUID()];
+    const [url, key] = [newWebhookUrl(), randomUUID()];
     await victim.subscribe(url, 'live', key);
     await asker.subscribe(url, 'test', key);
     const create = async (target: string, idempotencyKey: string) => {
@@ -209,7 +206,7 @@ describe('a thing of another merchant, or of the other environment, is answered 
       const { location, ...telling } = headers;
       return { ...observed, record, telling };
     };
-    const [taken, never] = [await create(url, key), await create(newUrl(), randomUUID())];
+    const [taken, never] = [await create(url, key), await create(newWebhookUrl(), randomUUID())];
     expect(taken.status).toBe(201);
     expect(taken).toEqual(never);
     expectProblem(await asker.subscribe(url), 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { PriceType, ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService, SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type OpenRefundCaseRequestSchema,
+  RefundCaseService,
+  RefundInitiator,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { newKey } from '../support/house.ts';
 
 const DAY_MS = 86_400_000;
@@ -19,24 +24,18 @@ export function seedMerchant(transport: Transport, merchantId: string, environme
   const funds = createClient(FundsService, transport);
   const advances = createClient(AdvanceService, transport);
   return {
-    async refundCase({
-      amountMinor = 100n,
-      initiator = RefundInitiator.MERCHANT,
-      orderId = undefined as string | undefined,
-      paymentIntentId = randomUUID() as string,
-    } = {}) {
+    /** A case of a payment of as much, paid yesterday. */
+    async refundCase(given: MessageInitShape<typeof OpenRefundCaseRequestSchema> = {}) {
       const { refundCase } = await refunds.openRefundCase({
-        ...{
-          ...write(),
-          paymentIntentId,
-          amountMinor,
-          initiator,
-          reason: 'broken',
-          evidenceCount: 0,
-          orderId,
-        },
-        ...{ paidAmountMinor: amountMinor, paidAt: timestampFromMs(Date.now() - DAY_MS) },
+        ...write(),
+        paymentIntentId: randomUUID(),
+        amountMinor: 100n,
+        initiator: RefundInitiator.MERCHANT,
+        reason: 'broken',
+        paidAmountMinor: given.amountMinor ?? 100n,
+        paidAt: timestampFromMs(Date.now() - DAY_MS),
         window: { case: 'refundWindowDays', value: 30 },
+        ...given,
       });
       return refundCase!;
     },

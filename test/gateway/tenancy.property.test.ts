@@ -27,11 +27,14 @@ interface World {
 let gateways: GatewayHouse;
 let worlds: World[];
 
-const ask = (world: World, path: string, options: Parameters<typeof call>[2] = {}) =>
-  call(gateways.ports[world.environment], path, { key: world.key, ...options });
+/** What asking takes. */
+type Asker = Pick<World, 'environment' | 'key'>;
 
-const create = (world: World) =>
-  ask(world, '/v1/webhook-subscriptions', { body: SUBSCRIPTION, headers: { 'idempotency-key': 'the-same' } });
+const ask = (asker: Asker, path: string, options: Parameters<typeof call>[2] = {}) =>
+  call(gateways.ports[asker.environment], path, { key: asker.key, ...options });
+
+const create = (asker: Asker) =>
+  ask(asker, '/v1/webhook-subscriptions', { body: SUBSCRIPTION, headers: { 'idempotency-key': 'the-same' } });
 
 async function newWorld(
   { merchantId, keys }: Awaited<ReturnType<typeof newMerchant>>,
@@ -50,11 +53,11 @@ async function newWorld(
   for (let n = 0; n < 2; n += 1) advanceIds.unshift((await seed.advance(sales / 3n + 1n)).id);
   const productId = await seed.product();
   const world = { environment, key: keys[environment], refundCaseIds, productId, sales, advanceIds };
-  const created = await create(world as unknown as World);
+  const created = await create(world);
   expect(created.status).toBe(201);
   const cursors: Record<string, string> = {};
   for (const path of ['/v1/refund-cases', '/v1/funds/releases', '/v1/advance/requests']) {
-    cursors[path] = (await ask(world as unknown as World, `${path}?limit=1`)).json.nextCursor;
+    cursors[path] = (await ask(world, `${path}?limit=1`)).json.nextCursor;
   }
   return { ...world, subscriptionId: created.json.id, cursors };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHouse, newMerchant, newWebhookUrl, startGateways } from './gateway-house.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
 const PATH = '/v1/webhook-subscriptions';
@@ -12,9 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => gateways.close());
 
-/** A public address as a literal, so that no test asks DNS. */
-const newUrl = () => `https://93.184.215.14/${randomUUID()}`;
-
 async function newShop() {
   const { keys } = await newMerchant(gateways);
   const post = (body: unknown, idempotencyKey: string = randomUUID(), headers: Record<string, string> = {}) =>
@@ -24,7 +21,7 @@ async function newShop() {
       body,
       headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey, ...headers },
     });
-  const create = (url = newUrl()) => post({ url, eventTypes: EVENTS });
+  const create = (url = newWebhookUrl()) => post({ url, eventTypes: EVENTS });
   const list = (query = '') => call(gateways.ports.live, `${PATH}${query}`, { key: keys.live });
   const disable = (id: string) =>
     call(gateways.ports.live, `${PATH}/${id}/disable`, { key: keys.live, method: 'POST' });
@@ -34,7 +31,7 @@ async function newShop() {
 describe('creation', () => {
   it('answers 201 with the record, its place, and no secret', async () => {
     const { post } = await newShop();
-    const url = newUrl();
+    const url = newWebhookUrl();
     const answer = await post({ url, eventTypes: EVENTS });
     expect(answer.status).toBe(201);
     expect(answer.json).toStrictEqual({
@@ -74,7 +71,7 @@ describe('creation', () => {
 
   it.each(['refund.requested', 'webhook.ping.v1', 'x'])('refuses the event type %s', async (eventType) => {
     const { post } = await newShop();
-    const answer = await post({ url: newUrl(), eventTypes: [...EVENTS, eventType] });
+    const answer = await post({ url: newWebhookUrl(), eventTypes: [...EVENTS, eventType] });
     expectProblem(answer, 'INVALID_EVENT_TYPE', eventType);
   });
 

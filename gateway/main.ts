@@ -1,6 +1,6 @@
 import { createClient } from '@connectrpc/connect';
 import { Health, HealthCheckResponse_ServingStatus as Status } from '../proto/gen/health/v1/health_pb.js';
-import { readConfig } from '../services/platform/config.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import { createOpsServer } from '../services/platform/ops-server.ts';
 import { remoteTransport } from '../services/platform/remote-transport.ts';
 import { runProcess } from '../services/platform/run-process.ts';
@@ -13,7 +13,7 @@ const HEALTH_DEADLINE_MS = 2_000;
 await runProcess('gateway', async () => {
   const config = readConfig(process.env, {
     required: ['SERVICES_URL', 'SERVICE_TOKEN'],
-    unused: ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'],
+    unused: KEY_RINGS,
   });
   const logger = createLogger(config.LOG_LEVEL);
   const transport = remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN);

@@ -16,7 +16,7 @@ import {
   DeliveryService,
   WebhookSubscriptionService,
 } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { readConfig } from '../services/platform/config.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import type { ReceivedDelivery } from './demo-receiver.ts';
 
 const DEADLINE_MS = 50_000;
@@ -93,9 +93,7 @@ function tell(step: string, line: string): void {
 }
 
 async function readDemoFile(): Promise<DemoFile> {
-  const { DATA_DIR } = readConfig(process.env, {
-    unused: ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'],
-  });
+  const { DATA_DIR } = readConfig(process.env, { unused: KEY_RINGS });
   const path = join(DATA_DIR, 'demo.json');
   const text = await readFile(path, 'utf8').catch(() => {
     throw new Error(`${path} cannot be read: run npm start in another terminal first`);

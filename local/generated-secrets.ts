@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { KEY_RINGS } from '../services/platform/config.ts';
 import type { DataFolder } from './data-folder.ts';
 import { StartError } from './start-error.ts';
 
 const FILE = 'secrets.json';
-const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
 /** Secrets made once for a data folder. */
 export interface GeneratedSecrets {

@@ -10,7 +10,7 @@ import {
   type ApiKeyScopeName,
   apiKeyScopeName,
 } from '../services/platform/api-key-scopes.ts';
-import { readConfig } from '../services/platform/config.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import { errorInfoOf } from '../services/platform/errors.ts';
 import { remoteTransport } from '../services/platform/remote-transport.ts';
 import { duration } from '../services/platform/setting-parsers.ts';
@@ -141,8 +141,7 @@ function expiryOf(values: Values): Timestamp | undefined {
 }
 
 async function transport() {
-  const unused = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
-  const { SERVICES_URL, SERVICE_TOKEN, DATA_DIR } = readConfig(process.env, { unused });
+  const { SERVICES_URL, SERVICE_TOKEN, DATA_DIR } = readConfig(process.env, { unused: KEY_RINGS });
   if (SERVICES_URL) return remoteTransport(SERVICES_URL, SERVICE_TOKEN ?? '');
   const path = join(DATA_DIR, 'demo.json');
   const demo = await readFile(path, 'utf8').catch(() => {

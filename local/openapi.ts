@@ -1,7 +1,7 @@
 import { createRouterTransport } from '@connectrpc/connect';
 import { createGateway } from '../gateway/app.ts';
 import { EventService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { readConfig } from '../services/platform/config.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import { createLogger } from '../services/platform/telemetry.ts';
 import { listEventTypes } from '../services/webhooks/list-event-types.ts';
 
@@ -9,7 +9,7 @@ import { listEventTypes } from '../services/webhooks/list-event-types.ts';
 const [environment = 'live'] = process.argv.slice(2);
 if (environment !== 'live' && environment !== 'test') throw new Error(`${environment} is not live or test`);
 const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, {
-  unused: ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'],
+  unused: KEY_RINGS,
 });
 const local = (port: number) => `http://${config.HOST}:${port}`;
 const gateway = createGateway({

@@ -1,4 +1,4 @@
-import { type Config, ConfigError, readConfig } from '../services/platform/config.ts';
+import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import { createLogger } from '../services/platform/telemetry.ts';
 import { DataFolder } from './data-folder.ts';
 import { loadDemoCertificate } from './demo-certificate.ts';
@@ -16,7 +16,6 @@ import { ownPorts, TemporalServer } from './temporal-server.ts';
 
 const DEMO_FILE = 'demo.json';
 const LOG_FILE = 'logs/payments.log';
-const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
 const say = (line: string) => console.log(line);
 

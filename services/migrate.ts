@@ -1,11 +1,10 @@
-import { readConfig } from './platform/config.ts';
+import { KEY_RINGS, readConfig } from './platform/config.ts';
 import { migrate } from './platform/migrate.ts';
 import { runTask } from './platform/run-process.ts';
 
 /** Brings the database up to date and ends, for deployments that migrate before they start anything. */
 await runTask('migrate', async () => {
-  const unused = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
-  const config = readConfig(process.env, { required: ['DATABASE_URL'], unused });
+  const config = readConfig(process.env, { required: ['DATABASE_URL'], unused: KEY_RINGS });
   const applied = await migrate(config.DATABASE_URL);
   console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'nothing to apply');
 });

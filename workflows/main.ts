@@ -1,4 +1,4 @@
-import { readConfig } from '../services/platform/config.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import { remoteTransport } from '../services/platform/remote-transport.ts';
 import { runProcess } from '../services/platform/run-process.ts';
 import { createLogger } from '../services/platform/telemetry.ts';
@@ -8,7 +8,7 @@ import { startWorker } from './worker.ts';
 await runProcess('worker', async () => {
   const config = readConfig(process.env, {
     required: ['SERVICES_URL', 'SERVICE_TOKEN', 'TEMPORAL_ADDRESS'],
-    unused: ['DATABASE_URL', 'API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'],
+    unused: ['DATABASE_URL', ...KEY_RINGS],
   });
   return startWorker({
     config,

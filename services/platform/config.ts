@@ -136,6 +136,9 @@ export const SETTINGS = {
 
 type SettingName = keyof typeof SETTINGS;
 
+/** The settings that hold secret keys. Only services have a use for them. */
+export const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
+
 /** The settings as read: one typed value per row of the table. */
 export type Config = {
   readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;

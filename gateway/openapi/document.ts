@@ -34,7 +34,7 @@ const API_KEY = {
     'An API key: `Authorization: Bearer mpk_live_…` in production, `mpk_test_…` in the sandbox. Each operation names the scope that the key must have.',
 };
 
-export interface Documented {
+interface DocumentOptions {
   readonly environment: EnvironmentName;
   /** Where the listener is reached, without a slash at the end. */
   readonly baseUrl: string;
@@ -44,7 +44,12 @@ export interface Documented {
 }
 
 /** The OpenAPI document of one listener. */
-export function openApiDocument({ environment, baseUrl, operations, eventTypes }: Documented): JsonObject {
+export function openApiDocument({
+  environment,
+  baseUrl,
+  operations,
+  eventTypes,
+}: DocumentOptions): JsonObject {
   const names = eventTypes.map(({ name }) => name);
   const schemas = new NamedSchemas({ EventType: { type: 'string', enum: names, description: EVENT_TYPE } });
   const docsUrl = `${baseUrl}${ERROR_DOCS_PATH}`;

@@ -4,7 +4,7 @@ import { closedObject, cursor, noQuery, oneOf, page, pageLimit, resource, uuid }
 
 const TAGS = ['Webhooks'];
 const SUBSCRIPTION_ID = '01a1fda3-4967-7115-8904-c76380c6a16e';
-const URL = 'https://hooks.example.com/payments';
+const EXAMPLE_URL = 'https://hooks.example.com/payments';
 const EVENT_TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
 const CURSOR =
   'MXwyMDI2LTExLTIxVDEwOjUwOjA1LjQ1OFp8MDFhMWZkYmEtNDUxMi03MmJiLThkZTMtYjJjN2U1MWIxZTJl0pRsYjfS7Ccm6jYa';
@@ -21,7 +21,7 @@ const webhookSubscription = resource(
     id: uuid('Id of the subscription.'),
     url: Type.String({
       description: 'Where events are delivered, as the WHATWG URL parser writes it.',
-      examples: [URL],
+      examples: [EXAMPLE_URL],
     }),
     eventTypes: Type.Array(eventType, { description: 'Events that are delivered.' }),
     environment: oneOf(['live', 'test'], 'The environment it is of; test is the sandbox.'),
@@ -32,7 +32,7 @@ const webhookSubscription = resource(
   },
   {
     id: SUBSCRIPTION_ID,
-    url: URL,
+    url: EXAMPLE_URL,
     eventTypes: EVENT_TYPES,
     environment: 'live',
     state: 'PENDING',
@@ -54,7 +54,7 @@ export const webhookSubscriptionCreateSchema = {
       'x-format': 'uri',
       description:
         'Public https URL without credentials and fragment, on port 443 or from 1024 up. Private addresses are refused.',
-      examples: [URL],
+      examples: [EXAMPLE_URL],
     }),
     eventTypes: Type.Array(Type.String({ title: 'EventType' }), {
       minItems: 1,

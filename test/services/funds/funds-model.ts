@@ -8,7 +8,7 @@ import {
   rowKey,
 } from '../../../services/funds/release-rows.ts';
 import { type QuotedPart, reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
-import { scheduleSale } from '../../../services/funds/sale-schedule.ts';
+import { type SaleMethod, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import {
   availableMinor,
   type Debt,
@@ -21,51 +21,51 @@ import {
 } from '../../../services/funds/takings.ts';
 import { addDays, type CivilDate } from '../../../services/platform/civil-date.ts';
 
+export interface ModelSale {
+  readonly method: SaleMethod;
+  readonly grossMinor: bigint;
+  readonly feesMinor: bigint;
+  readonly installments: number;
+}
+
 /** An account in memory: the pure rules without database, RPC or clock, as the use cases put them together. */
 export class FundsModel {
   today: CivilDate = '2026-11-16';
   parts = new Map<string, Part>();
   rows = new Map<string, ReleaseRow>();
   blocks = new Map<string, readonly Block[]>();
-  debts: Debt[] = [];
+  debts: (Debt & { readonly on: CivilDate })[] = [];
   debits = new Map<string, { partId: string; amountMinor: bigint }[]>();
   /** What was ever deducted, net of reversals, to be found again in the parts and the open debts. */
   chargedMinor = 0n;
   advancedMinor = 0n;
   #counter = 0;
 
-  sell(
-    method: 'CARD' | 'INSTANT_TRANSFER',
-    grossMinor: bigint,
-    feesMinor: bigint,
-    installments: number,
-  ): void {
-    const saleId = this.#id('sale');
-    const sale = { method, capturedOn: this.today, grossMinor, feesMinor, installments };
-    const changes = scheduleSale(sale).map(({ date, ...shares }): PartChange => {
-      const nothing = {
-        deductedMinor: 0n,
-        advancedMinor: 0n,
-        reservation: null,
-        saleBlocks: [],
-        version: 1n,
-      };
-      const released = date <= this.today;
-      return { before: null, after: { id: this.#id('part'), saleId, date, released, ...shares, ...nothing } };
+  /** Answers whether the sums stay in range; parts bear the ids given, or ids of the model's own. */
+  sell(sale: ModelSale, saleId = this.#id('sale'), ids?: readonly string[]): boolean {
+    const changes = scheduleSale({ ...sale, capturedOn: this.today }).map((scheduled, index): PartChange => {
+      const id = ids?.[index] ?? this.#id('part');
+      return { before: null, after: rules.newPart(id, saleId, scheduled, this.today) };
     });
     const rows = new Map(this.rows);
     for (const row of carryOver(rows.values(), changes)) rows.set(rowKey(row), row);
-    if (dayOutOfRange(rows.values()) !== null) return;
+    if (dayOutOfRange(rows.values()) !== null) return false;
     this.blocks.set(saleId, []);
     this.#store(changes);
+    return true;
   }
 
-  deduct(saleId: string | undefined, amountMinor: bigint): void {
+  /** Answers what became a debt: of days alike the one of the lower source id is paid first. */
+  deduct(saleId: string | undefined, amountMinor: bigint, sourceId = this.#id('debt')): bigint {
     const own = saleId === undefined ? [] : this.partsOf(saleId);
     const took = takeDeduction(amountMinor, own, [...this.parts.values()], this.today);
     this.chargedMinor += amountMinor;
-    if (took.missingMinor > 0n) this.debts.push({ sourceId: this.#id('debt'), openMinor: took.missingMinor });
+    if (took.missingMinor > 0n) {
+      this.debts.push({ sourceId, openMinor: took.missingMinor, on: this.today });
+      this.debts.sort((one, other) => (one.on + one.sourceId < other.on + other.sourceId ? -1 : 1));
+    }
     this.#store(took.takings);
+    return took.missingMinor;
   }
 
   block(saleId: string, reason: BlockReason, sourceId: string): void {
@@ -92,11 +92,13 @@ export class FundsModel {
     this.#store(this.reservedFor(advanceRequestId).map((before) => ({ before, after: rules.free(before) })));
   }
 
-  settle(advanceRequestId: string): void {
+  /** Answers whether no covered date had come. */
+  settle(advanceRequestId: string): boolean {
     const result = settleReserved(this.reservedFor(advanceRequestId), this.today);
-    if ('duePart' in result) return;
+    if ('duePart' in result) return false;
     this.advancedMinor += result.takings.reduce((sum, taking) => sum + taking.amountMinor, 0n);
     this.#store(result.takings);
+    return true;
   }
 
   /** Answers whether the balance sufficed. */
@@ -122,6 +124,21 @@ export class FundsModel {
 
   nextDays(days: number): void {
     this.today = addDays(this.today, days);
+  }
+
+  /** The same account, to go on otherwise. */
+  clone(): FundsModel {
+    const copy = new FundsModel();
+    copy.today = this.today;
+    copy.parts = new Map(this.parts);
+    copy.rows = new Map(this.rows);
+    copy.blocks = new Map(this.blocks);
+    copy.debits = new Map(this.debits);
+    copy.debts = [...this.debts];
+    copy.chargedMinor = this.chargedMinor;
+    copy.advancedMinor = this.advancedMinor;
+    copy.#counter = this.#counter;
+    return copy;
   }
 
   /** The daily release; answers how many parts it released. */
@@ -159,15 +176,21 @@ export class FundsModel {
 
   #setBlocks(saleId: string, blocks: readonly Block[]): void {
     this.blocks.set(saleId, blocks);
-    const parts = this.partsOf(saleId);
-    this.#store(parts.map((before) => ({ before, after: rules.withSaleBlocks(before, blocks, this.today) })));
+    const changes = this.partsOf(saleId).map((before) => {
+      return { before, after: rules.withSaleBlocks(before, blocks, this.today) };
+    });
+    // What no block holds, or held, has not changed for those who have it quoted.
+    for (const { after } of changes) this.parts.set(after.id, after);
+    this.#store(changes.filter(({ before, after }) => rules.isHeldOtherwise(before, after)));
   }
 
   /** Every command ends so: rows follow the parts, then open debts take what has become free. */
   #store(changes: readonly (PartChange | Taking)[]): void {
     this.#carry(changes);
     const paid = takeDebts(this.debts, [...this.parts.values()], this.today);
-    this.debts = paid.debts.filter((debt) => debt.openMinor > 0n);
+    this.debts = this.debts
+      .map((debt, index) => ({ ...debt, openMinor: paid.debts[index]!.openMinor }))
+      .filter((debt) => debt.openMinor > 0n);
     this.#carry(paid.takings);
   }
 
@@ -176,7 +199,9 @@ export class FundsModel {
       if (row.salesCount === 0) this.rows.delete(rowKey(row));
       else this.rows.set(rowKey(row), row);
     }
-    for (const { after } of changes) this.parts.set(after.id, { ...after, version: after.version + 1n });
+    for (const { before, after } of changes) {
+      this.parts.set(after.id, before === null ? after : { ...after, version: after.version + 1n });
+    }
   }
 
   #id(kind: string): string {

@@ -1,0 +1,133 @@
+import type { Block } from '../../../services/funds/part.ts';
+import { isBlockedBy, leftMinor, statusOf } from '../../../services/funds/part.ts';
+import type { QuotedPart } from '../../../services/funds/reservation.ts';
+import { FundsModel, type ModelSale } from './funds-model.ts';
+
+/** What a command came to: OK with its figures, or the reason of its refusal. */
+export type Outcome = string;
+
+interface ModelReservation {
+  readonly state: 'HELD' | 'FREED' | 'SETTLED';
+  readonly amountMinor: bigint;
+}
+
+/** An account as the RPCs keep it: the rules' model, and what the commands remember of each other. */
+export class AccountModel {
+  funds = new FundsModel();
+  #deductions = new Set<string>();
+  #lifted = new Set<string>();
+  #reservations = new Map<string, ModelReservation>();
+  #debits = new Map<string, { readonly amountMinor: bigint; readonly reversed: boolean }>();
+
+  clone(): AccountModel {
+    const copy = new AccountModel();
+    copy.funds = this.funds.clone();
+    copy.#deductions = new Set(this.#deductions);
+    copy.#lifted = new Set(this.#lifted);
+    copy.#reservations = new Map(this.#reservations);
+    copy.#debits = new Map(this.#debits);
+    return copy;
+  }
+
+  openBlocks(): (Block & { saleId: string })[] {
+    return [...this.funds.blocks].flatMap(([saleId, blocks]) =>
+      blocks.map((block) => ({ saleId, ...block })),
+    );
+  }
+
+  /** The ids of reservations that hold parts. */
+  held(): string[] {
+    return [...this.#reservations].filter(([, { state }]) => state === 'HELD').map(([id]) => id);
+  }
+
+  /** The cases whose debits stand. */
+  debited(): string[] {
+    return [...this.#debits].filter(([, { reversed }]) => !reversed).map(([id]) => id);
+  }
+
+  sell(sale: ModelSale, saleId: string, partIds: readonly string[] | undefined): Outcome {
+    return this.funds.sell(sale, saleId, partIds) ? 'OK' : 'AMOUNT_OUT_OF_RANGE';
+  }
+
+  deduct(sourceId: string, saleId: string | undefined, amountMinor: bigint): Outcome {
+    if (this.#deductions.has(sourceId)) return 'DEDUCTION_ALREADY_APPLIED';
+    if (saleId !== undefined && !this.funds.blocks.has(saleId)) return 'SALE_NOT_FOUND';
+    this.#deductions.add(sourceId);
+    const debt = this.funds.deduct(saleId, amountMinor, sourceId);
+    return `OK ${amountMinor - debt} ${debt}`;
+  }
+
+  block(saleId: string, block: Block, once: boolean): Outcome {
+    const open = this.funds.blocks.get(saleId);
+    if (open === undefined) return 'SALE_NOT_FOUND';
+    const isOpen = open.some((other) => keyOf(saleId, other) === keyOf(saleId, block));
+    if (once && !isOpen && this.#lifted.has(keyOf(saleId, block))) return 'OK 0';
+    this.funds.block(saleId, block.reason, block.sourceId);
+    const held = this.funds.partsOf(saleId).filter((part) => isBlockedBy(part, block));
+    return `OK ${held.reduce((sum, part) => sum + leftMinor(part), 0n)}`;
+  }
+
+  unblock(saleId: string, block: Block, lost: boolean): Outcome {
+    const open = this.funds.blocks.get(saleId) ?? [];
+    if (!open.some((other) => keyOf(saleId, other) === keyOf(saleId, block))) return 'BLOCK_NOT_FOUND';
+    const held = this.funds.partsOf(saleId).filter((part) => isBlockedBy(part, block));
+    this.funds.unblock(saleId, block, lost);
+    this.#lifted.add(keyOf(saleId, block));
+    return `OK ${held.length}`;
+  }
+
+  reserve(id: string, quoted: readonly QuotedPart[]): Outcome {
+    const known = this.#reservations.get(id);
+    if (known?.state === 'FREED') return 'RESERVATION_FREED';
+    if (known) return `OK ${known.amountMinor}`;
+    if (!this.funds.reserve(id, quoted)) return 'QUOTE_STALE';
+    const parts = this.funds.reservedFor(id);
+    const amountMinor = parts.reduce((sum, { reservation }) => sum + reservation!.amountMinor, 0n);
+    this.#reservations.set(id, { state: 'HELD', amountMinor });
+    return `OK ${amountMinor}`;
+  }
+
+  free(id: string): Outcome {
+    const known = this.#reservations.get(id);
+    if (known?.state === 'SETTLED') return 'RESERVATION_SETTLED';
+    if (known?.state === 'HELD') this.funds.free(id);
+    this.#reservations.set(id, { amountMinor: 0n, ...known, state: 'FREED' });
+    return 'OK';
+  }
+
+  settle(id: string): Outcome {
+    const known = this.#reservations.get(id);
+    if (known === undefined) return 'RESERVATION_NOT_FOUND';
+    if (known.state === 'FREED') return 'RESERVATION_FREED';
+    if (known.state === 'HELD' && !this.funds.settle(id)) return 'COVERED_PART_DUE';
+    this.#reservations.set(id, { ...known, state: 'SETTLED' });
+    return `OK ${known.amountMinor}`;
+  }
+
+  debit(caseId: string, saleId: string | undefined, amountMinor: bigint): Outcome {
+    const known = this.#debits.get(caseId);
+    if (known?.reversed) return 'REFUND_DEBIT_REVERSED';
+    if (known) return known.amountMinor === amountMinor ? 'OK' : 'REFUND_ALREADY_DEBITED';
+    if (!this.funds.refund(caseId, saleId, amountMinor)) return 'INSUFFICIENT_AVAILABLE_BALANCE';
+    this.#debits.set(caseId, { amountMinor, reversed: false });
+    return 'OK';
+  }
+
+  reverse(caseId: string): Outcome {
+    const known = this.#debits.get(caseId);
+    if (known === undefined) return 'REFUND_DEBIT_NOT_FOUND';
+    if (!known.reversed) this.funds.reverse(caseId);
+    this.#debits.set(caseId, { ...known, reversed: true });
+    return 'OK';
+  }
+
+  releaseDue(): Outcome {
+    const parts = [...this.funds.parts.values()].filter(
+      (part) => statusOf(part) === 'SCHEDULED' && part.reservation === null && part.date <= this.funds.today,
+    );
+    const minor = parts.reduce((sum, part) => sum + leftMinor(part), 0n);
+    return `OK ${this.funds.releaseDue()} ${minor}`;
+  }
+}
+
+const keyOf = (saleId: string, { reason, sourceId }: Block) => `${saleId} ${reason} ${sourceId}`;

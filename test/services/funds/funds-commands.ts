@@ -1,0 +1,248 @@
+import { ConnectError } from '@connectrpc/connect';
+import fc from 'fast-check';
+import { BlockOutcome, BlockReason, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BLOCK_REASONS } from '../../../services/funds/part.ts';
+import type { QuotedPart } from '../../../services/funds/reservation.ts';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
+import type { AccountModel, Outcome } from './account-model.ts';
+import type { FundsCaller } from './funds-caller.ts';
+
+/** What commands find when they are about to run. */
+export interface Situation {
+  readonly caller: FundsCaller;
+  /** The date of the commands. */
+  readonly on: string;
+  /** Sales that were asked for, the refused ones too. */
+  readonly sales: string[];
+  readonly model: AccountModel;
+  /** Parts as they were quoted a while ago: their versions as the service and as the model has them. */
+  readonly quote: readonly { readonly service: QuotedPart; readonly model: QuotedPart }[];
+}
+
+/** A command with everything decided: what is called, and what the model makes of the same. */
+export interface Bound {
+  readonly name: string;
+  /** Whether it has an idempotency key. */
+  readonly hasKey: boolean;
+  call(): Promise<Outcome>;
+  play(model: AccountModel): Outcome;
+}
+
+/** A command on an account in whatever state: what the rules refuse must leave everything as it was. */
+export interface FundsCommand {
+  readonly text: string;
+  bind(situation: Situation): Bound;
+}
+
+/** The same in every run, so that a seed stands for one sequence. */
+const idOf = (kind: number, n: number) =>
+  `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(n).padStart(12, '0')}`;
+
+/** Sums leave the exact range with two of them on a day. */
+const HUGE = 9_007_199_254_740_991n;
+const amount = fc.oneof(
+  { weight: 40, arbitrary: fc.bigInt(1n, 2_000n) },
+  { weight: 10, arbitrary: fc.bigInt(1n, 20n) },
+  { weight: 1, arbitrary: fc.constant(HUGE) },
+);
+const installments = fc.oneof(
+  { weight: 30, arbitrary: fc.integer({ min: 1, max: 4 }) },
+  { weight: 6, arbitrary: fc.integer({ min: 5, max: 12 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 13, max: 99 }) },
+);
+const pick = fc.nat(100);
+const few = fc.nat(3);
+const reason = fc.constantFrom(...BLOCK_REASONS);
+/** Mostly one of those that there are, at times any. */
+const oneOf = <T>(known: readonly T[], index: number, any: T) =>
+  index % 5 === 4 ? any : (known[index % known.length] ?? any);
+const saleAt = ({ sales }: Situation, index: number) => sales[index % sales.length] ?? idOf(9, index);
+
+/** The outcome of a call: its figures, or the reason of its refusal; anything else is a fault of ours. */
+async function outcomeOf(call: Promise<readonly unknown[]>): Promise<Outcome> {
+  try {
+    return ['OK', ...(await call)].join(' ');
+  } catch (error) {
+    const reason = error instanceof ConnectError ? errorInfoOf(error)?.reason : undefined;
+    if (reason === undefined) throw error;
+    return reason;
+  }
+}
+
+function command<T>(
+  name: string,
+  given: fc.Arbitrary<T>,
+  bind: (
+    situation: Situation,
+    given: T,
+  ) => { call(): Promise<readonly unknown[]>; play(model: AccountModel): Outcome },
+): fc.Arbitrary<FundsCommand> {
+  return given.map((values) => {
+    const text = `${name}(${fc.stringify(values)})`;
+    return {
+      text,
+      bind(situation) {
+        const { call, play } = bind(situation, values);
+        return { name, call: () => outcomeOf(call()), play, hasKey: name !== 'releaseDue' };
+      },
+      [fc.toStringMethod]: () => text,
+    };
+  });
+}
+
+const sell = command(
+  'sell',
+  fc.tuple(amount, fc.nat(100), installments, fc.boolean()),
+  ({ caller, on, sales }, [grossMinor, percent, count, instant]) => {
+    const saleId = idOf(1, sales.length + 1);
+    sales.push(saleId);
+    const method = instant ? ('INSTANT_TRANSFER' as const) : ('CARD' as const);
+    const feesMinor = (grossMinor * BigInt(percent)) / 100n;
+    const sale = { method, grossMinor, feesMinor, installments: instant ? 1 : count };
+    const amounts = { grossAmountMinor: grossMinor, feesAmountMinor: feesMinor };
+    const request = { ...caller.write(on), ...amounts, saleId, installments: sale.installments };
+    let partIds: string[] | undefined;
+    return {
+      async call() {
+        const { parts } = await caller.client.recordSale({ ...request, method: SaleMethod[method] });
+        partIds = parts.map(({ id }) => id);
+        return [];
+      },
+      play: (model) => model.sell(sale, saleId, partIds),
+    };
+  },
+);
+
+const deduct = command(
+  'deduct',
+  fc.tuple(fc.nat(12), amount, fc.option(pick)),
+  (situation, [source, amountMinor, index]) => {
+    const { caller, on } = situation;
+    const sourceId = idOf(2, source);
+    const saleId = index === null ? undefined : saleAt(situation, index);
+    const request = { ...caller.write(on), sourceId, amountMinor, saleId };
+    return {
+      async call() {
+        const answer = await caller.client.applyDeduction(request);
+        return [answer.deductedAmountMinor, answer.debtAmountMinor];
+      },
+      play: (model) => model.deduct(sourceId, saleId, amountMinor),
+    };
+  },
+);
+
+const block = command(
+  'block',
+  fc.tuple(pick, reason, few, fc.boolean()),
+  (situation, [index, why, source, once]) => {
+    const { caller, on } = situation;
+    const [saleId, sourceId] = [saleAt(situation, index), idOf(3, source)];
+    const request = { ...caller.write(on), saleId, sourceId, reason: BlockReason[why], once };
+    return {
+      call: async () => [(await caller.client.blockFunds(request)).blockedAmountMinor],
+      play: (model) => model.block(saleId, { reason: why, sourceId }, once),
+    };
+  },
+);
+
+const unblock = command(
+  'unblock',
+  fc.tuple(pick, reason, few, fc.boolean()),
+  (situation, [index, why, source, lost]) => {
+    const { caller, on, model } = situation;
+    const any = { saleId: saleAt(situation, index), reason: why, sourceId: idOf(3, source) };
+    const { saleId, reason, sourceId } = oneOf(model.openBlocks(), index, any);
+    const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
+    const request = { ...caller.write(on), saleId, sourceId, reason: BlockReason[reason], outcome };
+    return {
+      call: async () => [(await caller.client.unblockFunds(request)).parts.length],
+      play: (model) => model.unblock(saleId, { reason, sourceId }, lost),
+    };
+  },
+);
+
+const reserve = command(
+  'reserve',
+  fc.tuple(fc.nat(9), fc.array(pick, { minLength: 1, maxLength: 4 })),
+  ({ caller, on, quote }, [id, picks]) => {
+    const advanceRequestId = idOf(4, id);
+    const unknown = { partId: idOf(9, id), version: 1n };
+    const picked = [...new Set(picks.map((index) => index % (quote.length || 1)))];
+    const quoted = picked.map((index) => quote[index] ?? { service: unknown, model: unknown });
+    const request = { ...caller.write(on), advanceRequestId, parts: quoted.map(({ service }) => service) };
+    const quotedByModel = quoted.map(({ model }) => model);
+    return {
+      call: async () => [(await caller.client.reserveForAdvance(request)).reservedAmountMinor],
+      play: (model) => model.reserve(advanceRequestId, quotedByModel),
+    };
+  },
+);
+
+const free = command('free', pick, ({ caller, on, model }, index) => {
+  const advanceRequestId = oneOf(model.held(), index, idOf(4, index % 4));
+  const request = { ...caller.write(on), advanceRequestId };
+  return {
+    call: () => caller.client.freeReservation(request).then(() => []),
+    play: (model) => model.free(advanceRequestId),
+  };
+});
+
+const settle = command('settle', pick, ({ caller, on, model }, index) => {
+  const advanceRequestId = oneOf(model.held(), index, idOf(4, index % 4));
+  const request = { ...caller.write(on), advanceRequestId };
+  return {
+    call: async () => [(await caller.client.settleReservation(request)).advancedAmountMinor],
+    play: (model) => model.settle(advanceRequestId),
+  };
+});
+
+/** A refund's block bears the case's id: what it holds is the case's own. */
+const debit = command(
+  'debit',
+  fc.tuple(few, amount, fc.option(pick)),
+  (situation, [id, amountMinor, index]) => {
+    const { caller, on } = situation;
+    const refundCaseId = idOf(3, id);
+    const saleId = index === null ? undefined : saleAt(situation, index);
+    const request = { ...caller.write(on), refundCaseId, amountMinor, saleId };
+    return {
+      call: () => caller.client.debitForRefund(request).then(() => []),
+      play: (model) => model.debit(refundCaseId, saleId, amountMinor),
+    };
+  },
+);
+
+const reverse = command('reverse', pick, ({ caller, on, model }, index) => {
+  const refundCaseId = oneOf(model.debited(), index, idOf(3, index % 4));
+  const request = { ...caller.write(on), refundCaseId };
+  return {
+    call: () => caller.client.reverseRefundDebit(request).then(() => []),
+    play: (model) => model.reverse(refundCaseId),
+  };
+});
+
+const releaseDue = command('releaseDue', fc.constant([]), ({ caller, on }) => ({
+  async call() {
+    const { releasedParts, releasedAmountMinor } = await caller.client.releaseDueFunds({
+      ...caller.tenant,
+      asOf: on,
+    });
+    return [releasedParts, releasedAmountMinor];
+  },
+  play: (model) => model.releaseDue(),
+}));
+
+export const COMMAND_NAMES = [
+  ...['sell', 'deduct', 'block', 'unblock', 'reserve', 'free', 'settle', 'debit', 'reverse', 'releaseDue'],
+];
+
+const weighted = (weight: number, ...arbitraries: fc.Arbitrary<FundsCommand>[]) =>
+  arbitraries.map((arbitrary) => ({ weight, arbitrary }));
+
+/** Every command of an account. */
+export const fundsCommand: fc.Arbitrary<FundsCommand> = fc.oneof(
+  ...weighted(6, sell),
+  ...weighted(3, block, unblock, reserve),
+  ...weighted(2, deduct, debit, settle),
+  ...weighted(1, free, reverse, releaseDue),
+);

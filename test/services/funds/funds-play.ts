@@ -1,0 +1,131 @@
+import { expect } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { addDays } from '../../../services/platform/civil-date.ts';
+import { newTenant, type TestHouse } from '../../support/house.ts';
+import { AccountModel, type Outcome } from './account-model.ts';
+import { type FundsCaller, fundsCaller } from './funds-caller.ts';
+import type { Bound, FundsCommand, Situation } from './funds-commands.ts';
+import { expectCalendar, expected, observe } from './observed-funds.ts';
+import { verifyFunds } from './verify-funds.ts';
+
+type Batch = readonly { readonly account: number; readonly command: FundsCommand }[];
+
+/** Commands that run at once, each on one of the accounts; or days that pass. */
+export type Step = { readonly days: number } | { readonly batch: Batch };
+
+const START = '2020-06-01';
+
+interface Account {
+  readonly caller: FundsCaller;
+  readonly sales: string[];
+  model: AccountModel;
+  quote: Situation['quote'];
+}
+
+/**
+ * Plays steps on two merchants, one of them in both environments. After each, the touched accounts are what their
+ * models are, in every part, row, day, debt and outcome: for commands at once, after one of their orders.
+ */
+export class FundsPlay {
+  readonly #house: TestHouse;
+  readonly #accounts: readonly Account[];
+  #on = START;
+  /** Of each command played: its name, and OK or the reason of its refusal. */
+  readonly outcomes: string[] = [];
+
+  constructor(house: TestHouse) {
+    this.#house = house;
+    const live = newTenant();
+    const tenants = [live, { ...live, environment: Environment.TEST }, newTenant()];
+    this.#accounts = tenants.map((tenant) => ({
+      ...{ caller: fundsCaller(house.transports.inProcess, tenant), sales: [], quote: [] },
+      model: newModel(),
+    }));
+  }
+
+  async run(steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      if ('days' in step) this.#on = addDays(this.#on, step.days);
+      else await this.#runBatch(step.batch);
+    }
+    for (const { caller, model } of this.#accounts) {
+      await expectCalendar(caller, model.funds, monthsOf(model));
+    }
+  }
+
+  async #runBatch(batch: Batch): Promise<void> {
+    const touched = Map.groupBy(batch, ({ account }) => this.#accounts[account % this.#accounts.length]!);
+    const running = [...touched].map(async ([account, steps]) => {
+      account.model.funds.today = this.#on;
+      if (steps.some(({ command }) => command.text.startsWith('reserve'))) await this.#quote(account);
+      const situation: Situation = { ...account, on: this.#on };
+      return { account, bound: steps.map(({ command }) => command.bind(situation)) };
+    });
+    const bound = await Promise.all(running);
+    const called = await Promise.all(
+      bound.map(async (each) => ({ ...each, outcomes: await Promise.all(each.bound.map(callTwiceIfAlone)) })),
+    );
+    for (const { account, bound, outcomes } of called) await this.#check(account, bound, outcomes);
+  }
+
+  /** Some of the quotes stay as they were, to be stale. */
+  async #quote(account: Account): Promise<void> {
+    if (account.quote.length > 0 && account.sales.length % 3 === 0) return;
+    const { parts } = await account.caller.advanceable(this.#on);
+    account.quote = parts.map(({ id, version }) => ({
+      service: { partId: id, version },
+      model: { partId: id, version: account.model.funds.parts.get(id)!.version },
+    }));
+  }
+
+  async #check(account: Account, bound: readonly Bound[], outcomes: readonly Outcome[]): Promise<void> {
+    const { caller, model: before } = account;
+    const [seen] = await Promise.all([observe(this.#house, caller), verifyFunds(this.#house, caller.tenant)]);
+    const played = permutations([...bound.keys()]).map((order) => {
+      const model = before.clone();
+      const own: Outcome[] = [];
+      for (const index of order) own[index] = bound[index]!.play(model);
+      return { model, seen: { outcomes: own, ...expected(model.funds) } };
+    });
+    const actual = { outcomes, ...seen };
+    const text = JSON.stringify(actual);
+    const fitting = played.find(({ seen }) => JSON.stringify(seen) === text);
+    if (fitting === undefined) expect(actual).toEqual(played[0]!.seen);
+    account.model = fitting!.model;
+    for (const [index, outcome] of outcomes.entries()) {
+      this.outcomes.push(`${bound[index]!.name} ${outcome.split(' ')[0]}`);
+    }
+    await expectCalendar(caller, account.model.funds, changedMonths(before, account.model));
+  }
+}
+
+/** A command alone on its account is sent twice at once with its key, if it has one: it is done once. */
+async function callTwiceIfAlone({ call, hasKey }: Bound, _: number, all: readonly Bound[]): Promise<Outcome> {
+  if (all.length > 1 || !hasKey) return call();
+  const outcomes = await Promise.all([call(), call()]);
+  const answered = outcomes.filter((outcome) => outcome !== 'IDEMPOTENCY_KEY_IN_USE');
+  expect(new Set(answered).size).toBe(1);
+  return answered[0]!;
+}
+
+function newModel(): AccountModel {
+  const model = new AccountModel();
+  model.funds.today = START;
+  return model;
+}
+
+function monthsOf({ funds }: AccountModel): Set<string> {
+  return new Set([...funds.parts.values()].map(({ date }) => date.slice(0, 7)));
+}
+
+function changedMonths(before: AccountModel, after: AccountModel): Set<string> {
+  const changed = [...after.funds.parts.values()].filter((part) => before.funds.parts.get(part.id) !== part);
+  return new Set(changed.slice(0, 12).map(({ date }) => date.slice(0, 7)));
+}
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length <= 1) return [[...items]];
+  return items.flatMap((first) =>
+    permutations(items.filter((item) => item !== first)).map((rest) => [first, ...rest]),
+  );
+}

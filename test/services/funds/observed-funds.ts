@@ -1,0 +1,132 @@
+import { expect } from 'vitest';
+import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { leftMinor, type ReleaseStatus, statusOf } from '../../../services/funds/part.ts';
+import {
+  blockedReasons,
+  type ReleaseRow,
+  rowKey,
+  rowLeftMinor,
+  rowOriginalMinor,
+} from '../../../services/funds/release-rows.ts';
+import type { TestHouse } from '../../support/house.ts';
+import { sqlOf } from '../../support/list-walk.ts';
+import type { FundsCaller } from './funds-caller.ts';
+import type { FundsModel } from './funds-model.ts';
+
+/** All there is to see of an account, as text that is the same for the same account. */
+export interface ObservedFunds {
+  readonly parts: readonly string[];
+  readonly rows: readonly string[];
+  readonly debts: readonly string[];
+  readonly balance: string;
+}
+
+/** The account as the service keeps and answers it. */
+export async function observe(house: TestHouse, { client, tenant }: FundsCaller): Promise<ObservedFunds> {
+  const parts = sqlOf<{ part: string }>(
+    house,
+    `select concat_ws(' ', id, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor,
+            released, reserved_for, reserved_minor) as part
+       from funds.part where merchant_id = $1 and environment = $2 order by id`,
+    [tenant.merchantId, tenant.environment === 1 ? 'live' : 'test'],
+  );
+  const rows: string[] = [];
+  for (let pageToken = ''; ; ) {
+    const page = await client.listFundsReleases({ ...tenant, pageSize: 100, pageToken });
+    for (const row of page.releases) {
+      const { blockedAmountMinor, releasedAmountMinor, scheduledAmountMinor } = row;
+      const byStatus = [blockedAmountMinor, releasedAmountMinor, scheduledAmountMinor];
+      const reasons = row.blockedReasons.map((reason) => BlockReason[reason]);
+      rows.push(
+        [
+          ...[row.date, FundsReleaseStatus[row.status], row.originalAmountMinor],
+          ...[row.grossAllocatedAmountMinor, row.feesAllocatedAmountMinor, row.deductionsAmountMinor],
+          ...[row.advancedAmountMinor, ...byStatus, row.salesCount, ...reasons],
+        ].join(' '),
+      );
+    }
+    pageToken = page.nextPageToken;
+    if (pageToken === '') break;
+  }
+  const [{ debts }, balance] = await Promise.all([
+    client.listDebts({ ...tenant, pageSize: 100 }),
+    client
+      .getBalance(tenant)
+      .then((sums) =>
+        [
+          ...[sums.availableAmountMinor, sums.releasedAmountMinor, sums.scheduledAmountMinor],
+          ...[sums.blockedAmountMinor, sums.openDebtsAmountMinor],
+        ].join(' '),
+      ),
+  ]);
+  return {
+    parts: (await parts).map(({ part }) => part),
+    rows,
+    debts: debts.map(({ sourceId, openAmountMinor }) => `${sourceId} ${openAmountMinor}`),
+    balance,
+  };
+}
+
+/** The account as the model has it. */
+export function expected(model: FundsModel): ObservedFunds {
+  const parts = [...model.parts.values()].map((part) =>
+    [
+      ...[part.id, part.date, statusOf(part), part.grossMinor, part.feesMinor, part.deductedMinor],
+      ...[part.advancedMinor, part.released ? 't' : 'f'],
+      ...(part.reservation ? [part.reservation.advanceRequestId, part.reservation.amountMinor] : []),
+    ].join(' '),
+  );
+  const rows = [...model.rows.values()].sort((one, other) => (rowKey(one) < rowKey(other) ? -1 : 1));
+  const left = (status: ReleaseStatus) =>
+    [...model.parts.values()]
+      .filter((part) => statusOf(part) === status)
+      .reduce((sum, part) => sum + leftMinor(part), 0n);
+  const sums = [left('RELEASED'), left('SCHEDULED'), left('BLOCKED'), model.openDebtsMinor()];
+  return {
+    parts: parts.sort(),
+    rows: rows.map(rowText),
+    debts: model.debts.map(({ sourceId, openMinor }) => `${sourceId} ${openMinor}`),
+    balance: [model.available(), ...sums].join(' '),
+  };
+}
+
+function rowText(row: ReleaseRow): string {
+  const byStatus = (['BLOCKED', 'RELEASED', 'SCHEDULED'] as const).map((status) =>
+    row.status === status ? rowLeftMinor(row) : 0n,
+  );
+  return [
+    ...[row.date, row.status, rowOriginalMinor(row), row.grossMinor, row.feesMinor, row.deductedMinor],
+    ...[row.advancedMinor, ...byStatus, row.salesCount, ...blockedReasons(row)],
+  ].join(' ');
+}
+
+/** Expects the calendar of some months to be the days of the model, each summed from its parts. */
+export async function expectCalendar(
+  { client, tenant }: FundsCaller,
+  model: FundsModel,
+  months: Iterable<string>,
+): Promise<void> {
+  const byDate = Map.groupBy(model.parts.values(), (part) => part.date);
+  for (const month of months) {
+    const { days } = await client.getReleaseCalendar({ ...tenant, month });
+    const dates = [...byDate.keys()].filter((date) => date.startsWith(month)).sort();
+    const expectedDays = dates.map((date) => {
+      const parts = byDate.get(date)!;
+      const sum = (of: (part: (typeof parts)[number]) => bigint) =>
+        parts.reduce((all, part) => all + of(part), 0n);
+      const left = (status: ReleaseStatus) =>
+        sum((part) => (statusOf(part) === status ? leftMinor(part) : 0n));
+      return {
+        date,
+        releasedAmountMinor: left('RELEASED'),
+        scheduledAmountMinor: left('SCHEDULED'),
+        advancedAmountMinor: sum((part) => part.advancedMinor),
+        deductionsAmountMinor: sum((part) => part.deductedMinor),
+        hasBlockedFunds: left('BLOCKED') > 0n,
+        salesCount: new Set(parts.map(({ saleId }) => saleId)).size,
+      };
+    });
+    expect(days).toMatchObject(expectedDays);
+    expect(days).toHaveLength(expectedDays.length);
+  }
+}

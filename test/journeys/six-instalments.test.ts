@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type AdvanceRequest, AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { addDays } from '../../services/platform/civil-date.ts';
+import { type GatewayHouse, newMerchant, startGateways } from '../gateway/gateway-house.ts';
+import { call } from '../gateway/http-call.ts';
+import { type FundsCaller, fundsCaller } from '../services/funds/funds-caller.ts';
+import { verifyFunds } from '../services/funds/verify-funds.ts';
+import { centavos, readSections, type Section, type TableRow } from './worked-example.ts';
+
+/**
+ * The worked example of the documentation, played: every title below is a heading there, and every figure there is
+ * compared with the public API once the step is done.
+ */
+const DOCUMENT = new URL('../../services/funds/README.md', import.meta.url);
+const MONTHS = ['2024-10', '2024-11', '2024-12', '2025-01', '2025-02', '2025-03', '2025-04', '2025-05'];
+
+const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
+const [refundCaseId, disputeId] = [randomUUID(), randomUUID()];
+let document: Section[];
+let gateways: GatewayHouse;
+let key: string;
+let funds: FundsCaller;
+let advance: AdvanceRequest;
+let sale: Awaited<ReturnType<FundsCaller['sell']>>;
+
+beforeAll(async () => {
+  document = await readSections(DOCUMENT);
+  gateways = await startGateways();
+  const merchant = await newMerchant(gateways);
+  key = merchant.keys.live;
+  const tenant = { merchantId: merchant.merchantId, environment: Environment.LIVE };
+  funds = fundsCaller(gateways.house.transports.grpc, tenant);
+});
+afterAll(() => gateways.close());
+
+describe('a sale in six instalments', () => {
+  const played: string[] = [];
+  afterEach(async ({ task }) => {
+    played.push(task.name);
+    await expectPublicBooks(section(task.name));
+    await verifyFunds(gateways.house);
+  });
+
+  it('1. On 21 October 2024 a customer pays 1,000.00 by card in six instalments', async () => {
+    sale = await funds.sell({ on: '2024-10-21', gross: 100_000n, fees: 3_999n, installments: 6 });
+    const told = table('1.', 'Instalment').map((row) => [
+      Number(row.Instalment),
+      row['30 days each'],
+      row.Due,
+      centavos(row.Gross),
+      centavos(row.Fees),
+    ]);
+    const recorded = sale.parts.map((part) => [
+      part.installment,
+      addDays('2024-10-21', 30 * part.installment),
+      part.date,
+      Number(part.grossAmountMinor),
+      Number(part.feesAmountMinor),
+    ]);
+    expect(recorded).toEqual(told);
+  });
+
+  it('2. On 22 October the merchant takes an advance of the next three instalments', async () => {
+    const advances = createClient(AdvanceService, gateways.house.transports.grpc);
+    const on = '2024-10-22';
+    const { quote } = await advances.quoteAdvance({ ...funds.write(on), maxAmountMinor: 48_000n });
+    const told = table('2.', 'Paid');
+    const parts = quote!.parts.map(({ date, days, amountMinor, feeAmountMinor }) =>
+      quoted(date, amountMinor, String(days), feeAmountMinor),
+    );
+    const { amountMinor, feeAmountMinor } = quote!;
+    expect([...parts, quoted('Sum', amountMinor, '', feeAmountMinor)]).toEqual(told);
+    const requested = await advances.requestAdvance({ ...funds.write(on), quoteId: quote!.id });
+    advance = requested.advanceRequest!;
+    await expectAdvance('PENDING_REVIEW');
+    await advances.approveAdvance({ ...funds.write(on), advanceRequestId: advance.id });
+    await expectAdvance('APPROVED');
+    await advances.releaseAdvance({ ...funds.write(on), advanceRequestId: advance.id });
+    await expectAdvance('RELEASED');
+  });
+
+  it('3. On 4 November the customer asks for 340.00 back', async () => {
+    await funds.block(sale.saleId, refundCaseId, REFUND_IN_PROGRESS, '2024-11-04');
+  });
+
+  it('4. On 5 November the refund is paid', async () => {
+    await funds.debit(refundCaseId, 34_000n, sale.saleId, '2024-11-05');
+    const { RETURNED } = BlockOutcome;
+    await funds.unblock(sale.saleId, refundCaseId, RETURNED, REFUND_IN_PROGRESS, '2024-11-05');
+  });
+
+  it('5. On 20 November, a holiday, nothing is released; on the 21st the first row is', async () => {
+    expect(await funds.releaseDue('2024-11-20')).toMatchObject({ releasedParts: 0 });
+    expect(await funds.releaseDue('2024-11-21')).toMatchObject({ releasedParts: 1 });
+  });
+
+  it('6. On 26 November the customer disputes the payment', async () => {
+    await funds.block(sale.saleId, disputeId, HOLD_OR_DISPUTE, '2024-11-26');
+    const february = await calendar('2025-02');
+    expect(february.map(toldDay)).toEqual(table('6.', 'Blocked funds'));
+  });
+
+  it('7. On 21 January 2025 the last advanced instalment has passed, and the advance is settled', async () => {
+    await funds.releaseDue('2025-01-21');
+    const advances = createClient(AdvanceService, gateways.house.transports.grpc);
+    await advances.settleAdvance({ ...funds.write('2025-01-21'), advanceRequestId: advance.id });
+    await expectAdvance('SETTLED');
+  });
+
+  it('8. On 25 February the dispute is won, a week after the date of what it held', async () => {
+    const due = await funds.releaseDue('2025-02-18');
+    expect(due).toMatchObject({ releasedParts: 0, releasedAmountMinor: 0n });
+    await funds.unblock(sale.saleId, disputeId, BlockOutcome.RETURNED, HOLD_OR_DISPUTE, '2025-02-25');
+  });
+
+  it('9. On 22 April the last row is past', async () => {
+    await funds.releaseDue('2025-04-21');
+    expect((await releases()).at(-1)).toMatchObject({ date: '2025-04-22', status: 'SCHEDULED' });
+    await funds.releaseDue('2025-04-22');
+    const rows = await releases();
+    const sum = (member: string) => rows.reduce((total, row) => total + Number(row[member]), 0);
+    const went = {
+      'The service, fees of the sale': sum('feesAllocatedAmountMinor'),
+      'The service, fee of the advance': Number(advance.feeAmountMinor),
+      'The merchant, as an advance': sum('advancedAmountMinor') - Number(advance.feeAmountMinor),
+      'The merchant, released': sum('releasedAmountMinor'),
+      'The customer, refunded': sum('deductionsAmountMinor'),
+    };
+    const total = Object.values(went).reduce((one, other) => one + other);
+    const told = table('9.', 'To').map((row) => [row.To, centavos(row.Amount)]);
+    expect([...Object.entries(went), ['Sum', total]]).toEqual(told);
+    expect(total).toBe(100_000);
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 14_001n, openDebtsAmountMinor: 0n });
+    expect(played).toHaveLength(document.length - 1);
+  });
+});
+
+function section(title: string): Section {
+  const found = document.find((one) => one.title === title);
+  if (!found) throw new Error(`the document has no section "${title}"`);
+  return found;
+}
+
+/** The table of a section that has this column. */
+function table(number: string, column: string): readonly TableRow[] {
+  const { tables } = document.find(({ title }) => title.startsWith(number))!;
+  return tables.find(([row]) => row && column in row)!;
+}
+
+/** The whole list is the section's, and every month of the calendar is the sums of its rows by day. */
+async function expectPublicBooks({ tables }: Section): Promise<void> {
+  const told = tables.find(([row]) => row && 'Reasons' in row)!.map(releaseTold);
+  expect(await releases()).toEqual(told);
+  for (const month of MONTHS) {
+    const days = Map.groupBy(
+      told.filter(({ date }) => date.startsWith(month)),
+      ({ date }) => date,
+    );
+    expect(await calendar(month)).toEqual([...days].map(([date, rows]) => dayOf(date, rows)));
+  }
+}
+
+function releaseTold(row: TableRow) {
+  const [gross, fees] = [centavos(row.Gross), centavos(row.Fees)];
+  return {
+    date: row.Date ?? '',
+    status: row.Status,
+    originalAmountMinor: gross - fees,
+    grossAllocatedAmountMinor: gross,
+    feesAllocatedAmountMinor: fees,
+    deductionsAmountMinor: centavos(row.Deductions),
+    advancedAmountMinor: centavos(row.Advanced),
+    blockedAmountMinor: centavos(row.Blocked),
+    releasedAmountMinor: centavos(row.Released),
+    scheduledAmountMinor: centavos(row.Scheduled),
+    salesCount: 1,
+    blockedReasons: row.Reasons === '' ? [] : [row.Reasons],
+  };
+}
+
+function dayOf(date: string, rows: readonly ReturnType<typeof releaseTold>[]) {
+  const sum = (member: `${'released' | 'scheduled' | 'advanced' | 'deductions'}AmountMinor`) =>
+    rows.reduce((total, row) => total + row[member], 0);
+  return {
+    date,
+    releasedAmountMinor: sum('releasedAmountMinor'),
+    scheduledAmountMinor: sum('scheduledAmountMinor'),
+    advancedAmountMinor: sum('advancedAmountMinor'),
+    deductionsAmountMinor: sum('deductionsAmountMinor'),
+    salesCount: 1,
+    hasBlockedFunds: rows.some(({ blockedAmountMinor }) => blockedAmountMinor > 0),
+  };
+}
+
+type Day = ReturnType<typeof dayOf>;
+
+const reais = (amountMinor: number | bigint) => (Number(amountMinor) / 100).toFixed(2);
+
+const toldDay = (day: Day): TableRow => ({
+  Day: day.date,
+  Released: reais(day.releasedAmountMinor),
+  Scheduled: reais(day.scheduledAmountMinor),
+  Advanced: reais(day.advancedAmountMinor),
+  Deductions: reais(day.deductionsAmountMinor),
+  Sales: String(day.salesCount),
+  'Blocked funds': day.hasBlockedFunds ? 'yes' : 'no',
+});
+
+const quoted = (due: string, amountMinor: bigint, days: string, feeMinor: bigint): TableRow => ({
+  Due: due,
+  Amount: reais(amountMinor),
+  Days: days,
+  Fee: reais(feeMinor),
+  Paid: reais(amountMinor - feeMinor),
+});
+
+async function releases(): Promise<Record<string, unknown>[]> {
+  return (await get('/v1/funds/releases?limit=100')).data;
+}
+
+async function calendar(month: string): Promise<Day[]> {
+  return (await get(`/v1/funds/releases/calendar?month=${month}`)).days;
+}
+
+/** The public list of advance requests holds this one alone, with its figures and this status. */
+async function expectAdvance(status: string): Promise<void> {
+  const sum = table('2.', 'Paid').at(-1)!;
+  expect((await get('/v1/advance/requests')).data).toMatchObject([
+    {
+      id: advance.id,
+      status,
+      amount: centavos(sum.Amount),
+      feeAmount: centavos(sum.Fee),
+      netAmount: centavos(sum.Paid),
+    },
+  ]);
+}
+
+async function get(path: string) {
+  const { status, json } = await call(gateways.ports.live, path, { key });
+  expect(status).toBe(200);
+  return json;
+}

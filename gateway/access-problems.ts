@@ -1,6 +1,6 @@
 import type { ApiKeyScopeName } from '../services/platform/api-key-scopes.ts';
 import type { EnvironmentName } from '../services/platform/tenant.ts';
-import { Problem } from './problem.ts';
+import { Problem, plainProblem } from './problem.ts';
 import { PROBLEM_TYPES } from './problem-types.ts';
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
@@ -12,17 +12,17 @@ const HOST_OF_ENVIRONMENT: Readonly<Record<EnvironmentName, string>> = {
 
 /** The refusal of a request without a bearer API key. */
 export function missingApiKey(): Problem {
-  return new Problem('API_KEY_MISSING', 'Send the API key as Authorization: Bearer <API key>.', CHALLENGE);
+  return plainProblem('API_KEY_MISSING', CHALLENGE);
 }
 
 /** The refusal of a key that is mistyped, unknown or revoked; they are not told apart. */
 export function invalidApiKey(): Problem {
-  return new Problem('API_KEY_INVALID', 'The API key is not valid.', CHALLENGE);
+  return plainProblem('API_KEY_INVALID', CHALLENGE);
 }
 
 /** The refusal of a key after its expiry. */
 export function expiredApiKey(): Problem {
-  return new Problem('API_KEY_EXPIRED', 'The API key has expired.', CHALLENGE);
+  return plainProblem('API_KEY_EXPIRED', CHALLENGE);
 }
 
 /** The refusal of a key of this environment on the host of the other one. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Problem } from './problem.ts';
+import { Problem, plainProblem } from './problem.ts';
 
 const HEADER = 'idempotency-key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -13,12 +13,7 @@ const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 export function idempotencyKeyOf(request: IncomingMessage): string {
   const [value = '', ...others] = request.headersDistinct[HEADER] ?? [];
   if (others.length > 0) throw malformed();
-  if (value === '') {
-    throw new Problem(
-      'IDEMPOTENCY_KEY_MISSING',
-      'Send an Idempotency-Key header: 1 to 255 printable characters.',
-    );
-  }
+  if (value === '') throw plainProblem('IDEMPOTENCY_KEY_MISSING');
   const key = value.startsWith('"') ? unquoted(value) : value;
   if (key === undefined || !KEY.test(key)) throw malformed();
   return key;

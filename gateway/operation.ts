@@ -4,7 +4,12 @@ import type { ApiKeyScopeName } from '../services/platform/api-key-scopes.ts';
 import type { Access } from './plugins/access.ts';
 import type { Deprecation } from './plugins/deprecation.ts';
 import { parseJson, refuseBody, requireIdempotencyKey, requireJson } from './plugins/request-body.ts';
-import type { ProblemCode } from './problem-types.ts';
+import type { PlainCode, ProblemCode } from './problem-types.ts';
+
+/** Errors by their codes, each with an example of its detail, or with true where that is always the same. */
+export type OperationErrors = {
+  readonly [Code in ProblemCode]?: Code extends PlainCode ? true : string;
+};
 
 /**
  * The schema of a route of the public API: what is validated and serialised by it, who may call it, and what the
@@ -31,8 +36,8 @@ export interface OperationSchema extends FastifySchema {
   readonly location?: true;
   /** Links from the success to operations, as OpenAPI writes them. */
   readonly links?: Readonly<Record<string, object>>;
-  /** Errors that this operation answers besides those of every operation, each with an example of its detail. */
-  readonly errors: Readonly<{ INVALID_REQUEST: string } & Partial<Record<ProblemCode, string>>>;
+  /** Errors that this operation answers besides those of every operation. */
+  readonly errors: OperationErrors & { readonly INVALID_REQUEST: string };
 }
 
 /** The route options of an operation: what its schema says is required is required, in the API's order of checks. */

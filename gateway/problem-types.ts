@@ -2,6 +2,8 @@
 export interface ProblemType {
   readonly status: number;
   readonly title: string;
+  /** What is always said of it; a kind of which more is said has none. */
+  readonly detail?: string;
   /** For the documentation: what it means and what the caller can do. */
   readonly meaning: string;
 }
@@ -17,6 +19,7 @@ export const PROBLEM_TYPES = {
   INVALID_CURSOR: {
     status: 400,
     title: 'Invalid cursor',
+    detail: "Query parameter 'after' must be a nextCursor of this list with these filters.",
     meaning:
       'The cursor was not issued for this list with these filters. Take nextCursor as it was answered, with the same filters, or start without a cursor.',
   },
@@ -34,22 +37,26 @@ export const PROBLEM_TYPES = {
   IDEMPOTENCY_KEY_MISSING: {
     status: 400,
     title: 'Idempotency key missing',
+    detail: 'Send an Idempotency-Key header: 1 to 255 printable characters.',
     meaning:
       'This operation takes an Idempotency-Key header. Send a value that is unique per attempt to create, and the same one when trying again.',
   },
   API_KEY_MISSING: {
     status: 401,
     title: 'API key missing',
+    detail: 'Send the API key as Authorization: Bearer <API key>.',
     meaning: 'The request carries no bearer API key. Send it as Authorization: Bearer <API key>.',
   },
   API_KEY_INVALID: {
     status: 401,
     title: 'API key invalid',
+    detail: 'The API key is not valid.',
     meaning: 'The API key is mistyped, unknown or revoked.',
   },
   API_KEY_EXPIRED: {
     status: 401,
     title: 'API key expired',
+    detail: 'The API key has expired.',
     meaning: 'The API key was valid until its expiry. Use a newer one.',
   },
   API_KEY_ENVIRONMENT_MISMATCH: {
@@ -66,16 +73,19 @@ export const PROBLEM_TYPES = {
   PRODUCT_NOT_FOUND: {
     status: 404,
     title: 'Product not found',
+    detail: 'There is no product with this id.',
     meaning: 'No product of this merchant and environment has this id.',
   },
   WEBHOOK_SUBSCRIPTION_NOT_FOUND: {
     status: 404,
     title: 'Webhook subscription not found',
+    detail: 'There is no webhook subscription with this id.',
     meaning: 'No webhook subscription of this merchant and environment has this id.',
   },
   ROUTE_NOT_FOUND: {
     status: 404,
     title: 'Route not found',
+    detail: 'There is no operation at this path.',
     meaning: 'No operation is at this path. Paths have no trailing slash.',
   },
   METHOD_NOT_ALLOWED: {
@@ -86,22 +96,26 @@ export const PROBLEM_TYPES = {
   REQUEST_TIMEOUT: {
     status: 408,
     title: 'Request timeout',
+    detail: 'The request did not arrive completely in time.',
     meaning: 'The request did not arrive completely in time.',
   },
   WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: {
     status: 409,
     title: 'Webhook subscription already exists',
+    detail: 'There is a webhook subscription for this /url already.',
     meaning:
       'A subscription for this URL exists, perhaps a disabled one, which can be reactivated in the dashboard.',
   },
   WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: {
     status: 409,
     title: 'Webhook subscription limit reached',
+    detail: 'There are as many webhook subscriptions as a merchant may have; disable one first.',
     meaning: 'There are as many subscriptions as a merchant may have. Disable one first.',
   },
   IDEMPOTENCY_KEY_IN_USE: {
     status: 409,
     title: 'Idempotency key in use',
+    detail: 'A request with this Idempotency-Key is still running.',
     meaning: 'A request with this idempotency key is still running. Try again in a moment.',
   },
   PAYLOAD_TOO_LARGE: {
@@ -122,6 +136,7 @@ export const PROBLEM_TYPES = {
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     title: 'Idempotency key reused',
+    detail: 'This Idempotency-Key was used with another body.',
     meaning: 'This idempotency key was used with another body within the last 24 hours. Use a new one.',
   },
   RATE_LIMITED: {
@@ -132,25 +147,37 @@ export const PROBLEM_TYPES = {
   HEADERS_TOO_LARGE: {
     status: 431,
     title: 'Headers too large',
+    detail: 'Request line and headers together must be at most 16 KiB.',
     meaning: 'The request line and the headers together are larger than 16 KiB.',
   },
   INTERNAL_ERROR: {
     status: 500,
     title: 'Internal error',
+    detail: 'Something failed on our side; quote the requestId to support.',
     meaning: 'Something failed on our side. It has been logged under the requestId.',
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
     title: 'Service unavailable',
+    detail: 'The service cannot answer now; try again.',
     meaning:
       'A part of the service cannot be reached now. Try again, with the same idempotency key when creating.',
   },
   DEADLINE_EXCEEDED: {
     status: 504,
     title: 'Deadline exceeded',
+    detail: 'The answer took too long; try again.',
     meaning: 'The answer took too long. Try again, with the same idempotency key when creating.',
   },
 } as const satisfies Record<string, ProblemType>;
 
 /** The machine-readable name of an error. */
 export type ProblemCode = keyof typeof PROBLEM_TYPES;
+
+/** The name of an error of which always the same is said. */
+export type PlainCode = {
+  [Code in ProblemCode]: (typeof PROBLEM_TYPES)[Code] extends { readonly detail: string } ? Code : never;
+}[ProblemCode];
+
+/** Every code, in the order of the table. */
+export const PROBLEM_CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];

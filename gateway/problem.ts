@@ -1,4 +1,4 @@
-import { PROBLEM_TYPES, type ProblemCode } from './problem-types.ts';
+import { type PlainCode, PROBLEM_TYPES, type ProblemCode } from './problem-types.ts';
 
 /** The body of every error answer: these seven fields and nothing more. */
 export interface ProblemBody {
@@ -11,7 +11,11 @@ export interface ProblemBody {
   readonly code: ProblemCode;
 }
 
+/** The media type of every error answer. */
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** Where the `type` of every problem points, below the public URL. */
+export const ERROR_DOCS_PATH = '/docs/errors';
 
 const MAX_INSTANCE_LENGTH = 500;
 
@@ -37,6 +41,15 @@ export class Problem extends Error {
     this.code = code;
     this.headers = headers;
   }
+}
+
+/** A problem of which always the same is said. */
+export function plainProblem(
+  code: PlainCode,
+  headers: Readonly<Record<string, string>> = {},
+  cause?: unknown,
+): Problem {
+  return new Problem(code, PROBLEM_TYPES[code].detail, headers, cause);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../services/platform/errors.ts';
 import { expiredApiKey, invalidApiKey, keyOfOtherEnvironment } from './access-problems.ts';
-import { Problem } from './problem.ts';
+import { Problem, plainProblem } from './problem.ts';
 
 type Metadata = Readonly<Record<string, string>>;
 type Reading = (message: string, metadata: Metadata) => Problem;
@@ -13,11 +13,7 @@ const BY_REASON: Readonly<Record<string, Reading>> = {
       'INVALID_REQUEST',
       `${field === '' ? 'The request' : pointerTo(field)}: ${sentence(message.replace(`${field}: `, ''))}`,
     ),
-  INVALID_PAGE_TOKEN: () =>
-    new Problem(
-      'INVALID_CURSOR',
-      "Query parameter 'after' must be a nextCursor of this list with these filters.",
-    ),
+  INVALID_PAGE_TOKEN: () => plainProblem('INVALID_CURSOR'),
   INVALID_WEBHOOK_URL: (message) =>
     new Problem('INVALID_WEBHOOK_URL', `/url: ${sentence(message.replace(/^url: /, ''))}`),
   INVALID_EVENT_TYPE: (_, { event_type: name = '' }) =>
@@ -25,23 +21,12 @@ const BY_REASON: Readonly<Record<string, Reading>> = {
       'INVALID_EVENT_TYPE',
       `/eventTypes: ${JSON.stringify(name)} is not an event type of the catalogue.`,
     ),
-  PRODUCT_NOT_FOUND: () => new Problem('PRODUCT_NOT_FOUND', 'There is no product with this id.'),
-  WEBHOOK_SUBSCRIPTION_NOT_FOUND: () =>
-    new Problem('WEBHOOK_SUBSCRIPTION_NOT_FOUND', 'There is no webhook subscription with this id.'),
-  WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: () =>
-    new Problem(
-      'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS',
-      'There is a webhook subscription for this /url already.',
-    ),
-  WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: () =>
-    new Problem(
-      'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
-      'There are as many webhook subscriptions as a merchant may have; disable one first.',
-    ),
-  IDEMPOTENCY_KEY_IN_USE: () =>
-    new Problem('IDEMPOTENCY_KEY_IN_USE', 'A request with this Idempotency-Key is still running.'),
-  IDEMPOTENCY_KEY_REUSED: () =>
-    new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body.'),
+  PRODUCT_NOT_FOUND: () => plainProblem('PRODUCT_NOT_FOUND'),
+  WEBHOOK_SUBSCRIPTION_NOT_FOUND: () => plainProblem('WEBHOOK_SUBSCRIPTION_NOT_FOUND'),
+  WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: () => plainProblem('WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS'),
+  WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: () => plainProblem('WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'),
+  IDEMPOTENCY_KEY_IN_USE: () => plainProblem('IDEMPOTENCY_KEY_IN_USE'),
+  IDEMPOTENCY_KEY_REUSED: () => plainProblem('IDEMPOTENCY_KEY_REUSED'),
   API_KEY_INVALID: invalidApiKey,
   API_KEY_EXPIRED: expiredApiKey,
   API_KEY_ENVIRONMENT_MISMATCH: (_, { environment }) =>
@@ -62,32 +47,17 @@ export function problemOfRpc(error: unknown): Problem {
     case Code.ResourceExhausted:
     // Without a reason that merchants know: the connection to the service broke.
     case Code.Aborted:
-      return serviceUnavailable(error);
+      return plainProblem('SERVICE_UNAVAILABLE', {}, error);
     case Code.DeadlineExceeded:
-      return deadlineExceeded(error);
+      return plainProblem('DEADLINE_EXCEEDED', {}, error);
     default:
       return internalError(error);
   }
 }
 
-/** The failure of a service that is away or overloaded. */
-export function serviceUnavailable(cause: unknown): Problem {
-  return new Problem('SERVICE_UNAVAILABLE', 'The service cannot answer now; try again.', {}, cause);
-}
-
-/** The failure of a service to answer within the call's deadline. */
-export function deadlineExceeded(cause: unknown): Problem {
-  return new Problem('DEADLINE_EXCEEDED', 'The answer took too long; try again.', {}, cause);
-}
-
 /** A failure of our own. */
 export function internalError(cause: unknown): Problem {
-  return new Problem(
-    'INTERNAL_ERROR',
-    'Something failed on our side; quote the requestId to support.',
-    {},
-    cause,
-  );
+  return plainProblem('INTERNAL_ERROR', {}, cause);
 }
 
 /** The JSON pointer of a field of an RPC, `event_types[1]`, which the API's body names in its own spelling. */

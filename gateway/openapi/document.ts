@@ -1,7 +1,7 @@
 import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { readGuides } from '../docs/guides.ts';
-import { ERROR_DOCS_PATH } from '../plugins/error-docs.ts';
+import { ERROR_DOCS_PATH } from '../problem.ts';
 import { webhooksOf } from './events.ts';
 import { HEADERS } from './headers.ts';
 import { type JsonObject, NamedSchemas } from './named-schemas.ts';

@@ -1,23 +1,14 @@
 import { Type } from 'typebox';
 import type { ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
-import {
-  expiredApiKey,
-  invalidApiKey,
-  keyOfOtherEnvironment,
-  missingApiKey,
-  missingScope,
-} from '../access-problems.ts';
-import type { OperationSchema } from '../operation.ts';
+import { keyOfOtherEnvironment, missingScope } from '../access-problems.ts';
+import type { OperationErrors, OperationSchema } from '../operation.ts';
 import { uriTooLong } from '../plugins/routing.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
-import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
-import { deadlineExceeded, internalError, serviceUnavailable } from '../rpc-problems.ts';
+import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode, type ProblemType } from '../problem-types.ts';
 import { oneOf, resource } from '../schemas.ts';
 import { EXAMPLE_REQUEST_ID, type HeaderName, headerReferences } from './headers.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
-
-const CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];
 
 /** The body of every error. The contract does not require `code`; the answers of an operation do. */
 const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens the entry of its `code`.', {
@@ -27,29 +18,27 @@ const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens
   detail: Type.String({ description: 'What exactly is at fault, and what is allowed.' }),
   instance: Type.String({ description: 'Path of the request.' }),
   requestId: Type.String({ format: 'uuid', description: 'Identifies the request; quote it to support.' }),
-  code: Type.Optional(oneOf(CODES, 'The machine-readable name of the error.')),
+  code: Type.Optional(oneOf(PROBLEM_CODES, 'The machine-readable name of the error.')),
 });
 
-type Details = Partial<Record<ProblemCode, string>>;
-
-/** What every operation can answer, with an example of the detail. */
-const commonErrors = (scope: ApiKeyScopeName, environment: EnvironmentName): Details => ({
-  API_KEY_MISSING: missingApiKey().message,
-  API_KEY_INVALID: invalidApiKey().message,
-  API_KEY_EXPIRED: expiredApiKey().message,
+/** What every operation can answer. */
+const commonErrors = (scope: ApiKeyScopeName, environment: EnvironmentName): OperationErrors => ({
+  API_KEY_MISSING: true,
+  API_KEY_INVALID: true,
+  API_KEY_EXPIRED: true,
   API_KEY_ENVIRONMENT_MISMATCH: keyOfOtherEnvironment(environment === 'live' ? 'test' : 'live').message,
   INSUFFICIENT_SCOPE: missingScope(scope).message,
-  REQUEST_TIMEOUT: 'The request did not arrive completely in time.',
+  REQUEST_TIMEOUT: true,
   URI_TOO_LONG: uriTooLong().message,
   RATE_LIMITED: 'More than 100 requests in a second with this key; wait a second.',
-  HEADERS_TOO_LARGE: 'Request line and headers together must be at most 16 KiB.',
-  INTERNAL_ERROR: internalError(undefined).message,
-  SERVICE_UNAVAILABLE: serviceUnavailable(undefined).message,
-  DEADLINE_EXCEEDED: deadlineExceeded(undefined).message,
+  HEADERS_TOO_LARGE: true,
+  INTERNAL_ERROR: true,
+  SERVICE_UNAVAILABLE: true,
+  DEADLINE_EXCEEDED: true,
 });
 
 /** What can be wrong with a body, whether or not the operation takes one: every POST may bring one. */
-const BODY_ERRORS: Details = {
+const BODY_ERRORS: OperationErrors = {
   PAYLOAD_TOO_LARGE: 'The body must be at most 64 KiB.',
   UNSUPPORTED_MEDIA_TYPE: 'Header Content-Type must be application/json, in UTF-8.',
 };
@@ -74,14 +63,15 @@ export function exampleProblems(
   { scope, errors }: OperationSchema,
   { method, target, listener: { environment, docsUrl } }: Place,
 ): ProblemBody[] {
-  const details: Details = {
+  const answered: OperationErrors = {
     ...commonErrors(scope, environment),
     ...(method === 'POST' && BODY_ERRORS),
     ...errors,
   };
-  return CODES.filter((code) => details[code] !== undefined).map((code) =>
-    problemBody(new Problem(code, details[code]!), { docsUrl, target, requestId: EXAMPLE_REQUEST_ID }),
-  );
+  return PROBLEM_CODES.filter((code) => answered[code] !== undefined).map((code) => {
+    const { detail = String(answered[code]) }: ProblemType = PROBLEM_TYPES[code];
+    return problemBody(new Problem(code, detail), { docsUrl, target, requestId: EXAMPLE_REQUEST_ID });
+  });
 }
 
 /** Every error response of an operation, by status, each narrowed to the codes that it can have. */

@@ -5,13 +5,8 @@ import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { EXAMPLE_REQUEST_ID } from '../openapi/headers.ts';
 import { exampleTarget, type RoutedOperation } from '../openapi/operations.ts';
 import { exampleProblems, type Listener } from '../openapi/problem-responses.ts';
-import { Problem, type ProblemBody, problemBody } from '../problem.ts';
-import { PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
-
-/** Where the `type` of every problem points, below the public URL. */
-export const ERROR_DOCS_PATH = '/docs/errors';
-
-const CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];
+import { ERROR_DOCS_PATH, Problem, type ProblemBody, plainProblem, problemBody } from '../problem.ts';
+import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
 
 /** Headers that an error of a status brings besides those of every answer. */
 const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {
@@ -22,7 +17,7 @@ const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {
 
 /** Errors that no operation answers, by a target that has them. */
 const BESIDE_OPERATIONS: ReadonlyMap<string, Problem> = new Map([
-  ['/v1/refund-cases/', new Problem('ROUTE_NOT_FOUND', 'There is no operation at this path.')],
+  ['/v1/refund-cases/', plainProblem('ROUTE_NOT_FOUND')],
   [
     '/v1/refund-cases',
     new Problem('METHOD_NOT_ALLOWED', 'The method DELETE is not allowed here; allowed: GET, HEAD.'),
@@ -98,8 +93,8 @@ function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>): string {
     '<h1>Errors</h1>',
     '<p>Every error is answered as <code>application/problem+json</code> with the seven fields of the examples here. ',
     'Its <code>type</code> opens its entry on this page. <a href="./">Back to the reference</a></p>',
-    `<nav><ul>${CODES.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join('')}</ul></nav>`,
-    ...CODES.map((code) => entry(code, examples.get(code))),
+    `<nav><ul>${PROBLEM_CODES.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join('')}</ul></nav>`,
+    ...PROBLEM_CODES.map((code) => entry(code, examples.get(code))),
     '</main></body></html>',
   ].join('\n');
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { GatewayApp } from '../gateway-app.ts';
-import { Problem, pathOf } from '../problem.ts';
+import { Problem, pathOf, plainProblem } from '../problem.ts';
 
 const MAX_TARGET_LENGTH = 8_000;
 /** A name or address with an optional port, as RFC 3986 has it; empty where the target's origin has none. */
@@ -62,7 +62,7 @@ function noRoute(app: GatewayApp, method: string, path: string): Problem {
     const route = app.findRoute({ method: candidate, url: path });
     return route !== null && !hasEmptyParameter(route.params);
   });
-  if (allowed.length === 0) return new Problem('ROUTE_NOT_FOUND', 'There is no operation at this path.');
+  if (allowed.length === 0) return plainProblem('ROUTE_NOT_FOUND');
   const allow = allowed.join(', ');
   return new Problem('METHOD_NOT_ALLOWED', `The method ${method} is not allowed here; allowed: ${allow}.`, {
     allow,

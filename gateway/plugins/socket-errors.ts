@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { PROBLEM_MEDIA_TYPE, Problem } from '../problem.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, plainProblem } from '../problem.ts';
 import { PROBLEM_TYPES } from '../problem-types.ts';
 import type { AccessLog } from './access-log.ts';
 import type { ProblemWriter } from './problem-details.ts';
@@ -120,11 +120,9 @@ function close(socket: Duplex, lastWords = ''): void {
 function problemOfConnection({ code, rawPacket }: ConnectionError): Problem {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('REQUEST_TIMEOUT', 'The request did not arrive completely in time.');
+      return plainProblem('REQUEST_TIMEOUT');
     case 'HPE_HEADER_OVERFLOW':
-      return startsWithLongTarget(rawPacket)
-        ? uriTooLong()
-        : new Problem('HEADERS_TOO_LARGE', 'Request line and headers together must be at most 16 KiB.');
+      return startsWithLongTarget(rawPacket) ? uriTooLong() : plainProblem('HEADERS_TOO_LARGE');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new Problem('PAYLOAD_TOO_LARGE', 'The chunk extensions of the body are too large.');
     default:

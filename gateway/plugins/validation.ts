@@ -4,7 +4,8 @@ import { Compile } from 'typebox/compile';
 import { MAX_POINTER_SHOWN, Problem } from '../problem.ts';
 import { type ParsedQuery, QUERY_FAULT } from '../query-string.ts';
 
-type HttpPart = 'params' | 'querystring' | 'body' | 'headers';
+/** What operations have schemas of; headers are checked by code of their own. */
+type HttpPart = 'params' | 'querystring' | 'body';
 
 /** The keywords of a schema that details are written from. */
 interface Described {
@@ -91,8 +92,6 @@ function placeOf(part: HttpPart, pointer: string): string {
       return `Query parameter '${name}'`;
     case 'params':
       return `Path parameter '${name}'`;
-    case 'headers':
-      return `Header ${name}`;
     case 'body':
       return pointer === '' ? 'The body' : pointer.slice(0, MAX_POINTER_SHOWN);
     default:

@@ -66,6 +66,6 @@ export const advanceRequestListSchema = {
   },
   errors: {
     INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 50.",
-    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+    INVALID_CURSOR: true,
   },
 } satisfies OperationSchema;

@@ -96,7 +96,7 @@ export const fundsReleaseListSchema = {
   response: { 200: page('FundsReleasePage', fundsRelease, CURSOR, { timezone }) },
   errors: {
     INVALID_REQUEST: "Query parameter 'from' must be a date that the calendar has, as YYYY-MM-DD.",
-    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+    INVALID_CURSOR: true,
   },
 } satisfies OperationSchema;
 

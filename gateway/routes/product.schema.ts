@@ -105,6 +105,6 @@ export const productSchema = {
   response: { 200: product },
   errors: {
     INVALID_REQUEST: "Path parameter 'id' must be a UUID.",
-    PRODUCT_NOT_FOUND: 'There is no product with this id.',
+    PRODUCT_NOT_FOUND: true,
   },
 } satisfies OperationSchema;

@@ -137,6 +137,6 @@ export const refundCaseListSchema = {
   response: { 200: page('RefundCasePage', refundCase, CURSOR) },
   errors: {
     INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 100.",
-    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+    INVALID_CURSOR: true,
   },
 } satisfies OperationSchema;

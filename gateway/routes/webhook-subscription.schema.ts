@@ -77,12 +77,11 @@ export const webhookSubscriptionCreateSchema = {
     INVALID_REQUEST: '/eventTypes must be an array of 1 to 50 distinct items.',
     INVALID_WEBHOOK_URL: '/url: The url must use https.',
     INVALID_EVENT_TYPE: '/eventTypes: "refund.opened.v1" is not an event type of the catalogue.',
-    IDEMPOTENCY_KEY_MISSING: 'Send an Idempotency-Key header: 1 to 255 printable characters.',
-    WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: 'There is a webhook subscription for this /url already.',
-    WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
-      'There are as many webhook subscriptions as a merchant may have; disable one first.',
-    IDEMPOTENCY_KEY_IN_USE: 'A request with this Idempotency-Key is still running.',
-    IDEMPOTENCY_KEY_REUSED: 'This Idempotency-Key was used with another body.',
+    IDEMPOTENCY_KEY_MISSING: true,
+    WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: true,
+    WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: true,
+    IDEMPOTENCY_KEY_IN_USE: true,
+    IDEMPOTENCY_KEY_REUSED: true,
   },
 } satisfies OperationSchema;
 
@@ -108,7 +107,7 @@ export const webhookSubscriptionListSchema = {
   },
   errors: {
     INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 100.",
-    INVALID_CURSOR: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+    INVALID_CURSOR: true,
   },
 } satisfies OperationSchema;
 
@@ -125,6 +124,6 @@ export const webhookSubscriptionDisableSchema = {
   errors: {
     INVALID_REQUEST: "Path parameter 'id' must be a UUID.",
     UNSUPPORTED_MEDIA_TYPE: 'Header Content-Type must be a media type.',
-    WEBHOOK_SUBSCRIPTION_NOT_FOUND: 'There is no webhook subscription with this id.',
+    WEBHOOK_SUBSCRIPTION_NOT_FOUND: true,
   },
 } satisfies OperationSchema;

@@ -74,7 +74,6 @@ export const AdvanceRequestEntity = defineEntity({
   },
 });
 
-export type RateRow = InferEntity<typeof RateEntity>;
 export type QuoteRow = InferEntity<typeof QuoteEntity>;
 export type QuotePartRow = InferEntity<typeof QuotePartEntity>;
 export type AdvanceRequestRow = InferEntity<typeof AdvanceRequestEntity>;

@@ -7,6 +7,7 @@ import * as advanceRelease from '../../../workflows/advances/advance-release.con
 import * as advanceRequest from '../../../workflows/advances/advance-request.contract.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from '../funds/funds-workflows.ts';
 
@@ -17,6 +18,8 @@ beforeAll(async () => {
   workflows = await startFundsWorkflows();
 }, TEMPORAL_START_MS);
 afterAll(async () => {
+  const { RECORD_HISTORIES } = process.env;
+  if (RECORD_HISTORIES) await recordHistories(workflows.temporal.client, RECORD_HISTORIES);
   await verifyFunds(workflows.house);
   await workflows.close();
 });

@@ -68,11 +68,15 @@ it('an answer that lacks a required member is an error, not half an answer', asy
   expectProblem(answer, 'INTERNAL_ERROR');
 });
 
-it('keys cannot be checked without their service: 503, never let in', async () => {
+it.each([
+  ['nobody listens', 'http://127.0.0.1:1'],
+  // No connection is made to the broadcast address; Connect takes this failure for an error of the service.
+  ['no network leads to', 'http://255.255.255.255:1'],
+])('keys cannot be checked where %s: 503, never let in', async (_what, servicesUrl) => {
   const app = createGateway({
     environment: 'live',
     config: testConfig(),
-    transport: remoteTransport('http://127.0.0.1:1', 'mps_token'),
+    transport: remoteTransport(servicesUrl, 'mps_token'),
     logger: createLogger('silent'),
   });
   onTestFinished(() => app.close());

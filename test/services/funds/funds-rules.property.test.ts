@@ -16,6 +16,7 @@ import {
   rowLeftMinor,
   rowOriginalMinor,
 } from '../../../services/funds/release-rows.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { FundsModel } from './funds-model.ts';
 
 const amount = fc.oneof(fc.bigInt(1n, 300n), fc.bigInt(1n, 100_000n), fc.constant(MAX_AMOUNT_MINOR));
@@ -65,7 +66,7 @@ test('no order of commands breaks the sums, makes or loses money, or takes what 
         checkPromises(model, promised);
       }
     }),
-    { numRuns: 2500 },
+    { numRuns: propertyRuns(2500) },
   );
 });
 

@@ -71,7 +71,8 @@ test('three instalments of 100.00: the cents left over go to the first parts', (
 
 test('fees above the gross and instalments of an instant transfer are faults', () => {
   expect(saleFault(captured({}))).toBeNull();
-  expect(saleFault(captured({ feesMinor: 10_000n }))).toBeNull();
+  expect(saleFault(captured({ feesMinor: 10_000n, installments: 12 }))).toBeNull();
+  expect(saleFault(captured({ method: 'INSTANT_TRANSFER' }))).toBeNull();
   expect(saleFault(captured({ feesMinor: 10_001n }))).toBe('FEES_EXCEED_GROSS');
   expect(saleFault(captured({ method: 'INSTANT_TRANSFER', installments: 2 }))).toBe(
     'INSTALLMENTS_NOT_ALLOWED',

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { type FundsCaller, fundsCaller } from './funds-caller.ts';
+import { verifyFunds } from './verify-funds.ts';
+
+const ON = '2020-06-01';
+const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'funds' });
+});
+afterAll(() => house.close());
+
+const fifty = <T>(call: (n: number) => Promise<T>) =>
+  Promise.allSettled(Array.from({ length: 50 }, (_, n) => call(n)));
+
+/** How often each outcome came: OK, or the reason of a refusal. A failure without a reason is named by itself. */
+function tally(settled: readonly PromiseSettledResult<unknown>[]): Record<string, number> {
+  const outcomes = settled.map((one) =>
+    one.status === 'fulfilled' ? 'OK' : (errorInfoOf(one.reason)?.reason ?? String(one.reason)),
+  );
+  return Object.fromEntries(
+    [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, all]) => [outcome, all.length]),
+  );
+}
+
+describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', (way) => {
+  let funds: FundsCaller;
+  beforeEach(() => {
+    funds = fundsCaller(house.transports[way]);
+  });
+  afterEach(() => verifyFunds(house, funds.tenant));
+
+  it('sales of a merchant nobody has heard of all count in one row', async () => {
+    const sold = await fifty(() => funds.sell({ on: ON, gross: 101n, fees: 1n, instant: true }));
+    expect(tally(sold)).toEqual({ OK: 50 });
+    expect(await funds.rows()).toEqual([[ON, 'RELEASED', 0n, 0n, 5_000n, 50]]);
+  });
+
+  it('records of one sale: one is it', async () => {
+    const sale = { saleId: randomUUID(), method: 2, grossAmountMinor: 300n, installments: 3 };
+    const recorded = await fifty(() => funds.client.recordSale({ ...funds.write(ON), ...sale }));
+    expect(tally(recorded)).toEqual({ OK: 1, SALE_ALREADY_RECORDED: 49 });
+  });
+
+  it('deductions from one row take all there is, and the rest is owed to the centavo', async () => {
+    const { saleId } = await funds.sell({ on: ON, gross: 1_000n });
+    const deducted = await fifty(() => funds.deduct(30n, saleId, ON));
+    expect(tally(deducted)).toEqual({ OK: 50 });
+    expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 0n, openDebtsAmountMinor: 500n });
+  });
+
+  it('debits of one balance: as many as it covers, and no debt', async () => {
+    await funds.sell({ on: ON, gross: 1_000n, instant: true });
+    const debited = await fifty(() => funds.debit(randomUUID(), 30n, undefined, ON));
+    expect(tally(debited)).toEqual({ OK: 33, INSUFFICIENT_AVAILABLE_BALANCE: 17 });
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 10n, openDebtsAmountMinor: 0n });
+  });
+
+  it('debits of one refund, and then reversals: once each', async () => {
+    await funds.sell({ on: ON, gross: 1_000n, instant: true });
+    const refund = randomUUID();
+    expect(tally(await fifty(() => funds.debit(refund, 30n, undefined, ON)))).toEqual({ OK: 50 });
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 970n });
+    expect(tally(await fifty(() => funds.reverse(refund, ON)))).toEqual({ OK: 50 });
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1_000n });
+  });
+
+  it('reservations of one part: one has it', async () => {
+    await funds.sell({ on: ON, gross: 1_000n });
+    const { parts } = await funds.advanceable(ON);
+    const reserved = await fifty(() => funds.reserve(parts, randomUUID(), ON));
+    expect(tally(reserved)).toEqual({ OK: 1, QUOTE_STALE: 49 });
+  });
+
+  it('ends of one reservation: paid or freed, never both', async () => {
+    await funds.sell({ on: ON, gross: 1_000n });
+    const id = randomUUID();
+    await funds.reserve((await funds.advanceable(ON)).parts, id, ON);
+    const ends = await fifty<unknown>((n) => (n % 2 ? funds.settle(id, ON) : funds.free(id, ON)));
+    const { OK, RESERVATION_FREED, RESERVATION_SETTLED, ...others } = tally(ends);
+    expect([OK, RESERVATION_FREED ?? RESERVATION_SETTLED, others]).toEqual([25, 25, {}]);
+    const [[, , , advanced, left] = []] = await funds.rows();
+    expect([advanced, left]).toEqual(RESERVATION_FREED ? [0n, 1_000n] : [1_000n, 0n]);
+  });
+
+  it('runs of the release: everything once', async () => {
+    for (let n = 0; n < 5; n += 1) await funds.sell({ on: ON, gross: 200n, installments: 2 });
+    const runs = await fifty(() => funds.releaseDue('2021-01-01'));
+    const parts = runs.map((run) => (run.status === 'fulfilled' ? run.value.releasedParts : Number.NaN));
+    expect(parts.reduce((sum, released) => sum + released)).toBe(10);
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1_000n });
+  });
+
+  it('everything at once on one sale: only refusals with a reason, and not a centavo made or lost', async () => {
+    const { saleId } = await funds.sell({ on: ON, gross: 100_000n, installments: 10 });
+    const [disputes, refunds] = [[randomUUID(), randomUUID()], Array.from({ length: 5 }, () => randomUUID())];
+    const { parts } = await funds.advanceable(ON);
+    const settled = await fifty<unknown>((n) => {
+      const [dispute, refund] = [disputes[n % 2]!, refunds[n % 5]!];
+      switch (n % 9) {
+        case 0:
+          return funds.deduct(BigInt(n * 100 + 1), saleId, ON);
+        case 1:
+          return funds.block(saleId, dispute, HOLD_OR_DISPUTE, ON);
+        case 2:
+          return funds.unblock(saleId, dispute, BlockOutcome.RETURNED, HOLD_OR_DISPUTE, ON);
+        case 3:
+          return funds.block(saleId, refund, REFUND_IN_PROGRESS, ON);
+        case 4:
+          return funds.debit(refund, 500n, saleId, ON);
+        case 5:
+          return funds.reverse(refund, ON);
+        case 6:
+          return funds.reserve(parts.slice(n % 10, (n % 10) + 1), refund, ON);
+        case 7:
+          return funds.releaseDue('2020-08-01');
+        default:
+          return funds.sell({ on: ON, gross: 700n, instant: true });
+      }
+    });
+    expect(Object.keys(tally(settled)).filter((outcome) => !/^[A-Z_]+$/.test(outcome))).toEqual([]);
+    const { releases } = await funds.client.listFundsReleases({ ...funds.tenant, pageSize: 100 });
+    const gross = releases.reduce((sum, row) => sum + row.grossAllocatedAmountMinor, 0n);
+    const accounted = releases.reduce(
+      (sum, row) =>
+        sum +
+        (row.deductionsAmountMinor + row.advancedAmountMinor) +
+        (row.blockedAmountMinor + row.releasedAmountMinor + row.scheduledAmountMinor),
+      0n,
+    );
+    const sales = Array.from({ length: 50 }, (_, n) => n).filter((n) => n % 9 === 8).length;
+    expect([gross, accounted]).toEqual([100_000n + 700n * BigInt(sales), gross]);
+  });
+});

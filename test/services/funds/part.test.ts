@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import {
+  addBlock,
+  type Block,
+  blocksOf,
+  deduct,
+  free,
+  isBlockedBy,
+  isFree,
+  isHeldOtherwise,
+  leftMinor,
+  newPart,
+  originalMinor,
+  type Part,
+  release,
+  removeBlock,
+  reserve,
+  restore,
+  settle,
+  statusOf,
+  withSaleBlocks,
+} from '../../../services/funds/part.ts';
+
+const TODAY = '2026-11-16';
+const BEFORE = '2026-11-15';
+const AFTER = '2026-11-17';
+const dispute: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'one' };
+const otherDispute: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'other' };
+const refund: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'one' };
+
+/** A part of 100 centavos gross and 10 of fees, scheduled for tomorrow. */
+const scheduled = (date = AFTER): Part =>
+  newPart('part', 'sale', { installment: 2, date, grossMinor: 100n, feesMinor: 10n }, TODAY);
+const blocked = (blocks: readonly Block[], date = AFTER) => withSaleBlocks(scheduled(date), blocks, TODAY);
+const settled = () => settle(reserve(deduct(scheduled(), 30n, TODAY), 'advance'));
+
+describe('a new part', () => {
+  test.each([
+    [BEFORE, true],
+    [TODAY, true],
+    [AFTER, false],
+  ])('dated %s is released at once: %s', (date, released) => {
+    expect(scheduled(date)).toEqual({
+      ...{ id: 'part', saleId: 'sale', installment: 2, date, grossMinor: 100n, feesMinor: 10n },
+      ...{ deductedMinor: 0n, advancedMinor: 0n, reservation: null, saleBlocks: [], version: 1n },
+      released,
+    });
+  });
+
+  test('has its gross less its fees, all of it left', () => {
+    expect([originalMinor(scheduled()), leftMinor(scheduled())]).toEqual([90n, 90n]);
+  });
+});
+
+describe('what is left', () => {
+  test('is less what was deducted and advanced', () => {
+    const part = { ...scheduled(), deductedMinor: 25n, advancedMinor: 40n };
+    expect(leftMinor(part)).toBe(25n);
+  });
+
+  test.each([0n, 1n, 89n, 90n])('gives %s', (amount) => {
+    expect(deduct(scheduled(), amount, TODAY)).toEqual({ ...scheduled(), deductedMinor: amount });
+  });
+
+  test.each([-1n, 91n])('cannot give %s', (amount) => {
+    expect(() => deduct(scheduled(), amount, TODAY)).toThrow(`part part cannot give ${amount}`);
+  });
+
+  test('is promised when it is reserved, and gives nothing then', () => {
+    const reserved = reserve(deduct(scheduled(), 30n, TODAY), 'advance');
+    expect(reserved.reservation).toEqual({ advanceRequestId: 'advance', amountMinor: 60n });
+    expect(() => deduct(reserved, 1n, TODAY)).toThrow('part part cannot give 1');
+    expect(free(reserved).reservation).toBeNull();
+  });
+
+  test('comes back as far as it was deducted', () => {
+    const part = deduct(scheduled(), 30n, TODAY);
+    for (const amount of [0n, 10n, 30n]) {
+      expect(restore(part, amount, TODAY).deductedMinor).toBe(30n - amount);
+    }
+    for (const amount of [-1n, 31n]) {
+      expect(() => restore(part, amount, TODAY)).toThrow(`part part cannot get ${amount} back`);
+    }
+  });
+
+  test('is advanced when the reservation is paid, and only what was promised', () => {
+    expect(settled()).toMatchObject({ deductedMinor: 30n, advancedMinor: 60n, reservation: null });
+    expect(leftMinor(settled())).toBe(0n);
+    expect(settle(scheduled())).toMatchObject({ advancedMinor: 0n });
+  });
+});
+
+describe('the status', () => {
+  test('is by the date and the release, without blocks', () => {
+    expect([scheduled(), release(scheduled())].map(statusOf)).toEqual(['SCHEDULED', 'RELEASED']);
+  });
+
+  test('is BLOCKED while a block holds the part, scheduled or released', () => {
+    expect(statusOf(blocked([dispute]))).toBe('BLOCKED');
+    expect(statusOf(blocked([dispute], BEFORE))).toBe('BLOCKED');
+    expect(blocksOf(blocked([dispute, refund]))).toEqual([dispute, refund]);
+  });
+
+  test.each([
+    ['advanced in part', { advancedMinor: 1n }],
+    ['reserved', { reservation: { advanceRequestId: 'advance', amountMinor: 90n } }],
+    ['with nothing left', { deductedMinor: 90n }],
+  ])('of a part %s is not touched by blocks', (_, change) => {
+    const part = { ...blocked([dispute]), ...change };
+    expect(blocksOf(part)).toEqual([]);
+    expect(statusOf(part)).toBe('SCHEDULED');
+    expect(isBlockedBy(part, dispute)).toBe(false);
+  });
+
+  test('makes a part free while it is scheduled, not reserved, and has something left', () => {
+    expect(isFree(scheduled())).toBe(true);
+    const others = [release(scheduled()), reserve(scheduled(), 'advance'), blocked([dispute])];
+    expect([...others, deduct(scheduled(), 90n, TODAY)].map(isFree)).toEqual([false, false, false, false]);
+  });
+});
+
+describe('a part that leaves BLOCKED', () => {
+  test.each([
+    [BEFORE, 'RELEASED'],
+    [TODAY, 'RELEASED'],
+    [AFTER, 'SCHEDULED'],
+  ])('dated %s goes back as %s', (date, status) => {
+    const held = { ...blocked([dispute], date), released: false };
+    expect(statusOf(withSaleBlocks(held, [], TODAY))).toBe(status);
+    expect(statusOf(deduct(held, 90n, TODAY))).toBe(status);
+  });
+
+  test('is released only then, and not while a block is left', () => {
+    const held = { ...blocked([dispute, refund], TODAY), released: false };
+    expect(withSaleBlocks(held, [refund], TODAY).released).toBe(false);
+    expect(deduct({ ...scheduled(TODAY), released: false }, 1n, TODAY).released).toBe(false);
+    expect(restore(deduct(held, 10n, TODAY), 5n, TODAY).released).toBe(false);
+  });
+});
+
+describe('a set of blocks', () => {
+  test('holds each reason and source once', () => {
+    expect(addBlock([], dispute)).toEqual([dispute]);
+    expect(addBlock([dispute], { ...dispute })).toEqual([dispute]);
+    expect(addBlock([dispute], otherDispute)).toEqual([dispute, otherDispute]);
+    expect(addBlock([dispute], refund)).toEqual([dispute, refund]);
+  });
+
+  test('loses the one of the reason and source alone', () => {
+    expect(removeBlock([dispute, otherDispute, refund], { ...dispute })).toEqual([otherDispute, refund]);
+    expect(removeBlock([otherDispute, refund], dispute)).toEqual([otherDispute, refund]);
+  });
+
+  test('holds a part by each of them', () => {
+    const part = blocked([otherDispute, refund]);
+    expect([dispute, otherDispute, refund].map((block) => isBlockedBy(part, block))).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  test.each<[string, Part, Part, boolean]>([
+    ['the same', blocked([dispute, refund]), blocked([refund, dispute]), false],
+    ['none', scheduled(), scheduled(), false],
+    ['one more', blocked([dispute]), blocked([dispute, refund]), true],
+    ['one less', blocked([dispute, refund]), blocked([dispute]), true],
+    ['another', blocked([dispute]), blocked([refund]), true],
+    ['another of two', blocked([dispute, refund]), blocked([dispute, otherDispute]), true],
+    ['one that does not hold it', settled(), withSaleBlocks(settled(), [dispute], TODAY), false],
+  ])('holds a part otherwise or not: %s', (_, before, after, otherwise) => {
+    expect(isHeldOtherwise(before, after)).toBe(otherwise);
+  });
+});

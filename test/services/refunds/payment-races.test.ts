@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProviderOutcome, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ REFUND_FREQUENCY_LIMIT_24H: '100000' });
+});
+afterAll(() => house.close());
+
+const outcomesOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
+  settled
+    .map((one) =>
+      one.status === 'fulfilled' ? 'OK' : (errorInfoOf(one.reason)?.reason ?? String(one.reason)),
+    )
+    .sort();
+
+describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', (way) => {
+  it('cases of one payment, unheard of until then: no more than was paid', async () => {
+    const { open, refunds, tenant } = refundsOf(house, way);
+    const paidAt = timestampFromDate(new Date(Date.now() - 3_600_000));
+    const payment = { paymentIntentId: randomUUID(), paidAmountMinor: 5_000n, paidAt };
+    const all = await Promise.allSettled(
+      Array.from({ length: 50 }, () => open({ ...payment, amountMinor: 300n })),
+    );
+    expect(outcomesOf(all).filter((outcome) => outcome === 'OK')).toHaveLength(16);
+    expect(new Set(outcomesOf(all))).toEqual(new Set(['OK', 'REFUND_EXCEEDS_PAYMENT']));
+    const { refundCases } = await refunds.listRefundCases({ ...tenant, pageSize: 50 });
+    expect(refundCases).toHaveLength(16);
+  });
+
+  it('moves of one case: each state is left once', async () => {
+    const { open, refunds, tenant, write, start } = refundsOf(house, way);
+    const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
+    const all = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, n) =>
+        n % 2 ? start(refundCaseId) : refunds.cancelRefundCase({ ...write(), refundCaseId }),
+      ),
+    );
+    for (const outcome of outcomesOf(all)) expect(outcome).toMatch(/^[A-Z_]+$/);
+    const done = all.filter(({ status }) => status === 'fulfilled').length;
+    expect(done).toBeGreaterThanOrEqual(1);
+    const failing = await Promise.allSettled(
+      Array.from({ length: 50 }, () =>
+        refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.FAILED }),
+      ),
+    );
+    for (const outcome of outcomesOf(failing)) expect(outcome).toMatch(/^[A-Z_]+$/);
+    const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
+    expect(refundCase!.blockedBy).toEqual([]);
+  });
+});

@@ -126,6 +126,7 @@ export const PROBLEM_TYPES = {
   URI_TOO_LONG: {
     status: 414,
     title: 'URI too long',
+    detail: 'The request target must be at most 8000 characters.',
     meaning: 'The request target is longer than 8000 characters.',
   },
   UNSUPPORTED_MEDIA_TYPE: {

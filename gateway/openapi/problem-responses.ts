@@ -3,7 +3,6 @@ import type { ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts'
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { keyOfOtherEnvironment, missingScope } from '../access-problems.ts';
 import type { OperationErrors, OperationSchema } from '../operation.ts';
-import { uriTooLong } from '../plugins/routing.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
 import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode, type ProblemType } from '../problem-types.ts';
 import { oneOf, resource } from '../schemas.ts';
@@ -29,7 +28,7 @@ const commonErrors = (scope: ApiKeyScopeName, environment: EnvironmentName): Ope
   API_KEY_ENVIRONMENT_MISMATCH: keyOfOtherEnvironment(environment === 'live' ? 'test' : 'live').message,
   INSUFFICIENT_SCOPE: missingScope(scope).message,
   REQUEST_TIMEOUT: true,
-  URI_TOO_LONG: uriTooLong().message,
+  URI_TOO_LONG: true,
   RATE_LIMITED: 'More than 100 requests in a second with this key; wait a second.',
   HEADERS_TOO_LARGE: true,
   INTERNAL_ERROR: true,

@@ -58,8 +58,6 @@ function problemOf(error: unknown): Problem {
   switch ((error as { code?: unknown } | null)?.code) {
     case 'FST_ERR_BAD_URL':
       return new Problem('INVALID_REQUEST', 'The path must be percent-encoded UTF-8.');
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new Problem('URI_TOO_LONG', 'A part of the path is too long.');
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new Problem('PAYLOAD_TOO_LARGE', 'The body must be at most 64 KiB.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':

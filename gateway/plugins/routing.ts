@@ -14,7 +14,7 @@ const METHODS = ['GET', 'HEAD', 'POST'] as const;
 export function refuseUnroutable(app: GatewayApp): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const target = request.raw.url ?? '';
-    if (target.length > MAX_TARGET_LENGTH) throw uriTooLong();
+    if (target.length > MAX_TARGET_LENGTH) throw plainProblem('URI_TOO_LONG');
     const fault = faultOf(request.raw, target);
     if (fault !== undefined) throw new Problem('INVALID_REQUEST', fault);
     if (request.is404 || hasEmptyParameter(request.params)) {
@@ -50,11 +50,6 @@ function hasEmptyParameter(params: unknown): boolean {
   const values = params as Readonly<Record<string, string>>;
   for (const name in values) if (values[name] === '') return true;
   return false;
-}
-
-/** The refusal of a request target that is longer than we read. */
-export function uriTooLong(): Problem {
-  return new Problem('URI_TOO_LONG', `The request target must be at most ${MAX_TARGET_LENGTH} characters.`);
 }
 
 function noRoute(app: GatewayApp, method: string, path: string): Problem {

@@ -7,7 +7,6 @@ import { PROBLEM_TYPES } from '../problem-types.ts';
 import type { AccessLog } from './access-log.ts';
 import type { ProblemWriter } from './problem-details.ts';
 import { answerHeaders, newRequestId } from './response-headers.ts';
-import { uriTooLong } from './routing.ts';
 
 /** What Node.js gives with 'clientError'. */
 interface ConnectionError extends Error {
@@ -122,7 +121,7 @@ function problemOfConnection({ code, rawPacket }: ConnectionError): Problem {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return plainProblem('REQUEST_TIMEOUT');
     case 'HPE_HEADER_OVERFLOW':
-      return startsWithLongTarget(rawPacket) ? uriTooLong() : plainProblem('HEADERS_TOO_LARGE');
+      return plainProblem(startsWithLongTarget(rawPacket) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new Problem('PAYLOAD_TOO_LARGE', 'The chunk extensions of the body are too large.');
     default:

@@ -129,6 +129,8 @@ describe('UpdateProduct', () => {
       'refund_window_days',
     ],
     ['a long text', ['description'], { description: 'x'.repeat(4001) }, 'INVALID_ARGUMENT', 'description'],
+    ['an image without a host', ['image_url'], { imageUrl: 'https:///i' }, 'INVALID_ARGUMENT', 'image_url'],
+    ['an image with a space', ['image_url'], { imageUrl: 'https://a/i j' }, 'INVALID_ARGUMENT', 'image_url'],
     ['an image by http', ['image_url'], { imageUrl: 'http://a.example/i' }, 'INVALID_ARGUMENT', 'image_url'],
     [
       'an asset without an id',

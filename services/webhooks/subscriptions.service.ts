@@ -8,6 +8,7 @@ import { getWebhookSubscription } from './get-webhook-subscription.ts';
 import { listWebhookSubscriptions } from './list-webhook-subscriptions.ts';
 import { reactivateWebhookSubscription } from './reactivate-webhook-subscription.ts';
 import { revealSigningSecret } from './reveal-signing-secret.ts';
+import { rotateSigningSecret } from './rotate-signing-secret.ts';
 
 /** The RPCs about subscriptions. */
 export function subscriptionService(
@@ -24,5 +25,6 @@ export function subscriptionService(
     reactivateWebhookSubscription: (request, context) =>
       reactivateWebhookSubscription(writes, limit, request, context),
     revealSigningSecret: (request, context) => revealSigningSecret(writes, keys, request, context),
+    rotateSigningSecret: (request, context) => rotateSigningSecret({ config, writes }, request, context),
   };
 }

@@ -191,6 +191,7 @@ async function webhooks(house: TestHouse) {
   const [subscriptionId] = [await subscribe('a'), await subscribe('b')];
   await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
   await subscriptions.revealSigningSecret({ ...write(), subscriptionId });
+  await subscriptions.rotateSigningSecret({ ...write(), subscriptionId });
   await twoPages((page) => subscriptions.listWebhookSubscriptions({ ...tenant, ...page }));
   const about = { type: name, objectId: randomUUID(), data: dataExample! };
   const { event } = await events.publishEvent({ ...write(), ...about });

@@ -411,6 +411,72 @@ export declare type RevealSigningSecretResponse = Message<"payments.webhooks.v1.
 export declare const RevealSigningSecretResponseSchema: GenMessage<RevealSigningSecretResponse>;
 
 /**
+ * Whose secret to replace.
+ *
+ * @generated from message payments.webhooks.v1.RotateSigningSecretRequest
+ */
+export declare type RotateSigningSecretRequest = Message<"payments.webhooks.v1.RotateSigningSecretRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string subscription_id = 4;
+   */
+  subscriptionId: string;
+
+  /**
+   * Seconds for which earlier secrets go on signing, if they do not end before; at most 30 days, 0 for a secret that
+   * has leaked. Absent: WEBHOOK_ROTATION_OVERLAP.
+   *
+   * @generated from field: optional int32 overlap_seconds = 5;
+   */
+  overlapSeconds?: number | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.RotateSigningSecretRequest.
+ * Use `create(RotateSigningSecretRequestSchema)` to create a new message.
+ */
+export declare const RotateSigningSecretRequestSchema: GenMessage<RotateSigningSecretRequest>;
+
+/**
+ * The subscription, and until when an earlier secret signs.
+ *
+ * @generated from message payments.webhooks.v1.RotateSigningSecretResponse
+ */
+export declare type RotateSigningSecretResponse = Message<"payments.webhooks.v1.RotateSigningSecretResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.WebhookSubscription subscription = 1;
+   */
+  subscription?: WebhookSubscription | undefined;
+
+  /**
+   * Absent when the new secret alone signs from now on.
+   *
+   * @generated from field: google.protobuf.Timestamp overlap_ends_at = 2;
+   */
+  overlapEndsAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.RotateSigningSecretResponse.
+ * Use `create(RotateSigningSecretResponseSchema)` to create a new message.
+ */
+export declare const RotateSigningSecretResponseSchema: GenMessage<RotateSigningSecretResponse>;
+
+/**
  * An event to publish.
  *
  * @generated from message payments.webhooks.v1.PublishEventRequest
@@ -1825,6 +1891,20 @@ export declare const WebhookSubscriptionService: GenService<{
     methodKind: "unary";
     input: typeof RevealSigningSecretRequestSchema;
     output: typeof RevealSigningSecretResponseSchema;
+  },
+  /**
+   * Makes a new current secret, which RevealSigningSecret answers once; it answers none itself and sends no event.
+   * Secrets that were revealed before sign beside the new one for the overlap, at most three in all; one that nobody
+   * has seen ends at once. In every state, so that a DISABLED subscription comes back with a secret of its own.
+   * FAILED_PRECONDITION (SIGNING_SECRET_LIMIT_REACHED): three sign already; the metadata's free_at says when one ends,
+   * and an overlap of zero is never refused.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.RotateSigningSecret
+   */
+  rotateSigningSecret: {
+    methodKind: "unary";
+    input: typeof RotateSigningSecretRequestSchema;
+    output: typeof RotateSigningSecretResponseSchema;
   },
 }>;
 

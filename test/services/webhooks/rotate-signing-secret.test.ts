@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { Code, createClient } from '@connectrpc/connect';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyWebhook } from '../../../gateway/docs/verify-webhook/verify-webhook.ts';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  type RotateSigningSecretResponse,
+  RotateSigningSecretResponseSchema,
+  WebhookSubscriptionService,
+  WebhookSubscriptionState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { createLoopbackGuard } from '../../support/loopback-guard.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/tls-receiver.ts';
+import { deliverWaiting } from '../platform/egress/deliver-waiting.ts';
+import { type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+const HOUR_MS = 3_600_000;
+
+let receiver: Receiver;
+let house: TestHouse;
+let desk: WebhooksDesk;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  house = await startHouse({
+    SERVICES: 'webhooks',
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    WEBHOOK_ROTATION_OVERLAP: '1h',
+  });
+  desk = webhooksDesk(house, house.transports.grpc);
+});
+afterAll(async () => {
+  await house.close();
+  await receiver[Symbol.asyncDispose]();
+});
+
+/** A new subscription, what can be done with its secrets, and what the receiver got for it. */
+async function newSubscription() {
+  const tenant = newTenant(Environment.TEST);
+  const path = `/${randomUUID()}`;
+  const url = `https://127.0.0.1:${receiver.port}${path}`;
+  const { id: subscriptionId } = await desk.subscribe(tenant, undefined, url);
+  const received = () => receiver.requests.filter((request) => request.path === path);
+  const about = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+  const reveal = async () => (await desk.subscriptions.revealSigningSecret(about())).signingSecret;
+  const rotate = (more: { overlapSeconds?: number; idempotencyKey?: string } = {}) =>
+    desk.subscriptions.rotateSigningSecret({ ...about(), ...more });
+  const expire = () =>
+    desk.sql(
+      `update webhooks.signing_secret set expires_at = now() where subscription_id = $1 and expires_at is not null`,
+      [subscriptionId],
+    );
+  const stored = () =>
+    desk.sql<{ expires_at: Date | null }>(
+      'select expires_at from webhooks.signing_secret where subscription_id = $1 order by id',
+      [subscriptionId],
+    );
+  return { tenant, subscriptionId, received, about, reveal, rotate, expire, stored };
+}
+
+const deliver = async () => {
+  await using guard = createLoopbackGuard();
+  return await deliverWaiting(house.transports.inProcess, { live: guard, test: guard });
+};
+
+/** Whether a receiver that holds this secret takes what it got: by the public library and by our sample alike. */
+function accepts(secret: string, { headers, body }: ReceivedRequest): boolean {
+  const given = headers as Record<string, string>;
+  const verdicts = [
+    () => new Webhook(secret).verify(body, given),
+    () => verifyWebhook(body, given, secret),
+  ].map((verify) => {
+    try {
+      verify();
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  expect(verdicts[0]).toBe(verdicts[1]);
+  return verdicts[0]!;
+}
+
+const endOf = ({ overlapEndsAt }: RotateSigningSecretResponse) => overlapEndsAt && timestampMs(overlapEndsAt);
+
+describe('rotating a signing secret', () => {
+  it('has both sign during the overlap, and after it the new one alone', async () => {
+    const { tenant, received, reveal, rotate, expire } = await newSubscription();
+    const former = await reveal();
+    await rotate();
+    const current = await reveal();
+    expect(current).not.toBe(former);
+    await deliver();
+    await desk.publish(tenant);
+    await deliver();
+    expect(received()).toHaveLength(2);
+    for (const request of received()) {
+      expect(request.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
+      expect([accepts(current, request), accepts(former, request)]).toEqual([true, true]);
+    }
+    await expire();
+    await desk.publish(tenant);
+    await deliver();
+    const last = received()[2]!;
+    expect(last.headers['webhook-signature']).toMatch(/^v1,\S+$/);
+    expect([accepts(current, last), accepts(former, last)]).toEqual([true, false]);
+  });
+
+  it('answers no secret, says when the overlap ends, and lets the new one be revealed once', async () => {
+    const { tenant, subscriptionId, reveal, rotate } = await newSubscription();
+    const former = await reveal();
+    const before = Date.now();
+    const answer = await rotate();
+    expect(answer.subscription).toMatchObject({
+      id: subscriptionId,
+      state: WebhookSubscriptionState.PENDING,
+    });
+    expect(endOf(answer)).toBeGreaterThanOrEqual(before + HOUR_MS);
+    expect(endOf(answer)).toBeLessThanOrEqual(Date.now() + HOUR_MS);
+    const current = await reveal();
+    await expectRefusal(reveal(), Code.FailedPrecondition, 'SIGNING_SECRET_ALREADY_REVEALED');
+    const fields = RotateSigningSecretResponseSchema.fields.map(({ name }) => name);
+    expect(fields).toEqual(['subscription', 'overlap_ends_at']);
+    const records = await desk.sql<{ response: Buffer }>(
+      'select response from platform.idempotency_record where merchant_id = $1',
+      [tenant.merchantId],
+    );
+    for (const { response } of records) {
+      expect(response.includes(current) || response.includes(former)).toBe(false);
+    }
+  });
+
+  it('rotates once per idempotency key', async () => {
+    const { reveal, rotate, stored } = await newSubscription();
+    await reveal();
+    const idempotencyKey = newKey();
+    const first = await rotate({ idempotencyKey });
+    await reveal();
+    expect(await rotate({ idempotencyKey })).toEqual(first);
+    expect(await stored()).toHaveLength(2);
+    await expectRefusal(
+      rotate({ idempotencyKey, overlapSeconds: 5 }),
+      Code.AlreadyExists,
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+  });
+
+  it('ends a secret that nobody has seen, and keeps the one that receivers still hold', async () => {
+    const { reveal, rotate, stored } = await newSubscription();
+    expect(endOf(await rotate())).toBeUndefined();
+    expect(await stored()).toEqual([{ expires_at: null }]);
+    await reveal();
+    const end = endOf(await rotate());
+    expect(endOf(await rotate())).toBe(end);
+    expect(await stored()).toEqual([{ expires_at: new Date(end!) }, { expires_at: null }]);
+  });
+
+  it('has three sign at most; without an overlap, the new one alone from then on', async () => {
+    const { tenant, received, reveal, rotate } = await newSubscription();
+    const secrets = [await reveal()];
+    const ends: (number | undefined)[] = [];
+    for (let times = 0; times < 2; times += 1) {
+      ends.push(endOf(await rotate()));
+      secrets.push(await reveal());
+    }
+    await expectRefusal(rotate(), Code.FailedPrecondition, 'SIGNING_SECRET_LIMIT_REACHED', {
+      free_at: new Date(ends[0]!).toISOString(),
+    });
+    await deliver();
+    expect(secrets.map((secret) => accepts(secret, received()[0]!))).toEqual([true, true, true]);
+    expect(endOf(await rotate({ overlapSeconds: 0 }))).toBeUndefined();
+    secrets.push(await reveal());
+    await desk.publish(tenant);
+    await deliver();
+    expect(secrets.map((secret) => accepts(secret, received()[1]!))).toEqual([
+      ...[false, false, false],
+      true,
+    ]);
+  });
+
+  it('gives way again once an earlier secret has ended', async () => {
+    const { reveal, rotate, expire, stored } = await newSubscription();
+    await reveal();
+    for (let times = 0; times < 2; times += 1) {
+      await rotate();
+      await reveal();
+    }
+    await expire();
+    await rotate();
+    expect(await stored()).toHaveLength(2);
+  });
+
+  it('sends nothing of itself, and serves a disabled subscription for its return', async () => {
+    const { received, about, reveal, rotate } = await newSubscription();
+    await reveal();
+    await desk.subscriptions.disableWebhookSubscription(about());
+    const { subscription } = await rotate({ overlapSeconds: 0 });
+    expect(subscription?.state).toBe(WebhookSubscriptionState.DISABLED);
+    const current = await reveal();
+    await deliver();
+    expect(received()).toEqual([]);
+    await desk.subscriptions.reactivateWebhookSubscription(about());
+    await deliver();
+    expect(received().map((request) => accepts(current, request))).toEqual([true]);
+  });
+
+  it('leaves one current secret after rotations and revelations at the same time', async () => {
+    const { reveal, rotate, stored } = await newSubscription();
+    const calls = Array.from({ length: 12 }, (_, index) =>
+      index % 3 === 0 ? reveal() : rotate({ overlapSeconds: index }),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    for (const outcome of refused) {
+      expect(String((outcome as PromiseRejectedResult).reason)).toMatch(/failed_precondition/);
+    }
+    const secrets = await stored();
+    expect(secrets.filter(({ expires_at }) => expires_at === null)).toHaveLength(1);
+    expect(secrets.length).toBeLessThanOrEqual(3);
+  });
+
+  it('takes the grant of a write, and finds subscriptions of the tenant alone', async () => {
+    const { about } = await newSubscription();
+    const as = (...grants: string[]) =>
+      createClient(
+        WebhookSubscriptionService,
+        house.services.transportFor({ name: 'dashboard', grants: new Set(grants) }),
+      );
+    await expectRefusal(
+      as('webhooks:read', 'reveal').rotateSigningSecret(about()),
+      Code.PermissionDenied,
+      'GRANT_MISSING',
+      { grant: 'webhooks:write' },
+    );
+    const writer = as('webhooks:write');
+    await writer.rotateSigningSecret(about());
+    await expectRefusal(writer.revealSigningSecret(about()), Code.PermissionDenied, 'GRANT_MISSING');
+    for (const other of [newTenant(Environment.TEST), { environment: Environment.LIVE }]) {
+      await expectRefusal(
+        writer.rotateSigningSecret({ ...about(), ...other }),
+        Code.NotFound,
+        'WEBHOOK_SUBSCRIPTION_NOT_FOUND',
+      );
+    }
+  });
+});

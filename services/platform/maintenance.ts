@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { Counter, Gauge } from 'prom-client';
+import { tryAdvisoryLock } from './advisory-lock.ts';
 import type { Database } from './database.ts';
 import { metrics } from './telemetry.ts';
 
@@ -95,13 +96,9 @@ export class Maintenance {
 
   /** One step; undefined when another process is at this task. */
   #runStep({ name, step }: MaintenanceTask) {
-    return this.#options.database.transaction(async (em) => {
-      const [lock] = await em.execute<{ locked: boolean }[]>(
-        'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
-        [`maintenance ${name}`],
-      );
-      return lock?.locked ? step(em) : undefined;
-    });
+    return this.#options.database.transaction(async (em) =>
+      (await tryAdvisoryLock(em, `maintenance ${name}`)) ? step(em) : undefined,
+    );
   }
 }
 

@@ -13,6 +13,7 @@ import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import stringify from 'safe-stable-stringify';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { tryAdvisoryLock } from './advisory-lock.ts';
 import { callerOf, REPLAYED_HEADER, requestIdOf } from './call-context.ts';
 import type { Database } from './database.ts';
 import { aborted, alreadyExists } from './errors.ts';
@@ -135,11 +136,7 @@ function scopeOf(request: WriteRequest, context: HandlerContext): Scope {
 
 async function claim(em: EntityManager, scope: Scope): Promise<Uint8Array | undefined> {
   const name = [scope.merchantId, scope.environment, scope.caller, scope.method, scope.key].join('\n');
-  const [lock] = await em.execute<{ locked: boolean }[]>(
-    'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
-    [name],
-  );
-  if (!lock?.locked) {
+  if (!(await tryAdvisoryLock(em, name))) {
     throw aborted('IDEMPOTENCY_KEY_IN_USE', 'a request with this idempotency key is still running');
   }
   return find(em, scope);

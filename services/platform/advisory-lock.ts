@@ -1,0 +1,10 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+
+/** Takes the lock of a name until the transaction ends; false when another transaction has it. */
+export async function tryAdvisoryLock(em: EntityManager, name: string): Promise<boolean> {
+  const [lock] = await em.execute<{ locked: boolean }[]>(
+    'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
+    [name],
+  );
+  return lock!.locked;
+}

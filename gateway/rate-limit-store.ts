@@ -19,6 +19,8 @@ const KEPT_MS = 10_000;
 const DELETE_INTERVAL_MS = 10_000;
 const DELETE_BATCH = 10_000;
 
+const AWAY = new Error('the store of rate limits is away');
+
 const storeUp = new Gauge({
   name: 'payments_rate_limit_store_up',
   help: '1: requests are counted in the shared store. 0: it is away, this process counts for itself.',
@@ -153,5 +155,3 @@ export class RateLimitStore {
     }
   }
 }
-
-const AWAY = new Error('the store of rate limits is away');

@@ -9,6 +9,8 @@ it.each([
   ['not found for the moment', withCode('EAI_AGAIN')],
   ['out of connections', withCode('53300')],
   ['out of disk', withCode('53100')],
+  ['too busy to serialize a transaction', withCode('40001')],
+  ['deadlocked, however often it is tried', withCode('40P01')],
   ['too busy to lock a row in time', withCode('55P03')],
   ['shut down by an administrator', withCode('57P01')],
   ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],

@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Database } from '../../../services/platform/database.ts';
+import { createTestDatabase } from '../../support/house.ts';
+
+let database: Database;
+let sql: Client;
+beforeAll(async () => {
+  const url = await createTestDatabase();
+  database = await Database.open({ url, poolSize: 10, preparedStatements: true, entities: [] });
+  sql = new Client({ connectionString: url });
+  await sql.connect();
+  await sql.query('create table counter (name text primary key, value int not null)');
+});
+beforeEach(() => sql.query("truncate counter; insert into counter values ('a', 0), ('b', 0)"));
+afterAll(async () => {
+  await sql.end();
+  await database.close();
+});
+
+const values = async () =>
+  (await sql.query<{ value: number }>('select value from counter order by name')).rows.map(
+    (row) => row.value,
+  );
+
+it('plays out deadlocks: of transactions that lock in opposite orders none fails and none is lost', async () => {
+  let tries = 0;
+  const orders = [
+    ['a', 'b'],
+    ['b', 'a'],
+  ];
+  const crossing = Array.from({ length: 3 }, (_, n) =>
+    database.transaction(async (em) => {
+      tries += 1;
+      for (const name of orders[n % 2]!) {
+        await em.execute('update counter set value = value + 1 where name = ?', [name]);
+        await delay(20);
+      }
+    }),
+  );
+  await Promise.all(crossing);
+  expect(await values()).toEqual([3, 3]);
+  expect(tries).toBeGreaterThan(3);
+}, 60_000);
+
+it.each(['40001', '40P01', '23505'])('gives %s up after five tries, and has done nothing', async (state) => {
+  let tries = 0;
+  const losing = database.transaction(async (em) => {
+    tries += 1;
+    await em.execute("update counter set value = value + 1 where name = 'a'");
+    await em.execute(`do $$ begin raise exception using errcode = '${state}'; end $$`);
+  });
+  await expect(losing).rejects.toThrow();
+  expect(tries).toBe(5);
+  expect(await values()).toEqual([0, 0]);
+});
+
+it('tries nothing again that was refused for good', async () => {
+  let tries = 0;
+  const refused = database.transaction(async (em) => {
+    tries += 1;
+    await em.execute("update counter set value = null where name = 'a'");
+  });
+  await expect(refused).rejects.toThrow('not-null');
+  expect(tries).toBe(1);
+});
+
+it('meets the row of whoever was first with a key', async () => {
+  const claim = () =>
+    database.transaction(async (em) => {
+      const [row] = await em.execute<{ value: number }[]>("select value from counter where name = 'c'");
+      if (row) return 'met';
+      await delay(30);
+      await em.execute("insert into counter values ('c', 1)");
+      return 'made';
+    });
+  expect((await Promise.all(Array.from({ length: 5 }, claim))).sort()).toEqual([
+    'made',
+    ...Array(4).fill('met'),
+  ]);
+});

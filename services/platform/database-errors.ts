@@ -20,8 +20,8 @@ const AWAY = new Set([
   ...['EHOSTUNREACH', 'ENETUNREACH'],
 ]);
 /**
- * Connections fail (08), others win every time a transaction is tried (40), resources are used up (53), a lock does not come in time (55P03), a transaction lay idle
- * (25P03), the server starts, stops or ends connections (57P0).
+ * Connections fail (08), others win every time a transaction is tried (40), resources are used up (53), a lock does not
+ * come in time (55P03), a transaction lay idle (25P03), the server starts, stops or ends connections (57P0).
  */
 const AWAY_STATE = /^(08|40|53|55P03|25P03|57P0)/;
 

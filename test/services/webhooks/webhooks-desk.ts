@@ -34,7 +34,7 @@ export const PAYMENT = {
 };
 
 /** The webhooks services as tests call them over one transport, and the database behind them. */
-export function webhooksDesk(house: TestHouse, transport: Transport) {
+export function webhooksDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Transport) {
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   const events = createClient(EventService, transport);
   const dispatch = createClient(DispatchService, transport);

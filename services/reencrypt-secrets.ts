@@ -1,0 +1,31 @@
+import { Client } from 'pg';
+import { readConfig } from './platform/config.ts';
+import { runTask } from './platform/run-process.ts';
+import { countSealedOtherwise, reencryptSecrets } from './webhooks/reencrypt-secrets.ts';
+
+/**
+ * Seals all signing secrets with the first of WEBHOOK_SECRET_KEYS and ends; after that the others can be taken away.
+ * A signal stops it after the batch under way; run again, it goes on. Ends with 1 when any secret is left.
+ */
+await runTask('reencrypt-secrets', async () => {
+  const { DATABASE_URL, WEBHOOK_SECRET_KEYS: keys } = readConfig(process.env, {
+    required: ['DATABASE_URL'],
+    unused: ['API_KEY_PEPPERS', 'CURSOR_KEYS'],
+  });
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  const client = new Client({ connectionString: DATABASE_URL });
+  await client.connect();
+  try {
+    const total = await countSealedOtherwise(client, keys);
+    const { resealed, unopened, left } = await reencryptSecrets(client, keys, {
+      signal: stop.signal,
+      onBatch: (done) => console.log(`resealed ${done} of ${total}`),
+    });
+    for (const id of unopened) console.error(`a secret of subscription ${id} cannot be opened`);
+    console.log(`resealed ${resealed} with v${keys.current.id}; with other keys: ${left}`);
+    if (left > 0) process.exitCode = 1;
+  } finally {
+    await client.end();
+  }
+});

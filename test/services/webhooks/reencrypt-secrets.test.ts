@@ -1,0 +1,183 @@
+import { execFile } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { KeyRing } from '../../../services/platform/key-ring.ts';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createServices } from '../../../services/server.ts';
+import { reencryptSecrets } from '../../../services/webhooks/reencrypt-secrets.ts';
+import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/house.ts';
+import { createLoopbackGuard } from '../../support/loopback-guard.ts';
+import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
+import { deliverWaiting } from '../platform/egress/deliver-waiting.ts';
+import { webhooksDesk } from './webhooks-desk.ts';
+
+const COMMAND = fileURLToPath(new URL('../../../services/reencrypt-secrets.ts', import.meta.url));
+const newKeyText = (version: number) => `v${version}:${randomBytes(32).toString('base64')}`;
+const [OLD, NEW] = [newKeyText(1), newKeyText(2)];
+const NEW_FIRST = `${NEW},${OLD}`;
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver[Symbol.asyncDispose]());
+
+let databaseUrl: string;
+let client: pg.Client;
+beforeEach(async () => {
+  databaseUrl = await createTestDatabase();
+  client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+});
+afterEach(() => client.end());
+
+/** The services on the test's database, with these keys. */
+async function open(keys: string) {
+  const settings = { SERVICES: 'webhooks', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', WEBHOOK_SECRET_KEYS: keys };
+  const config = testConfig({ ...settings, WEBHOOK_SUBSCRIPTION_LIMIT: '1000' });
+  const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
+  const transport = services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) });
+  const desk = webhooksDesk({ databaseUrl }, transport);
+  return {
+    desk,
+    async deliver() {
+      await using guard = createLoopbackGuard();
+      await deliverWaiting(transport, { live: guard, test: guard });
+    },
+    [Symbol.asyncDispose]: () => services.close(),
+  };
+}
+
+type Desk = Awaited<ReturnType<typeof open>>['desk'];
+
+/** A subscription of a tenant of its own, and its secret unless it is to stay unseen. */
+async function subscribe(desk: Desk, path = `/${randomUUID()}`) {
+  const tenant = newTenant(Environment.TEST);
+  const { id } = await desk.subscribe(tenant, undefined, `https://127.0.0.1:${receiver.port}${path}`);
+  const about = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
+  return { tenant, id, path, about };
+}
+
+const reveal = async (desk: Desk, { about }: Awaited<ReturnType<typeof subscribe>>) =>
+  (await desk.subscriptions.revealSigningSecret(about())).signingSecret;
+
+const run = (keys: string) =>
+  new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl, WEBHOOK_SECRET_KEYS: keys };
+    execFile(process.execPath, [COMMAND], { env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    );
+  });
+
+const keysInUse = async () => {
+  const { rows } = await client.query<{ key_id: number }>(
+    'select distinct key_id from webhooks.signing_secret order by key_id',
+  );
+  return rows.map(({ key_id }) => key_id);
+};
+
+describe('the command that re-encrypts signing secrets', () => {
+  it('lets the old key go: what it had sealed signs, and is revealed, with the new one alone', async () => {
+    const before = await open(OLD);
+    const [seen, unseen] = [await subscribe(before.desk), await subscribe(before.desk)];
+    const former = await reveal(before.desk, seen);
+    await before.desk.subscriptions.rotateSigningSecret(seen.about());
+    const current = await reveal(before.desk, seen);
+    await before[Symbol.asyncDispose]();
+    {
+      await using both = await open(NEW_FIRST);
+      await subscribe(both.desk);
+      expect(await keysInUse()).toEqual([1, 2]);
+    }
+    {
+      await using early = await open(NEW);
+      await expect(reveal(early.desk, unseen)).rejects.toThrow('internal error');
+    }
+    const { code, stdout } = await run(NEW_FIRST);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'resealed 3 of 3\nresealed 3 with v2; with other keys: 0\n',
+    });
+    await using after = await open(NEW);
+    await after.deliver();
+    expect(await reveal(after.desk, unseen)).toMatch(/^whsec_/);
+    const [request] = receiver.requests.filter(({ path }) => path === seen.path);
+    for (const secret of [current, former]) {
+      const headers = request!.headers as Record<string, string>;
+      expect(new Webhook(secret).verify(request!.body, headers)).toMatchObject({ type: 'webhook.ping.v1' });
+    }
+  });
+
+  it('passes over a secret that cannot be opened, names its subscription, and ends with 1', async () => {
+    await using old = await open(OLD);
+    const [broken, sound] = [await subscribe(old.desk), await subscribe(old.desk)];
+    await client.query(
+      `update webhooks.signing_secret set sealed = (select sealed from webhooks.signing_secret
+         where subscription_id = $2) where subscription_id = $1`,
+      [broken.id, sound.id],
+    );
+    const { code, stdout, stderr } = await run(NEW_FIRST);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `a secret of subscription ${broken.id} cannot be opened\n`,
+    });
+    expect(stdout).toContain('resealed 1 with v2; with other keys: 1\n');
+    expect((await run(NEW)).code).toBe(1);
+    await using both = await open(NEW_FIRST);
+    expect(await reveal(both.desk, sound)).toMatch(/^whsec_/);
+  });
+
+  it('goes on where it was stopped, and has nothing to do when it is done', async () => {
+    await using old = await open(OLD);
+    for (let count = 0; count < 5; count += 1) await subscribe(old.desk);
+    const keys = KeyRing.parse(NEW_FIRST);
+    const stop = new AbortController();
+    const stopped = await reencryptSecrets(client, keys, {
+      ...{ batchSize: 2, signal: stop.signal },
+      onBatch: () => stop.abort(),
+    });
+    expect(stopped).toEqual({ resealed: 2, unopened: [], left: 3 });
+    const reports: number[] = [];
+    const onBatch = (resealed: number) => reports.push(resealed);
+    const rest = await reencryptSecrets(client, keys, { batchSize: 2, onBatch });
+    expect(rest).toEqual({ resealed: 3, unopened: [], left: 0 });
+    expect(reports).toEqual([2, 3]);
+    expect(await reencryptSecrets(client, keys)).toEqual({ resealed: 0, unopened: [], left: 0 });
+  });
+
+  it('runs beside another of its kind and services that rotate, reveal and deliver, and loses no secret', async () => {
+    await using both = await open(`${OLD},${NEW}`);
+    const subscriptions = await Promise.all(Array.from({ length: 25 }, () => subscribe(both.desk)));
+    const secrets = new Map<string, string>();
+    for (const one of subscriptions) secrets.set(one.id, await reveal(both.desk, one));
+    await using second = await open(NEW_FIRST);
+    const other = new pg.Client({ connectionString: databaseUrl });
+    await other.connect();
+    const keys = KeyRing.parse(NEW_FIRST);
+    const [one, two] = await Promise.all([
+      reencryptSecrets(client, keys, { batchSize: 1 }),
+      reencryptSecrets(other, keys, { batchSize: 1 }),
+      second.deliver(),
+      ...subscriptions.slice(0, 10).map(async (about) => {
+        await second.desk.subscriptions.rotateSigningSecret(about.about());
+        await reveal(second.desk, about);
+      }),
+    ]);
+    await other.end();
+    expect([one.resealed + two.resealed, one.left, two.left, await keysInUse()]).toEqual([25, 0, 0, [2]]);
+    await using only = await open(NEW);
+    await Promise.all(subscriptions.map(({ tenant }) => only.desk.publish(tenant)));
+    await only.deliver();
+    for (const { id, path } of subscriptions) {
+      const requests = receiver.requests.filter((request) => request.path === path);
+      expect(requests).toHaveLength(2);
+      for (const { body, headers } of requests) {
+        new Webhook(secrets.get(id)!).verify(body, headers as Record<string, string>);
+      }
+    }
+  });
+});

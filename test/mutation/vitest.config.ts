@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests of the pure money rules alone: without a database, and with fewer sequences, once per mutant. */
+export default defineConfig({
+  test: {
+    env: { FC_RUNS: '150' },
+    include: [
+      'test/services/funds/{business-days,part,takings,release-rows,reservation,sale-schedule}.test.ts',
+      'test/services/funds/funds-rules{,.property}.test.ts',
+      'test/services/refunds/{refund-case,payment-facts}{,.property}.test.ts',
+      'test/services/advances/advance-{quote,request}.test.ts',
+    ],
+  },
+});

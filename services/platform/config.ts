@@ -126,7 +126,11 @@ export const SETTINGS = {
     '24h',
     'how long before its end a review is announced to run out; half of a shorter one',
   ),
-  ADVANCE_MONTHLY_RATE_BPS: setting(integer(0, 10_000), '250', 'fee of advances, basis points a month'),
+  ADVANCE_MONTHLY_RATE_BPS: setting(
+    integer(0, 10_000),
+    '250',
+    'fee of advances, basis points a month, of merchants without a rate of their own',
+  ),
   ADVANCE_QUOTE_VALIDITY: setting(duration, '15m', 'how long a quote can be taken up'),
   LOG_LEVEL: setting(
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

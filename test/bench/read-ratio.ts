@@ -1,4 +1,5 @@
 import autocannon from 'autocannon';
+import { median } from './bench-database.ts';
 
 const ROUNDS = 5;
 const ROUND_SECONDS = 4;
@@ -35,8 +36,4 @@ async function rate({ url, headers = {} }: Target): Promise<number> {
   const result = await autocannon({ url, headers, connections: CONNECTIONS, duration: ROUND_SECONDS });
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url} answered ${result.non2xx} errors`);
   return result.requests.average;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataFolder } from '../../local/data-folder.ts';
+import { startPostgres } from '../../local/postgres.ts';
+import { migrate } from '../../services/platform/migrate.ts';
+
+/** A migrated PostgreSQL of the bench's own, gone when the stack unwinds; answers the settings of services on it. */
+export async function benchDatabase(stack: AsyncDisposableStack) {
+  const path = await mkdtemp(join(tmpdir(), 'payments-bench-'));
+  stack.defer(() => rm(path, { recursive: true, force: true }));
+  const folder = DataFolder.open(path);
+  stack.defer(() => folder.close());
+  const postgres = await startPostgres({ folder, log: console.error });
+  stack.defer(() => postgres.stop());
+  await migrate(postgres.url);
+  const key = () => `v1:${randomBytes(32).toString('base64')}`;
+  return {
+    DATABASE_URL: postgres.url,
+    API_KEY_PEPPERS: key(),
+    WEBHOOK_SECRET_KEYS: key(),
+    CURSOR_KEYS: key(),
+    RATE_LIMIT_LIVE: '1000000',
+    LOG_LEVEL: 'info',
+  };
+}
+
+/** The middle of an odd number of values, the upper middle of an even one. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}

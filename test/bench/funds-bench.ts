@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { createClient, type Transport } from '@connectrpc/connect';
+import pg from 'pg';
+import { PriceType, ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsReleaseStatus, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { selectProduct } from '../../services/catalog/product.queries.ts';
+import { selectCalendar, selectReleases } from '../../services/funds/funds.queries.ts';
+import { addDays, type CivilDate, civilDateAt } from '../../services/platform/civil-date.ts';
+import { readConfig } from '../../services/platform/config.ts';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
+import { createServices } from '../../services/server.ts';
+import { benchDatabase, median } from './bench-database.ts';
+import { seedFunds } from './seed-funds.ts';
+
+const SMALL_PARTS = 5_000;
+const LARGE_PARTS = 5_000_000;
+const PRODUCTS = 500;
+const MOST = 1.3;
+const WARM_UP_ROUNDS = 100;
+const ROUNDS = 1_001;
+
+interface Merchant {
+  readonly tenant: Tenant;
+  readonly parts: number;
+  readonly productId: string;
+}
+
+/** What the hot reads of funds and the catalogue take for a merchant with a thousand times as many parts. */
+export async function benchFunds(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const settings = await benchDatabase(stack);
+  const today = civilDateAt(new Date());
+  const services = await createServices({
+    config: readConfig(settings),
+    databaseUrl: settings.DATABASE_URL,
+    logger: createLogger('fatal'),
+  });
+  stack.defer(() => services.close());
+  const grants = new Set(['funds:read', 'catalog:read', 'catalog:write']);
+  const transport = services.transportFor({ name: 'bench', grants });
+  const small = await merchantWith(SMALL_PARTS, settings.DATABASE_URL, transport, today);
+  const large = await merchantWith(LARGE_PARTS, settings.DATABASE_URL, transport, today);
+  await prepareStatistics(settings.DATABASE_URL);
+  for (const merchant of [small, large]) await verify(transport, merchant);
+
+  console.log(`median of ${ROUNDS} calls each, in turn: ${SMALL_PARTS} and ${LARGE_PARTS} instalment parts`);
+  for (const [name, read] of Object.entries(await readsOf(transport, today, [small, large]))) {
+    const { small: few, large: many } = await timeInTurn(
+      () => read(small),
+      () => read(large),
+    );
+    const ratio = many / few;
+    const verdict = ratio <= MOST ? '' : `  ABOVE ${MOST}`;
+    console.log(
+      `${name}: ${few.toFixed(3)} ms and ${many.toFixed(3)} ms, ratio ${ratio.toFixed(2)}${verdict}`,
+    );
+  }
+  for (const merchant of [small, large]) await explain(settings.DATABASE_URL, merchant, today);
+}
+
+async function merchantWith(
+  parts: number,
+  databaseUrl: string,
+  transport: Transport,
+  today: CivilDate,
+): Promise<Merchant> {
+  const tenant: Tenant = { merchantId: randomUUID(), environment: 'live' };
+  const startedAt = performance.now();
+  await seedFunds(databaseUrl, tenant, parts, today);
+  console.log(`${parts} parts copied in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  return { tenant, parts, productId: await seedProducts(transport, tenant) };
+}
+
+/** Products with a price each, so that none is found but by its key; answers the id of one. */
+async function seedProducts(transport: Transport, tenant: Tenant): Promise<string> {
+  const products = createClient(ProductService, transport);
+  const write = () => ({ ...named(tenant), idempotencyKey: randomUUID() });
+  let productId = '';
+  for (let n = 0; n < PRODUCTS; n += 1) {
+    const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
+    const { product } = await products.createProduct({ ...write(), name: `Course ${n}`, ...kind });
+    productId = product!.id;
+    const price = { amountMinor: 9_900n, type: PriceType.ONE_TIME, maxInstallments: 12 };
+    await products.createPrice({ ...write(), productId, ...price });
+  }
+  return productId;
+}
+
+const named = ({ merchantId, environment }: Tenant) => ({
+  merchantId,
+  environment: environmentEnum(environment),
+});
+
+/** As autovacuum leaves a database that has been running for a while. */
+async function prepareStatistics(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+  await client.end();
+}
+
+/** Books that do not add up would prove nothing. */
+async function verify(transport: Transport, { tenant, parts }: Merchant): Promise<void> {
+  const startedAt = performance.now();
+  const { differences } = await createClient(FundsService, transport).verifyFunds(named(tenant));
+  if (differences.length > 0) throw new Error(`the seeded books differ: ${JSON.stringify(differences[0])}`);
+  console.log(`${parts} parts verified in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+}
+
+/** The reads by their names. A page in the middle is the one after the first hundred rows. */
+async function readsOf(transport: Transport, today: CivilDate, merchants: readonly Merchant[]) {
+  const funds = createClient(FundsService, transport);
+  const products = createClient(ProductService, transport);
+  const tokens = new Map<Merchant, string>();
+  for (const merchant of merchants) {
+    const page = await funds.listFundsReleases({ ...named(merchant.tenant), pageSize: 100 });
+    tokens.set(merchant, page.nextPageToken);
+  }
+  const list = (filter: object) => (merchant: Merchant) =>
+    funds.listFundsReleases({ ...named(merchant.tenant), pageSize: 50, ...filter });
+  return {
+    'list, first page': list({}),
+    'list, page in the middle': (merchant: Merchant) =>
+      list({ pageToken: tokens.get(merchant) ?? '' })(merchant),
+    'list, scheduled': list({ status: FundsReleaseStatus.SCHEDULED }),
+    'list, from today': list({ fromDate: today }),
+    'calendar, this month': (merchant: Merchant) => funds.getReleaseCalendar(named(merchant.tenant)),
+    'calendar, in three months': (merchant: Merchant) =>
+      funds.getReleaseCalendar({ ...named(merchant.tenant), month: addDays(today, 92).slice(0, 7) }),
+    product: ({ tenant, productId }: Merchant) => products.getProduct({ ...named(tenant), productId }),
+  };
+}
+
+/** The median milliseconds of both, asked in turn, so that a machine whose speed drifts favours neither. */
+async function timeInTurn(small: () => Promise<unknown>, large: () => Promise<unknown>) {
+  const times = { small: [] as number[], large: [] as number[] };
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
+    const tookSmall = await timed(small);
+    const tookLarge = await timed(large);
+    if (round < 0) continue;
+    times.small.push(tookSmall);
+    times.large.push(tookLarge);
+  }
+  return { small: median(times.small), large: median(times.large) };
+}
+
+async function timed(call: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await call();
+  return performance.now() - startedAt;
+}
+
+/** What PostgreSQL does for the statements behind the reads. */
+async function explain(databaseUrl: string, { tenant, parts, productId }: Merchant, today: CivilDate) {
+  const all = { from: undefined, to: undefined, status: undefined };
+  const statements = {
+    list: selectReleases({ ...tenant, ...all, after: undefined, afterTie: undefined, limit: 51 }),
+    calendar: selectCalendar({ ...tenant, from: today, to: addDays(today, 30) }),
+    product: selectProduct({ ...tenant, id: productId }),
+  };
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  for (const [name, { sql, parameters }] of Object.entries(statements)) {
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+      `explain (analyze, buffers) ${sql}`,
+      parameters as unknown[],
+    );
+    console.log(`\n${name}, ${parts} parts`);
+    console.log(rows.map((row) => row['QUERY PLAN']).join('\n'));
+  }
+  await client.end();
+}

@@ -1,0 +1,120 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { v7 as uuidv7 } from 'uuid';
+import { scheduleSale } from '../../services/funds/sale-schedule.ts';
+import { addDays, type CivilDate } from '../../services/platform/civil-date.ts';
+import type { Tenant } from '../../services/platform/tenant.ts';
+
+const INSTALLMENTS = 10;
+/** Sales are captured on these many days up to today: a merchant of any size has parts on the same days. */
+const CAPTURE_DAYS = 250;
+const LINES_PER_CHUNK = 2_000;
+
+interface Row {
+  readonly date: CivilDate;
+  readonly status: string;
+  grossMinor: bigint;
+  feesMinor: bigint;
+  sales: number;
+}
+
+/**
+ * Card sales of one merchant with this many parts in all, as RecordSale leaves them: scheduled by the rules, and their
+ * rows the sums of their parts. By COPY, in one transaction.
+ */
+export async function seedFunds(databaseUrl: string, tenant: Tenant, partCount: number, today: CivilDate) {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const copy = (table: string, columns: string, lines: Iterable<string>) =>
+    pipeline(
+      Readable.from(inChunks(lines)),
+      client.query(copyFrom(`copy ${table} (merchant_id, environment, ${columns}) from stdin`)),
+    );
+  const owned = (...values: unknown[]) =>
+    `${[tenant.merchantId, tenant.environment, ...values].join('\t')}\n`;
+  try {
+    await client.query('begin');
+    await copy('funds.account', 'schedule_id', [owned(uuidv7())]);
+    // In slices: the parts of a sale follow it.
+    const rows = new Map<string, Row>();
+    const sales = partCount / INSTALLMENTS;
+    for (let first = 0; first < sales; first += 50_000) {
+      const slice = salesOf(first, Math.min(first + 50_000, sales), today);
+      const saleColumns = 'id, method, gross_minor, fees_minor, installments, captured_at';
+      await copy('funds.sale', saleColumns, saleLines(slice, owned));
+      const partColumns =
+        'id, sale_id, installment, date, gross_minor, fees_minor, deducted_minor, advanced_minor, status, released, version';
+      await copy('funds.part', partColumns, partLines(slice, owned, today, rows));
+    }
+    const rowColumns =
+      'date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance';
+    await copy('funds.release', rowColumns, rowLines(rows, owned));
+    await client.query('commit');
+  } finally {
+    await client.end();
+  }
+}
+
+interface SeededSale {
+  readonly id: string;
+  readonly capturedOn: CivilDate;
+  readonly grossMinor: bigint;
+  readonly feesMinor: bigint;
+}
+
+function salesOf(from: number, to: number, today: CivilDate): SeededSale[] {
+  return Array.from({ length: to - from }, (_, index) => {
+    const n = from + index;
+    const grossMinor = 10_000n + BigInt((n * 7_919) % 90_000);
+    const capturedOn = addDays(today, -(n % CAPTURE_DAYS));
+    return { id: uuidv7(), capturedOn, grossMinor, feesMinor: grossMinor / 25n };
+  });
+}
+
+type Line = (...values: unknown[]) => string;
+
+function* saleLines(sales: readonly SeededSale[], line: Line): Generator<string> {
+  for (const { id, capturedOn, grossMinor, feesMinor } of sales) {
+    yield line(id, 'CARD', grossMinor, feesMinor, INSTALLMENTS, `${capturedOn}T03:00:00Z`);
+  }
+}
+
+function* partLines(
+  sales: readonly SeededSale[],
+  line: Line,
+  today: CivilDate,
+  rows: Map<string, Row>,
+): Generator<string> {
+  for (const { id: saleId, ...sale } of sales) {
+    for (const part of scheduleSale({ ...sale, method: 'CARD', installments: INSTALLMENTS })) {
+      const { installment, date, grossMinor, feesMinor } = part;
+      const released = date <= today;
+      const status = released ? 'RELEASED' : 'SCHEDULED';
+      yield line(uuidv7(), saleId, installment, date, grossMinor, feesMinor, 0, 0, status, released, 1);
+      const row = rows.get(date) ?? { date, status, grossMinor: 0n, feesMinor: 0n, sales: 0 };
+      row.grossMinor += grossMinor;
+      row.feesMinor += feesMinor;
+      row.sales += 1;
+      rows.set(date, row);
+    }
+  }
+}
+
+function* rowLines(rows: ReadonlyMap<string, Row>, line: Line): Generator<string> {
+  for (const { date, status, grossMinor, feesMinor, sales } of rows.values()) {
+    yield line(date, status, grossMinor, feesMinor, 0, 0, sales, 0, 0, 0, 0);
+  }
+}
+
+function* inChunks(lines: Iterable<string>): Generator<string> {
+  let chunk: string[] = [];
+  for (const line of lines) {
+    chunk.push(line);
+    if (chunk.length < LINES_PER_CHUNK) continue;
+    yield chunk.join('');
+    chunk = [];
+  }
+  yield chunk.join('');
+}

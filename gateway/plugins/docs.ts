@@ -38,14 +38,17 @@ export function serveDocs(app: GatewayApp, { access }: Pick<RouteDependencies, '
       }
       done();
     });
-    const compressed = onceCompressed();
+    const script = onceEncoded();
     docs.addHook('onSend', async ({ headers }, reply, payload) => {
       if (reply.statusCode !== 200 || typeof payload !== 'string') return payload;
       reply.header('cache-control', 'public, max-age=300').header('vary', 'accept-encoding');
-      if (isPage(reply)) reply.header('content-security-policy', policyOf(payload));
-      if (isPage(reply) || !ACCEPTS_GZIP.test(headers['accept-encoding'] ?? '')) return payload;
+      if (isPage(reply)) {
+        reply.header('content-security-policy', policyOf(payload));
+        return payload;
+      }
+      if (!ACCEPTS_GZIP.test(headers['accept-encoding'] ?? '')) return script.plain(payload);
       reply.header('content-encoding', 'gzip');
-      return compressed(payload);
+      return script.compressed(payload);
     });
     await docs.register(scalar, {
       routePrefix: DOCS_PATH,
@@ -59,12 +62,22 @@ function isPage(reply: FastifyReply): boolean {
   return String(reply.getHeader('content-type')).startsWith('text/html');
 }
 
-/** The script is megabytes of text that never change, so it is compressed once. */
-function onceCompressed(): (text: string) => Promise<Buffer> {
-  let bytes: Promise<Buffer> | undefined;
-  return (text) => {
-    bytes ??= promisify(gzip)(text);
-    return bytes;
+/**
+ * The script is megabytes of text that never change: encoded once, and every answer sends the same bytes, so that
+ * clients which do not read theirs fill no memory.
+ */
+function onceEncoded() {
+  let plain: Buffer | undefined;
+  let compressed: Promise<Buffer> | undefined;
+  return {
+    plain: (text: string) => {
+      plain ??= Buffer.from(text);
+      return plain;
+    },
+    compressed: (text: string) => {
+      compressed ??= promisify(gzip)(text);
+      return compressed;
+    },
   };
 }
 

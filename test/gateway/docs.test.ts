@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
@@ -97,6 +99,20 @@ describe('the script', () => {
   it.each(['', 'br', 'gzip;q=0', 'gzip; q=0.0, br'])('is not for "%s"', async (accepted) => {
     const { headers } = await call(gateways.ports.live, SCRIPT, { headers: { 'accept-encoding': accepted } });
     expect(headers['content-encoding']).toBeUndefined();
+  });
+
+  it('fills no memory for clients that do not read it', async () => {
+    const { text } = await call(gateways.ports.live, SCRIPT);
+    const before = process.memoryUsage().arrayBuffers;
+    const sockets = Array.from({ length: 60 }, () => connect(gateways.ports.live, '127.0.0.1'));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    for (const socket of sockets) socket.write(`GET ${SCRIPT} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    // Whoever waits to be readable reads a first piece and no more.
+    await Promise.all(sockets.map((socket) => once(socket, 'readable')));
+    const grown = process.memoryUsage().arrayBuffers - before;
+    expect(grown).toBeLessThan((sockets.length / 3) * text.length);
   });
 });
 

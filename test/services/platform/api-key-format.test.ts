@@ -19,7 +19,7 @@ test('a new key says its environment, and no two are alike', () => {
 
 test('a key is found in any text by the regular expression of the docs, whole and alone', async () => {
   const docs = new URL('../../../gateway/docs/authentication.md', import.meta.url);
-  const published = /```\n(.*mpk_.*)\n```/.exec(await readFile(docs, 'utf8'))?.[1];
+  const published = /```text\n(.*mpk_.*)\n```/.exec(await readFile(docs, 'utf8'))?.[1];
   const keys = Array.from({ length: 1_000 }, (_, n) => newApiKey(n % 2 === 0 ? 'live' : 'test'));
   const leak = keys.map((key) => `x = "${key}"; // mpk_live_short, ${key}z`).join('\n');
   expect(leak.match(new RegExp(published!, 'g'))).toEqual(keys);

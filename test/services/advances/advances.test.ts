@@ -242,6 +242,43 @@ describe('an advance whose steps are torn apart', () => {
     expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
   });
 
+  it('a request that was made and refused while its call waited is answered to it as it stands', async () => {
+    const { funds, client, quote } = await seeded();
+    const lock = new Client({ connectionString: house.databaseUrl });
+    await lock.connect();
+    await lock.query('begin');
+    await lock.query('select from funds.account where merchant_id = $1 for update', [
+      funds.tenant.merchantId,
+    ]);
+    const asking = { ...funds.write(SOLD), quoteId: quote.id };
+    const late = client.requestAdvance(asking);
+    late.catch(() => undefined);
+    const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
+    await vi.waitFor(async () => expect(await queryHouse(house, isTaken, [quote.id])).toHaveLength(1));
+    // As its workflow and a reviewer leave it.
+    const refused = `insert into advances.request
+        (merchant_id, environment, id, quote_id, schedule_id, amount_minor, fee_minor, net_minor, status, requested_at,
+         reviewed_at, first_date, last_date)
+      select merchant_id, environment, $2, id, schedule_id, amount_minor, fee_minor, net_minor, 'REFUSED', quoted_at,
+             quoted_at, '2020-07-20', '2020-07-20' from advances.quote where id = $1`;
+    const freed = `insert into funds.reservation
+        (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
+      select merchant_id, environment, $2, 'FREED', amount_minor, '2020-07-20', '2020-07-20'
+        from advances.quote where id = $1`;
+    const [command] = await queryHouse<{ id: string }>(
+      house,
+      "select arguments -> 0 ->> 'advanceRequestId' as id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
+      [quote.id],
+    );
+    for (const sql of [refused, freed]) await lock.query(sql, [quote.id, command!.id]);
+    await lock.query('commit');
+    await lock.end();
+    expect((await late).advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
+    const other = client.requestAdvance({ ...asking, idempotencyKey: newKey() });
+    await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED');
+    expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
+  });
+
   it('a payout that its workflow has completed is answered to who started it, and to nobody else', async () => {
     const { funds, client, quote } = await seeded();
     const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });

@@ -1,6 +1,10 @@
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import {
+  PriceInterval,
+  PriceType,
+  ProductStatus,
+} from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
 import { queryHouse } from '../refunds/refund-case-fixture.ts';
@@ -162,6 +166,31 @@ describe('prices and offers', () => {
     expect(await merchant.get(id)).toMatchObject({ prices: [other], offers: [kept] });
     const late = merchant.offer(first.id);
     await expectRefusal(late, Code.FailedPrecondition, 'PRICE_RETIRED');
+  });
+
+  it.each([
+    [PriceType.ONE_TIME, { interval: PriceInterval.MONTH, intervalCount: 1 }],
+    [PriceType.ONE_TIME, { interval: PriceInterval.MONTH }],
+    [PriceType.ONE_TIME, { intervalCount: 1 }],
+    [PriceType.RECURRING, { interval: PriceInterval.MONTH }],
+    [PriceType.RECURRING, { intervalCount: 1 }],
+    [PriceType.RECURRING, {}],
+  ])('a price of type %s has no interval %j', async (type, interval) => {
+    const merchant = newMerchant();
+    const { id } = await merchant.draft();
+    const priced = merchant.price(id, { type, ...interval });
+    await expectRefusal(priced, Code.InvalidArgument, 'PRICE_INTERVAL', { field: 'interval' });
+  });
+
+  it('an offer ends after it starts', async () => {
+    const merchant = newMerchant();
+    const { id } = await merchant.draft();
+    const { id: priceId } = await merchant.price(id);
+    const startsAt = { seconds: 1_600_000_000n };
+    for (const endsAt of [startsAt, { seconds: 1_500_000_000n }]) {
+      const offered = merchant.offer(priceId, { startsAt, endsAt });
+      await expectRefusal(offered, Code.InvalidArgument, 'OFFER_PERIOD', { field: 'ends_at' });
+    }
   });
 
   it('a price that is retired while it is offered leaves no offer of a retired price', async () => {

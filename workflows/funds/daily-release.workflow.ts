@@ -4,7 +4,6 @@ import {
   isCancellation,
   patched,
   proxyActivities,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { DailyReleaseResult } from './daily-release.contract.ts';
 import type { DueRequest, FundsActivities } from './funds.activities.ts';
@@ -21,6 +20,9 @@ const { refuseDueRequest } = proxyActivities<FundsActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
+/** Bounds the history of one run. */
+const ACTIVITIES_PER_RUN = 100;
+
 const NOTHING_YET: DailyReleaseResult = { releasedParts: 0, refusedRequests: 0, leftRequests: 0 };
 
 /** Where a long run goes on. */
@@ -36,18 +38,20 @@ interface Progress extends DailyReleaseResult {
 export async function releaseDailyFunds(from?: Progress): Promise<DailyReleaseResult> {
   const met = new Set(from?.met);
   let { releasedParts, refusedRequests, leftRequests } = from ?? NOTHING_YET;
-  for (;;) {
-    if (workflowInfo().continueAsNewSuggested && patched('continue-as-new')) {
+  for (let activities = 0; ; ) {
+    if (activities >= ACTIVITIES_PER_RUN && patched('continue-as-new')) {
       const progress = { releasedParts, refusedRequests, leftRequests, met: [...met] };
       await continueAsNew<typeof releaseDailyFunds>(progress);
     }
     const step = await releaseDueFunds();
+    activities += 1;
     releasedParts += step.releasedParts;
     // A request may take long to be refused, and nobody else's funds wait for it.
     if (step.hasMore) continue;
     const due = step.dueRequests.filter(({ advanceRequestId }) => !met.has(advanceRequestId));
     for (const { advanceRequestId } of due) met.add(advanceRequestId);
     const outcomes = await Promise.all(due.map(refuse));
+    activities += due.length;
     refusedRequests += outcomes.filter((outcome) => outcome === 'REFUSED').length;
     leftRequests += outcomes.filter((outcome) => outcome === 'LEFT').length;
     if (due.length === 0) return { releasedParts, refusedRequests, leftRequests };

@@ -9,6 +9,7 @@ import { createFundsActivities } from '../../../workflows/funds/funds.activities
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal-runtime.ts';
 import { startHouse } from '../../support/house.ts';
+import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal } from '../../support/temporal.ts';
 
 /**
@@ -38,6 +39,8 @@ export async function startFundsWorkflows() {
     run: (workflowType: string, workflowId: string, ...args: unknown[]) =>
       temporal.client.workflow.execute(workflowType, { taskQueue: TASK_QUEUE, workflowId, args }),
     async close() {
+      const { RECORD_HISTORIES } = process.env;
+      if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
       worker.shutdown();
       await running;
       await connection.close();

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import * as dailyRelease from '../../../workflows/funds/daily-release.contract.ts';
+import * as nightlyVerification from '../../../workflows/funds/nightly-verification.contract.ts';
+import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+
+let temporal: TestTemporal;
+let connection: NativeConnection;
+beforeAll(async () => {
+  installRuntime(createLogger('fatal'));
+  temporal = await startTemporal();
+  connection = await NativeConnection.connect({ address: temporal.address });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await connection.close();
+  await temporal[Symbol.asyncDispose]();
+});
+
+/** Runs a workflow with activities of the test; answers its result and the histories' lengths of its runs. */
+async function runWith(workflowType: string, activities: Record<string, (...args: never[]) => unknown>) {
+  const taskQueue = randomUUID();
+  const workflowsPath = fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url));
+  const worker = await Worker.create({ connection, taskQueue, workflowsPath, activities });
+  const workflowId = randomUUID();
+  const started = temporal.client.workflow.execute(workflowType, { taskQueue, workflowId });
+  const result = await worker.runUntil(started);
+  const runs: number[] = [];
+  for await (const run of temporal.client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+    runs.push(run.historyLength);
+  }
+  return { result, runs };
+}
+
+it('releases any backlog in runs of bounded histories, meeting each due request once', async () => {
+  const due = Array.from({ length: 60 }, () => ({
+    ...{ merchantId: randomUUID(), environment: 'live', advanceRequestId: randomUUID() },
+  }));
+  const refused: string[] = [];
+  let calls = 0;
+  const { result, runs } = await runWith(dailyRelease.workflowType, {
+    releaseDueFunds: async () => {
+      calls += 1;
+      return { releasedParts: 3, hasMore: calls < 45, dueRequests: due };
+    },
+    refuseDueRequest: async ({ advanceRequestId }: (typeof due)[number]) => {
+      refused.push(advanceRequestId);
+      return refused.length % 2 ? 'REFUSED' : 'PAID_OUT';
+    },
+  });
+  // The 45th call has everything released and the requests refused, the next one finds nothing new.
+  expect(result).toEqual({ releasedParts: 46 * 3, refusedRequests: 30, leftRequests: 0 });
+  expect(refused.sort()).toEqual(due.map(({ advanceRequestId }) => advanceRequestId).sort());
+  expect(runs).toHaveLength(2);
+  expect(Math.max(...runs)).toBeLessThan(2_000);
+}, 180_000);
+
+it('verifies any number of accounts in runs of bounded histories, each once', async () => {
+  const accounts = Array.from({ length: 110 }, () => ({ merchantId: randomUUID(), environment: 'live' }));
+  const verified: string[] = [];
+  const { result, runs } = await runWith(nightlyVerification.workflowType, {
+    verifyAccounts: async (after?: (typeof accounts)[number]) => {
+      const index = accounts.findIndex(({ merchantId }) => merchantId === after?.merchantId) + 1;
+      const account = accounts[index]!;
+      verified.push(account.merchantId);
+      const isLast = index === accounts.length - 1;
+      return { verifiedAccounts: 1, differences: index % 2, ...(!isLast && { next: account }) };
+    },
+  });
+  expect(result).toEqual({ verifiedAccounts: 110, differences: 55 });
+  expect(verified).toEqual(accounts.map(({ merchantId }) => merchantId));
+  expect(runs).toHaveLength(2);
+  expect(Math.max(...runs)).toBeLessThan(2_000);
+}, 180_000);

@@ -6,7 +6,7 @@ import { PROBLEM_TYPES } from './problem-types.ts';
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
 const HOST_OF_ENVIRONMENT: Readonly<Record<EnvironmentName, string>> = {
-  live: 'This is a live key; it is used on the production host.',
+  live: 'This is a live key; it is used on the live (production) host.',
   test: 'This is a test key; it is used on the sandbox host.',
 };
 

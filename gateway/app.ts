@@ -17,7 +17,7 @@ import { serveErrorDocs } from './plugins/error-docs.ts';
 import { answerFailures, ProblemWriter } from './plugins/problem-details.ts';
 import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
 import { addAnswerHeaders, newRequestId, setAnswerHeaders } from './plugins/response-headers.ts';
-import { refuseUnroutable } from './plugins/routing.ts';
+import { noRoute, refuseUnroutable } from './plugins/routing.ts';
 import { serializerCompiler } from './plugins/serialization.ts';
 import { SocketErrors } from './plugins/socket-errors.ts';
 import { validatorCompiler } from './plugins/validation.ts';
@@ -59,7 +59,10 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   const errorDocsUrl = () => `${baseUrl()}${ERROR_DOCS_PATH}`;
   const writer = new ProblemWriter(errorDocsUrl, logger);
   const log = new AccessLog(logger, environment);
-  const socketErrors = new SocketErrors(writer, log);
+  const socketErrors = new SocketErrors(writer, log, {
+    timeoutMs: config.HTTP_REQUEST_TIMEOUT,
+    noRoute: (method, target) => noRoute(app, method, target),
+  });
   const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
   socketErrors.watch(app.server);
   decorateRequests(app);

@@ -63,7 +63,7 @@ export const PROBLEM_TYPES = {
     status: 401,
     title: 'API key of the other environment',
     meaning:
-      'Live keys (mpk_live_) are used on the production host, test keys (mpk_test_) on the sandbox host.',
+      'Live keys (mpk_live_) are used on the live (production) host, test keys (mpk_test_) on the sandbox host.',
   },
   INSUFFICIENT_SCOPE: {
     status: 403,
@@ -96,7 +96,6 @@ export const PROBLEM_TYPES = {
   REQUEST_TIMEOUT: {
     status: 408,
     title: 'Request timeout',
-    detail: 'The request did not arrive completely in time.',
     meaning: 'The request did not arrive completely in time.',
   },
   WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: {
@@ -109,7 +108,6 @@ export const PROBLEM_TYPES = {
   WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: {
     status: 409,
     title: 'Webhook subscription limit reached',
-    detail: 'There are as many webhook subscriptions as a merchant may have; disable one first.',
     meaning: 'There are as many subscriptions as a merchant may have. Disable one first.',
   },
   IDEMPOTENCY_KEY_IN_USE: {

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../services/platform/errors.ts';
 import { expiredApiKey, invalidApiKey, keyOfOtherEnvironment } from './access-problems.ts';
-import { Problem, plainProblem } from './problem.ts';
+import { MAX_POINTER_SHOWN, Problem, plainProblem } from './problem.ts';
 
 type Metadata = Readonly<Record<string, string>>;
 type Reading = (message: string, metadata: Metadata) => Problem;
@@ -16,15 +16,15 @@ const BY_REASON: Readonly<Record<string, Reading>> = {
   INVALID_PAGE_TOKEN: () => plainProblem('INVALID_CURSOR'),
   INVALID_WEBHOOK_URL: (message) =>
     new Problem('INVALID_WEBHOOK_URL', `/url: ${sentence(message.replace(/^url: /, ''))}`),
-  INVALID_EVENT_TYPE: (_, { event_type: name = '' }) =>
-    new Problem(
-      'INVALID_EVENT_TYPE',
-      `/eventTypes: ${JSON.stringify(name)} is not an event type of the catalogue.`,
-    ),
+  INVALID_EVENT_TYPE: (_, { field = '', event_type: name = '' }) => invalidEventType(pointerTo(field), name),
   PRODUCT_NOT_FOUND: () => plainProblem('PRODUCT_NOT_FOUND'),
   WEBHOOK_SUBSCRIPTION_NOT_FOUND: () => plainProblem('WEBHOOK_SUBSCRIPTION_NOT_FOUND'),
   WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: () => plainProblem('WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS'),
-  WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: () => plainProblem('WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'),
+  WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: (_, { limit = '' }) =>
+    new Problem(
+      'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
+      `A merchant may have ${limit} webhook subscriptions that are not disabled; disable one first.`,
+    ),
   IDEMPOTENCY_KEY_IN_USE: () => plainProblem('IDEMPOTENCY_KEY_IN_USE'),
   IDEMPOTENCY_KEY_REUSED: () => plainProblem('IDEMPOTENCY_KEY_REUSED'),
   API_KEY_INVALID: invalidApiKey,
@@ -53,6 +53,15 @@ export function problemOfRpc(error: unknown): Problem {
     default:
       return internalError(error);
   }
+}
+
+/** The refusal of a name, at this JSON pointer, that is no event type. */
+export function invalidEventType(pointer: string, name: string): Problem {
+  const shown = name.length > MAX_POINTER_SHOWN ? `${name.slice(0, MAX_POINTER_SHOWN)}…` : name;
+  return new Problem(
+    'INVALID_EVENT_TYPE',
+    `${pointer}: ${JSON.stringify(shown)} is not an event type of the catalogue; /docs lists them under Events.`,
+  );
 }
 
 /** A failure of our own. */

@@ -28,7 +28,7 @@ const USAGE = `API keys of merchants.
 
   --scope       one of ${SCOPE_NAMES}; may be repeated
   --expires-in  when the new key expires, from now on; never when absent
-  --overlap     how long a rotated key lives on; 0s when absent
+  --overlap     how long a rotated key lives on; 24h when absent, and 0s ends it at once
   --json        answers JSON
 
 The services asked are those of SERVICES_URL with SERVICE_TOKEN, else those that npm start runs on DATA_DIR.`;
@@ -67,7 +67,7 @@ const COMMANDS: Record<Command, (client: ApiKeys, values: Values) => Promise<Ans
     const { apiKey, key, rotated } = await client.rotateApiKey({
       ...writeOf(values),
       apiKeyId: required(values, 'id'),
-      overlapSeconds: Math.ceil(durationOf(values, 'overlap', '0s') / 1_000),
+      overlapSeconds: Math.ceil(durationOf(values, 'overlap', '24h') / 1_000),
       expiresAt: expiryOf(values),
     });
     return { ...recordOf(apiKey!), key, rotated: recordOf(rotated!) };

@@ -27,7 +27,7 @@ const commonErrors = (scope: ApiKeyScopeName, environment: EnvironmentName): Ope
   API_KEY_EXPIRED: true,
   API_KEY_ENVIRONMENT_MISMATCH: keyOfOtherEnvironment(environment === 'live' ? 'test' : 'live').message,
   INSUFFICIENT_SCOPE: missingScope(scope).message,
-  REQUEST_TIMEOUT: true,
+  REQUEST_TIMEOUT: 'The request must arrive completely within 30 s.',
   URI_TOO_LONG: true,
   RATE_LIMITED: 'More than 100 requests in a second with this key; wait a second.',
   HEADERS_TOO_LARGE: true,

@@ -5,6 +5,7 @@ import type { GatewayApp } from '../gateway-app.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problem.ts';
 import { PROBLEM_TYPES } from '../problem-types.ts';
 import { internalError, problemOfRpc } from '../rpc-problems.ts';
+import { undecodablePath } from './routing.ts';
 
 /** Answers failures with the closed body of the API, and logs those of our own. */
 export class ProblemWriter {
@@ -57,7 +58,7 @@ function problemOf(error: unknown): Problem {
   if (error instanceof ConnectError) return problemOfRpc(error);
   switch ((error as { code?: unknown } | null)?.code) {
     case 'FST_ERR_BAD_URL':
-      return new Problem('INVALID_REQUEST', 'The path must be percent-encoded UTF-8.');
+      return undecodablePath();
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new Problem('PAYLOAD_TOO_LARGE', 'The body must be at most 64 KiB.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':

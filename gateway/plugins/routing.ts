@@ -6,6 +6,7 @@ const MAX_TARGET_LENGTH = 8_000;
 /** A name or address with an optional port, as RFC 3986 has it; empty where the target's origin has none. */
 const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/i;
 const METHODS = ['GET', 'HEAD', 'POST'] as const;
+const MAX_METHOD_SHOWN = 50;
 
 /**
  * Refuses what is for no route, before anything else is looked at: 414, 400 of a request that proxies before us may
@@ -18,7 +19,7 @@ export function refuseUnroutable(app: GatewayApp): void {
     const fault = faultOf(request.raw, target);
     if (fault !== undefined) throw new Problem('INVALID_REQUEST', fault);
     if (request.is404 || hasEmptyParameter(request.params)) {
-      throw noRoute(app, request.method, pathOf(target));
+      throw noRoute(app, request.method, target);
     }
     done();
   });
@@ -52,14 +53,33 @@ function hasEmptyParameter(params: unknown): boolean {
   return false;
 }
 
-function noRoute(app: GatewayApp, method: string, path: string): Problem {
+/**
+ * The refusal of a method and a target that no route is for. ROUTE_NOT_FOUND, METHOD_NOT_ALLOWED; INVALID_REQUEST for
+ * a path that cannot be decoded.
+ */
+export function noRoute(app: GatewayApp, method: string, target: string): Problem {
+  const url = pathOf(target);
+  if (!isDecodable(url)) return undecodablePath();
   const allowed = METHODS.filter((candidate) => {
-    const route = app.findRoute({ method: candidate, url: path });
+    const route = app.findRoute({ method: candidate, url });
     return route !== null && !hasEmptyParameter(route.params);
   });
   if (allowed.length === 0) return plainProblem('ROUTE_NOT_FOUND');
   const allow = allowed.join(', ');
-  return new Problem('METHOD_NOT_ALLOWED', `The method ${method} is not allowed here; allowed: ${allow}.`, {
-    allow,
-  });
+  const detail = `The method ${method.slice(0, MAX_METHOD_SHOWN)} is not allowed here; allowed: ${allow}.`;
+  return new Problem('METHOD_NOT_ALLOWED', detail, { allow });
+}
+
+/** The refusal of a path with broken percent-encoding. */
+export function undecodablePath(): Problem {
+  return new Problem('INVALID_REQUEST', 'The path must be percent-encoded UTF-8.');
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

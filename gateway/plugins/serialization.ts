@@ -5,8 +5,8 @@ import type { FastifySchema, FastifySerializerCompiler } from 'fastify';
 const SAFE_FORMATS: ReadonlySet<unknown> = new Set(['uuid', 'date', 'date-time']);
 
 /**
- * Serialises by the response schemas: bigints as exact integers, members in the schema's order, a missing required
- * member is an error, anything undeclared stays out.
+ * Serialises by the response schemas: bigints as exact integers, members in the schema's order but optional ones last,
+ * a missing required member is an error, anything undeclared stays out.
  */
 export const serializerCompiler: FastifySerializerCompiler<FastifySchema> = ({ schema }) =>
   fastJsonStringify(withoutEscaping(schema) as Schema);

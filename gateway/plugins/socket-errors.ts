@@ -10,7 +10,22 @@ import { answerHeaders, newRequestId } from './response-headers.ts';
 /** What Node.js gives with 'clientError'. */
 interface ConnectionError extends Error {
   readonly code?: string;
+  /** What was read last, and how far the parser came in it. */
   readonly rawPacket?: unknown;
+  readonly bytesParsed?: number;
+}
+
+interface Refusal {
+  readonly problem: Problem;
+  /** Where it is known. */
+  readonly target?: string;
+}
+
+interface SocketErrorOptions {
+  /** In which a request must have arrived. */
+  readonly timeoutMs: number;
+  /** The refusal of a method and a target that no route is for. */
+  readonly noRoute: (method: string, target: string) => Problem;
 }
 
 interface Exchange {
@@ -19,6 +34,7 @@ interface Exchange {
 }
 
 const LONG_REQUEST_LINE = /^[A-Z]+ [^\n]{8000}/;
+const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([!-~]+) HTTP\/1\.[01]\r?\n/;
 const LINGER_MS = 1_000;
 
 /**
@@ -29,12 +45,14 @@ const LINGER_MS = 1_000;
 export class SocketErrors {
   readonly #writer: ProblemWriter;
   readonly #log: AccessLog;
+  readonly #options: SocketErrorOptions;
   readonly #lastRequests = new WeakMap<Duplex, Exchange>();
   readonly #failed = new WeakSet<Duplex>();
 
-  constructor(writer: ProblemWriter, log: AccessLog) {
+  constructor(writer: ProblemWriter, log: AccessLog, options: SocketErrorOptions) {
     this.#writer = writer;
     this.#log = log;
+    this.#options = options;
   }
 
   /** Knows of every request, and keeps Node.js from answering Expect and CONNECT in its own words. */
@@ -49,11 +67,11 @@ export class SocketErrors {
       server.emit('request', request, response);
     });
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    server.on('connect', ({ url: target = '' }: IncomingMessage, socket: Duplex) => {
       // Node.js has let go of this socket: unread bytes and errors are nobody's but ours.
       socket.on('error', () => socket.destroy());
       socket.resume();
-      this.#fail(socket, new Problem('INVALID_REQUEST', 'The method CONNECT is not allowed.'), 'CONNECT');
+      this.#fail(socket, { problem: this.#options.noRoute('CONNECT', target), target }, 'CONNECT');
     });
   }
 
@@ -61,21 +79,21 @@ export class SocketErrors {
   answer(error: ConnectionError, socket: Duplex): void {
     const silent = (socket as Socket).bytesRead === 0;
     if (error.code === 'ECONNRESET' || socket.destroyed || silent) socket.destroy();
-    else this.#fail(socket, problemOfConnection(error), error.code);
+    else this.#fail(socket, refusalOf(error, this.#options), error.code);
   }
 
-  #fail(socket: Duplex, problem: Problem, reason: string | undefined): void {
+  #fail(socket: Duplex, { problem, target = '/' }: Refusal, reason: string | undefined): void {
     // What still arrives after the first error is read and forgotten.
     if (this.#failed.has(socket)) return;
     this.#failed.add(socket);
     const last = this.#lastRequests.get(socket);
-    const end = (target: string) => this.#end(socket, problem, reason, target);
+    const end = (of: string) => this.#end(socket, problem, reason, of);
     if (last === undefined) {
-      end('/');
+      end(target);
       return;
     }
     const { request, response } = last;
-    if (request.complete) afterAnswer(response, () => end('/'));
+    if (request.complete) afterAnswer(response, () => end(target));
     else if (response.headersSent) afterAnswer(response, () => close(socket));
     // That request itself fails; it has the socket once those before it have been answered.
     else if (response.socket) end(request.url!);
@@ -89,6 +107,7 @@ export class SocketErrors {
     const body = this.#writer.body(problem, requestId, target);
     const headers = {
       ...answerHeaders(requestId),
+      ...problem.headers,
       'content-type': PROBLEM_MEDIA_TYPE,
       'content-length': Buffer.byteLength(body),
       date: new Date().toUTCString(),
@@ -115,20 +134,37 @@ function close(socket: Duplex, lastWords = ''): void {
   socket.end(lastWords);
 }
 
-function problemOfConnection({ code, rawPacket }: ConnectionError): Problem {
-  switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return plainProblem('REQUEST_TIMEOUT');
+function refusalOf(error: ConnectionError, { timeoutMs, noRoute }: SocketErrorOptions): Refusal {
+  switch (error.code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT': {
+      const detail = `The request must arrive completely within ${timeoutMs / 1_000} s.`;
+      return { problem: new Problem('REQUEST_TIMEOUT', detail) };
+    }
     case 'HPE_HEADER_OVERFLOW':
-      return plainProblem(startsWithLongTarget(rawPacket) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE');
+      return { problem: plainProblem(startsWithLongTarget(error) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE') };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Problem('PAYLOAD_TOO_LARGE', 'The chunk extensions of the body are too large.');
-    default:
-      return new Problem('INVALID_REQUEST', 'The request must be well-formed HTTP/1.1.');
+      return { problem: new Problem('PAYLOAD_TOO_LARGE', 'The chunk extensions of the body are too large.') };
+    // Methods that Node.js does not know, and those that it knows of other protocols.
+    case 'HPE_INVALID_METHOD':
+    case 'HPE_INVALID_CONSTANT': {
+      const [, method, target] = REQUEST_LINE.exec(failedLine(error)) ?? [];
+      if (method && target) return { problem: noRoute(method, target), target };
+    }
   }
+  return { problem: new Problem('INVALID_REQUEST', 'The request must be well-formed HTTP/1.1.') };
 }
 
 /** Whether what overflowed is the request line itself; Node.js tells only which bytes it read last. */
-function startsWithLongTarget(packet: unknown): boolean {
-  return Buffer.isBuffer(packet) && LONG_REQUEST_LINE.test(packet.toString('latin1'));
+function startsWithLongTarget({ rawPacket }: ConnectionError): boolean {
+  return LONG_REQUEST_LINE.test(textOf(rawPacket));
+}
+
+/** What was read last, from the beginning of the line in which the parser stopped. */
+function failedLine({ rawPacket, bytesParsed = 0 }: ConnectionError): string {
+  const text = textOf(rawPacket);
+  return text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1);
+}
+
+function textOf(packet: unknown): string {
+  return Buffer.isBuffer(packet) ? packet.toString('latin1') : '';
 }

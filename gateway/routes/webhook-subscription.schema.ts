@@ -76,10 +76,12 @@ export const webhookSubscriptionCreateSchema = {
   errors: {
     INVALID_REQUEST: '/eventTypes must be an array of 1 to 50 distinct items.',
     INVALID_WEBHOOK_URL: '/url: The url must use https.',
-    INVALID_EVENT_TYPE: '/eventTypes: "refund.opened.v1" is not an event type of the catalogue.',
+    INVALID_EVENT_TYPE:
+      '/eventTypes/0: "refund.opened.v1" is not an event type of the catalogue; /docs lists them under Events.',
     IDEMPOTENCY_KEY_MISSING: true,
     WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: true,
-    WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: true,
+    WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
+      'A merchant may have 100 webhook subscriptions that are not disabled; disable one first.',
     IDEMPOTENCY_KEY_IN_USE: true,
     IDEMPOTENCY_KEY_REUSED: true,
   },

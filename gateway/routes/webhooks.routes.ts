@@ -9,6 +9,7 @@ import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
+import { invalidEventType } from '../rpc-problems.ts';
 import {
   webhookSubscriptionCreateSchema,
   webhookSubscriptionDisableSchema,
@@ -83,9 +84,7 @@ function refuseUnreadable(url: string, eventTypes: readonly string[]): void {
     throw new Problem('INVALID_WEBHOOK_URL', '/url must be a public https URL.');
   }
   const index = eventTypes.findIndex((type) => !isText(type) || type.length > MAX_EVENT_TYPE_LENGTH);
-  if (index >= 0) {
-    throw new Problem('INVALID_EVENT_TYPE', `/eventTypes/${index} must be an event type of the catalogue.`);
-  }
+  if (index >= 0) throw invalidEventType(`/eventTypes/${index}`, eventTypes[index]!);
 }
 
 function subscriptionJson(subscription: WebhookSubscription) {

@@ -11,7 +11,7 @@ import { alreadyExists } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import type { Writes } from '../platform/writes.ts';
-import { requirePublicHost, requireWrittenUrl } from './accept-webhook-url.ts';
+import { acceptWebhookUrl } from './accept-webhook-url.ts';
 import { requireEventTypes } from './event-types/event-catalogue.ts';
 import { publishPing } from './ping.event.ts';
 import { newSigningSecret, sealSecret } from './signing-secret.ts';
@@ -25,18 +25,19 @@ interface Dependencies {
   readonly writes: Writes;
 }
 
-/** Creates a subscription with its signing secret and has it pinged. DNS is asked outside the transaction. */
+/**
+ * Creates a subscription with its signing secret and has it pinged. The key comes first: what was created is replayed
+ * whatever has become of the catalogue and of the address since. DNS is asked outside the transaction.
+ */
 export async function createWebhookSubscription(
   { config, guards, writes }: Dependencies,
   request: CreateWebhookSubscriptionRequest,
   context: HandlerContext,
 ) {
-  const guard = guards[tenantOf(request).environment];
-  requireEventTypes(request.eventTypes);
-  const written = requireWrittenUrl(guard, request.url);
   const replayed = await writes.replayed<typeof CreateWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
-  const url = await requirePublicHost(guard, written);
+  requireEventTypes(request.eventTypes);
+  const url = await acceptWebhookUrl(guards[tenantOf(request).environment], request.url);
   return writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
     await lockSubscriptionLimit(tx);
     await requireRoom(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);

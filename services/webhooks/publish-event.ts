@@ -6,13 +6,13 @@ import type {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
-import { requireEventData, requireEventTypes } from './event-types/event-catalogue.ts';
+import { requireEventData, requireEventType } from './event-types/event-catalogue.ts';
 
 /** Publishes an event for another team. */
 export function publishEvent(writes: Writes, request: PublishEventRequest, context: HandlerContext) {
   const { environment, type, objectId } = request;
   const data: JsonObject = request.data ?? {};
-  requireEventTypes([type], 'type');
+  requireEventType(type, 'type');
   requireEventData(type, data);
   return writes.run<typeof PublishEventResponseSchema>(request, context, async (tx) => {
     const { merchantId } = tx.tenant;

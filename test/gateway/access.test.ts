@@ -57,7 +57,11 @@ describe('a request without a good key', () => {
       'test key; it is used on the sandbox host',
     );
     const onSandbox = await call(gateways.ports.test, PATH, { key: keys.live });
-    expectProblem(onSandbox, 'API_KEY_ENVIRONMENT_MISMATCH', 'live key; it is used on the production host');
+    expectProblem(
+      onSandbox,
+      'API_KEY_ENVIRONMENT_MISMATCH',
+      'live key; it is used on the live (production) host',
+    );
     expect(onSandbox.headers['www-authenticate']).toBe('Bearer');
     expect((await call(gateways.ports.test, PATH, { key: keys.test })).status).toBe(200);
   });

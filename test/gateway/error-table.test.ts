@@ -257,7 +257,8 @@ const PROVOKED = {
     {
       what: 'a name that is not of the catalogue',
       ask: () => create({ ...creation(), eventTypes: ['refund.requested.v1', 'refund.requested.v9'] }),
-      detail: '/eventTypes: "refund.requested.v9" is not an event type of the catalogue.',
+      detail:
+        '/eventTypes/1: "refund.requested.v9" is not an event type of the catalogue; /docs lists them under Events.',
     },
   ],
   IDEMPOTENCY_KEY_MISSING: [
@@ -290,7 +291,7 @@ const PROVOKED = {
   ],
   API_KEY_ENVIRONMENT_MISMATCH: [
     {
-      what: 'a test key on the production host',
+      what: 'a test key on the live host',
       ask: async () => get(CASES, { key: (await newMerchant(gateways)).keys.test }),
       detail: 'This is a test key; it is used on the sandbox host.',
     },
@@ -352,14 +353,14 @@ const PROVOKED = {
     {
       what: 'headers that do not end',
       ask: () => raw(`GET ${CASES} HTTP/1.1`),
-      detail: 'The request did not arrive completely in time.',
+      detail: 'The request must arrive completely within 1 s.',
       instance: '/',
     },
     {
       what: 'a body that does not end',
       ask: () =>
         raw(`POST ${SUBSCRIPTIONS} HTTP/1.1`, 'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{'),
-      detail: 'The request did not arrive completely in time.',
+      detail: 'The request must arrive completely within 1 s.',
       instance: SUBSCRIPTIONS,
     },
   ],
@@ -378,7 +379,7 @@ const PROVOKED = {
         expect((await create(creation('second'), {}, { key: own })).status).toBe(201);
         return create(creation('third'), {}, { key: own });
       },
-      detail: 'There are as many webhook subscriptions as a merchant may have; disable one first.',
+      detail: 'A merchant may have 2 webhook subscriptions that are not disabled; disable one first.',
     },
   ],
   IDEMPOTENCY_KEY_IN_USE: [

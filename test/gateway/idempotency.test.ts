@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ProblemCode } from '../../gateway/problem-types.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { queryHouse } from '../services/refunds/refund-case-fixture.ts';
@@ -121,6 +122,11 @@ describe('a creation over HTTP', () => {
     ['URL', (body) => ({ ...body, url: newWebhookUrl() })],
     ['spelling of the URL', ({ url, ...body }) => ({ ...body, url: url.replace('https', 'HTTPS') })],
     ['event types', (body) => ({ ...body, eventTypes: EVENTS.slice(1) })],
+    ['URL, which is not https,', (body) => ({ ...body, url: 'http://shop.example/' })],
+    ['URL, with credentials,', (body) => ({ ...body, url: 'https://a:b@shop.example/' })],
+    ['URL, which is not public,', (body) => ({ ...body, url: 'https://127.0.0.1/' })],
+    ['URL, too long when written,', (body) => ({ ...body, url: `https://a.example/${'é'.repeat(1_000)}` })],
+    ['event type, which is unknown,', (body) => ({ ...body, eventTypes: ['nothing.v1'] })],
     ['order of the event types', (body) => ({ ...body, eventTypes: EVENTS.toReversed() })],
   ])('is 422 with another %s under the same key, and makes nothing', async (_what, change) => {
     const { post, list } = await newShop();
@@ -129,6 +135,17 @@ describe('a creation over HTTP', () => {
     expectProblem(await post(change(body), key), 'IDEMPOTENCY_KEY_REUSED', 'another body');
     expect(await list()).toEqual([first.json]);
     expectReplay(await post(body, key), first);
+  });
+
+  it.each<[what: string, code: ProblemCode, body: unknown]>([
+    ['no JSON', 'INVALID_REQUEST', '{'],
+    ['a member missing', 'INVALID_REQUEST', { eventTypes: EVENTS }],
+    ['half a character', 'INVALID_WEBHOOK_URL', { url: 'https://a/\ud800', eventTypes: EVENTS }],
+  ])('is refused for the syntax of its body under a key that was used: %s', async (_what, code, body) => {
+    const { post } = await newShop();
+    const key = randomUUID();
+    await post(newBody(), key);
+    expectProblem(await post(body, key), code);
   });
 
   it('may be corrected under the same key after it was refused', async () => {

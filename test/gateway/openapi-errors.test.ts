@@ -49,7 +49,9 @@ const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
 
 function refusal(code: Code, reason: string, message = 'never shown'): ConnectError {
   return toConnectError(
-    new DomainError(code, reason, message, { environment: 'test', event_type: 'refund.opened.v1' }),
+    new DomainError(code, reason, message, {
+      ...{ environment: 'test', field: 'event_types[0]', event_type: 'refund.opened.v1', limit: '100' },
+    }),
   );
 }
 
@@ -137,8 +139,10 @@ describe.each(operationsOf(document).map((documented) => [documented.operationId
       ];
       expect(validator.faults(at, answer.json)).toEqual([]);
       expect(undocumentedHeaders(response, answer)).toEqual([]);
-      // The example is what is really answered, but for who asked for what, and the limit.
-      const said = answer.json.detail.replace('More than 1 requests', 'More than 100 requests');
+      // The example is what is really answered, but for who asked for what, and the limits.
+      const said = answer.json.detail
+        .replace('More than 1 requests', 'More than 100 requests')
+        .replace('within 0.3 s', 'within 30 s');
       expect(said).toBe(example.detail);
       expect(answer.json.type.replace(/^.*(?=\/docs)/, '')).toBe(example.type.replace(/^.*(?=\/docs)/, ''));
       if (!['408', '431'].includes(status) && code !== 'INVALID_REQUEST') {

@@ -74,7 +74,9 @@ it.each([
 describe('on the socket', () => {
   it.each<[what: string, code: ProblemCode, bytes: string]>([
     ['no HTTP', 'INVALID_REQUEST', 'hello\r\n\r\n'],
-    ['an unknown method', 'INVALID_REQUEST', 'FOO / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an unknown method on no path', 'ROUTE_NOT_FOUND', 'FOO / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an unknown method on a broken path', 'INVALID_REQUEST', 'FOO /v1/products/%zz HTTP/1.1\r\n\r\n'],
+    ['half a request line', 'INVALID_REQUEST', 'FOO /v1/refund-cases HTTP/1.1'],
     ['HTTP/2', 'INVALID_REQUEST', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a space in a header name', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHo st: a\r\n\r\n'],
     ['NUL in a header', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHost: a\0\r\n\r\n'],
@@ -111,7 +113,7 @@ describe('on the socket', () => {
       'INVALID_REQUEST',
       'POST /v1/webhook-subscriptions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\ncontent-type: a/b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
     ],
-    ['CONNECT', 'INVALID_REQUEST', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
+    ['CONNECT', 'ROUTE_NOT_FOUND', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
     [
       'a target without a path',
       'ROUTE_NOT_FOUND',
@@ -124,6 +126,28 @@ describe('on the socket', () => {
     const answer = await sendRaw(live, bytes);
     expectProblem(answer, code);
     expect(answer.headers.connection).toBe('close');
+  });
+
+  it.each([
+    ['FOO', '/v1/refund-cases', 'GET, HEAD'],
+    ['GETS', `${SUBSCRIPTIONS}?limit=1`, 'GET, HEAD, POST'],
+    ['get', `http://a${SUBSCRIPTIONS}`, 'GET, HEAD, POST'],
+    ['PLAY', `${SUBSCRIPTIONS}/${uuid}/disable`, 'POST'],
+    ['CONNECT', '/v1/refund-cases', 'GET, HEAD'],
+  ])('the method %s, which is none of HTTP’s, on %s is 405 and allows %s', async (method, target, allow) => {
+    const answer = await sendRaw(live, `${method} ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expectProblem(
+      answer,
+      'METHOD_NOT_ALLOWED',
+      `The method ${method} is not allowed here; allowed: ${allow}.`,
+    );
+    expect(answer.headers).toMatchObject({ allow, connection: 'close' });
+    expect(answer.json.instance).toBe(/\/v1[^?]*/.exec(target)![0]);
+  });
+
+  it('a long method is shown in part', async () => {
+    const answer = await sendRaw(live, `${'M'.repeat(9_000)} /v1/refund-cases HTTP/1.1\r\n\r\n`);
+    expectProblem(answer, 'METHOD_NOT_ALLOWED', /^The method M{50} is/);
   });
 
   it('an expectation that nobody knows is no error', async () => {
@@ -184,7 +208,9 @@ describe('one connection, many requests', () => {
       200, 408,
     ]);
     const connect = 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n';
-    expect(await statuses(`${get()}${connect}`)).toEqual([200, 400]);
+    expect(await statuses(`${get()}${connect}`)).toEqual([200, 404]);
+    const unknown = 'FOO /v1/refund-cases HTTP/1.1\r\nHost: a\r\n\r\n';
+    expect(await statuses(`${get()}${unknown}`)).toEqual([200, 405]);
   });
 
   it('answers a request once, whatever follows its answer', async () => {

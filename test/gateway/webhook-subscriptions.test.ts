@@ -69,10 +69,19 @@ describe('creation', () => {
     expectProblem(await post({ url, eventTypes: EVENTS }), 'INVALID_WEBHOOK_URL', /^\/url: (?!url)/);
   });
 
-  it.each(['refund.requested', 'webhook.ping.v1', 'x'])('refuses the event type %s', async (eventType) => {
+  it.each([
+    ['refund.requested', '"refund.requested"'],
+    ['webhook.ping.v1', '"webhook.ping.v1"'],
+    ['', '""'],
+    ['a\0"', '"a\\u0000\\""'],
+    ['\ud800', '"\\ud800"'],
+    [`${'x'.repeat(99)}🙂${'x'.repeat(60_000)}`, `"${'x'.repeat(99)}\\ud83d…"`],
+  ])('refuses the event type %j by its place', async (eventType, shown) => {
     const { post } = await newShop();
     const answer = await post({ url: newWebhookUrl(), eventTypes: [...EVENTS, eventType] });
-    expectProblem(answer, 'INVALID_EVENT_TYPE', eventType);
+    expectProblem(answer, 'INVALID_EVENT_TYPE');
+    const said = `${shown} is not an event type of the catalogue; /docs lists them under Events.`;
+    expect(answer.json.detail).toBe(`/eventTypes/2: ${said}`);
   });
 
   it('stops at the limit of subscriptions that are not disabled', async () => {
@@ -80,7 +89,7 @@ describe('creation', () => {
     const { json } = await create();
     await create();
     await create();
-    expectProblem(await create(), 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED', 'disable one');
+    expectProblem(await create(), 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED', 'may have 3 webhook');
     await disable(json.id);
     expect((await create()).status).toBe(201);
   });

@@ -119,6 +119,20 @@ test('rotation shows the new key and both records; nothing that lists shows a ke
   }
 });
 
+test('a rotated key lives on for a day, or for as long as is said', async () => {
+  const tenant = merchant();
+  const scope = ['--scope', 'refunds:read'];
+  for (const [overlap, hours] of [
+    [[], 24],
+    [['--overlap', '2h'], 2],
+    [['--overlap', '0s'], 0],
+  ] as const) {
+    const issued = jsonOf(await keys(['issue', ...tenant, '--name', 'Shop', ...scope, '--json']));
+    const { rotated } = jsonOf(await keys(['rotate', ...tenant, '--id', issued.id, ...overlap, '--json']));
+    expect(Math.abs(Date.parse(rotated.expiresAt) - Date.now() - hours * 3_600_000)).toBeLessThan(60_000);
+  }
+});
+
 test.each([
   [[], 'a command is missing'],
   [['steal'], 'there is no command steal'],

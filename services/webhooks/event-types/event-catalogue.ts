@@ -22,15 +22,18 @@ export const EVENT_CATALOGUE: readonly EventTypeDefinition[] = [
 const byName = new Map(EVENT_CATALOGUE.map((type) => [type.name, type]));
 const validators = new Map<string, Validator>();
 
-/** Refuses what the catalogue does not have. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
-export function requireEventTypes(names: readonly string[], field = 'event_types'): void {
-  for (const name of names) {
-    if (byName.has(name)) continue;
-    throw invalidArgument('INVALID_EVENT_TYPE', `${field}: ${JSON.stringify(name)} is not an event type`, {
-      field,
-      event_type: name,
-    });
-  }
+/** Refuses the first name that the catalogue does not have. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
+export function requireEventTypes(names: readonly string[]): void {
+  for (const [index, name] of names.entries()) requireEventType(name, `event_types[${index}]`);
+}
+
+/** Refuses a name that the catalogue does not have. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
+export function requireEventType(name: string, field: string): void {
+  if (byName.has(name)) return;
+  throw invalidArgument('INVALID_EVENT_TYPE', `${field}: ${JSON.stringify(name)} is not an event type`, {
+    field,
+    event_type: name,
+  });
 }
 
 /**

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   type CreateWebhookSubscriptionRequest,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { REPLAYED_HEADER } from '../../../services/platform/call-context.ts';
+import { invalidArgument } from '../../../services/platform/errors.ts';
+import { requireEventTypes } from '../../../services/webhooks/event-types/event-catalogue.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
 import { newUrl, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
+
+// Real, but where a test withdraws an event type.
+vi.mock(import('../../../services/webhooks/event-types/event-catalogue.ts'), { spy: true });
 
 const LIMIT = 5;
 
@@ -81,7 +86,10 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
   it('refuses event types that the catalogue does not have, and the ping', async () => {
     for (const type of ['payment.succeeded', 'webhook.ping.v1', 'PAYMENT.SUCCEEDED.V1']) {
       const created = create(newTenant(), { eventTypes: ['refund.failed.v1', type] });
-      await expectRefusal(created, Code.InvalidArgument, 'INVALID_EVENT_TYPE', { event_type: type });
+      await expectRefusal(created, Code.InvalidArgument, 'INVALID_EVENT_TYPE', {
+        field: 'event_types[1]',
+        event_type: type,
+      });
     }
     const twice = create(newTenant(), { eventTypes: ['refund.failed.v1', 'refund.failed.v1'] });
     await expectRefusal(twice, Code.InvalidArgument, 'INVALID_ARGUMENT');
@@ -197,20 +205,44 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
     expect(subscriptions).toHaveLength(1);
   });
 
-  it('judges what is written before the key, and the host after it', async () => {
+  it('looks at the syntax before the key, and at the catalogue, the URL and the host after it', async () => {
     const tenant = newTenant();
     const idempotencyKey = newKey();
     await create(tenant, { idempotencyKey });
-    await expectRefusal(
-      create(tenant, { idempotencyKey, url: 'http://example.com' }),
-      Code.InvalidArgument,
-      'INVALID_WEBHOOK_URL',
-    );
-    await expectRefusal(
-      create(tenant, { idempotencyKey, url: 'https://10.0.0.1/hook' }),
-      Code.AlreadyExists,
-      'IDEMPOTENCY_KEY_REUSED',
-    );
+    for (const malformed of [{ eventTypes: [] }, { eventTypes: [''] }, { url: 'a\0' }, { url: '' }]) {
+      const created = create(tenant, { idempotencyKey, ...malformed });
+      await expectRefusal(created, Code.InvalidArgument, 'INVALID_ARGUMENT');
+    }
+    const urls = ['http://example.com', 'https://a:b@example.com', 'https://10.0.0.1', 'https://localhost'];
+    for (const other of [{ eventTypes: ['nothing.v1'] }, ...urls.map((url) => ({ url }))]) {
+      const created = create(tenant, { idempotencyKey, ...other });
+      await expectRefusal(created, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
+    }
+  });
+
+  it('looks at the catalogue before the URL, and at the URL before the limit', async () => {
+    const tenant = newTenant();
+    for (let n = 0; n < LIMIT; n += 1) await create(tenant);
+    const [url, eventTypes] = ['http://example.com', ['nothing.v1']];
+    const unknown = create(tenant, { url, eventTypes });
+    await expectRefusal(unknown, Code.InvalidArgument, 'INVALID_EVENT_TYPE');
+    for (const bad of [url, 'https://10.0.0.1/hook']) {
+      await expectRefusal(create(tenant, { url: bad }), Code.InvalidArgument, 'INVALID_WEBHOOK_URL');
+    }
+  });
+
+  it('replays what was created for an event type that has been withdrawn since', async () => {
+    const tenant = newTenant();
+    const request = { url: newUrl(), idempotencyKey: newKey() };
+    const created = await create(tenant, request);
+    const withdrawn = invalidArgument('INVALID_EVENT_TYPE', 'withdrawn');
+    vi.mocked(requireEventTypes).mockImplementation(() => {
+      throw withdrawn;
+    });
+    onTestFinished(() => void vi.mocked(requireEventTypes).mockRestore());
+    expect(await create(tenant, request)).toEqual(created);
+    const anew = create(tenant, { ...request, idempotencyKey: newKey() });
+    await expectRefusal(anew, Code.InvalidArgument, 'INVALID_EVENT_TYPE');
   });
 
   it('creates nothing twice by parallel requests with one key', async () => {

@@ -2,8 +2,14 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 
-/** Addresses of both families; 'NXDOMAIN'; or 'SILENCE' for a server that never answers. */
-export type DnsAnswer = readonly string[] | 'NXDOMAIN' | 'SILENCE';
+/** Addresses of both families; what they are reached by; 'NXDOMAIN'; or 'SILENCE' for a server that never answers. */
+export type DnsAnswer = readonly string[] | DnsChain | 'NXDOMAIN' | 'SILENCE';
+
+/** A name that is an alias of the first of these names, that of the next, and the last has the addresses. */
+export interface DnsChain {
+  readonly aliases: readonly string[];
+  readonly addresses: readonly string[];
+}
 
 export interface DnsResponder {
   /** `address:port`, for a resolver's servers. */
@@ -14,11 +20,15 @@ export interface DnsResponder {
 }
 
 const TYPE_A = 1;
-const TYPE_AAAA = 28;
+const TYPE_CNAME = 5;
 
-/** A DNS server on loopback that answers A and AAAA questions as it is told at that moment. */
+/**
+ * A DNS server on loopback that answers A and AAAA questions as it is told at that moment.
+ * @param ttlSeconds how long its answers say that they may be kept.
+ */
 export async function startDnsResponder(
   answer: (name: string, type: 'A' | 'AAAA') => DnsAnswer,
+  ttlSeconds = 0,
 ): Promise<DnsResponder> {
   const socket = createSocket('udp4');
   const questions: string[] = [];
@@ -27,7 +37,9 @@ export async function startDnsResponder(
     const typeName = type === TYPE_A ? 'A' : 'AAAA';
     questions.push(`${typeName} ${name}`);
     const found = answer(name, typeName);
-    if (found !== 'SILENCE') socket.send(writeAnswer(query, end, type, found), sender.port, sender.address);
+    if (found !== 'SILENCE') {
+      socket.send(writeAnswer(query.subarray(0, end), type, found, ttlSeconds), sender.port, sender.address);
+    }
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -53,26 +65,46 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
 
 function writeAnswer(
   query: Buffer,
-  end: number,
   type: number,
-  found: readonly string[] | 'NXDOMAIN',
+  found: Exclude<DnsAnswer, 'SILENCE'>,
+  ttlSeconds: number,
 ): Buffer {
-  const addresses = found === 'NXDOMAIN' ? [] : found.filter((a) => isIPv4(a) === (type === TYPE_A));
+  const { aliases, addresses } = chainOf(found);
+  const wanted = addresses.filter((address) => isIPv4(address) === (type === TYPE_A));
   const header = Buffer.alloc(12);
   query.copy(header, 0, 0, 2);
   header.writeUInt16BE(found === 'NXDOMAIN' ? 0x8183 : 0x8180, 2);
   header.writeUInt16BE(1, 4);
-  header.writeUInt16BE(addresses.length, 6);
-  const records = addresses.map((address) => {
-    const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address);
-    const record = Buffer.alloc(12);
-    record.writeUInt16BE(0xc00c, 0); // the question's name
-    record.writeUInt16BE(isIPv4(address) ? TYPE_A : TYPE_AAAA, 2);
-    record.writeUInt16BE(1, 4);
-    record.writeUInt16BE(data.length, 10); // time to live stays 0
-    return Buffer.concat([record, data]);
-  });
-  return Buffer.concat([header, query.subarray(12, end), ...records]);
+  header.writeUInt16BE(aliases.length + wanted.length, 6);
+  const records: Buffer[] = [];
+  let owner = Buffer.from([0xc0, 0x0c]); // the question's name
+  const add = (kind: number, data: Buffer) => {
+    const fields = Buffer.alloc(10);
+    fields.writeUInt16BE(kind, 0);
+    fields.writeUInt16BE(1, 2);
+    fields.writeUInt32BE(ttlSeconds, 4);
+    fields.writeUInt16BE(data.length, 8);
+    records.push(owner, fields, data);
+  };
+  for (const alias of aliases) {
+    const target = nameBytes(alias);
+    add(TYPE_CNAME, target);
+    owner = target;
+  }
+  for (const address of wanted) {
+    add(type, isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address));
+  }
+  return Buffer.concat([header, query.subarray(12), ...records]);
+}
+
+function chainOf(found: Exclude<DnsAnswer, 'SILENCE'>): DnsChain {
+  if (found === 'NXDOMAIN') return { aliases: [], addresses: [] };
+  return 'aliases' in found ? found : { aliases: [], addresses: found };
+}
+
+function nameBytes(name: string): Buffer<ArrayBuffer> {
+  const labels = name.split('.').flatMap((label) => [Buffer.from([label.length]), Buffer.from(label)]);
+  return Buffer.concat([...labels, Buffer.from([0])]);
 }
 
 /** Hexadecimal groups only, with one `::` at most. */

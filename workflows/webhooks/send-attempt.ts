@@ -1,5 +1,10 @@
-import { type Dispatcher, errors } from 'undici';
-import { codeOf, EgressError, type EgressFailureKind } from '../../services/platform/egress/egress-error.ts';
+import type { Dispatcher } from 'undici';
+import {
+  codeOf,
+  EgressError,
+  type EgressFailureKind,
+  isNotHttp,
+} from '../../services/platform/egress/egress-error.ts';
 import type { EgressGuard } from '../../services/platform/egress/egress-guard.ts';
 import { readExcerpt } from './response-excerpt.ts';
 import { parseRetryAfter } from './retry-after.ts';
@@ -144,7 +149,7 @@ async function untilStopped<Answer>(stop: AbortSignal, work: () => Promise<Answe
 /** Rethrows what no receiver can cause: a mistake of ours is not an attempt that failed. */
 function failureKindOf(error: unknown): AttemptFailureKind {
   if (error instanceof EgressError) return error.kind;
-  if (error instanceof errors.HTTPParserError) return 'PROTOCOL';
+  if (isNotHttp(error)) return 'PROTOCOL';
   const code = codeOf(error);
   if (code === undefined || code === 'UND_ERR_INVALID_ARG') throw error;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'ABORTED';

@@ -1,3 +1,5 @@
+import { errors } from 'undici';
+
 /**
  * Why no connection came about.
  * - EGRESS_DENIED: the guard refused the host, the port or an address.
@@ -50,4 +52,9 @@ export function codeOf(error: unknown): string | undefined {
 /** True for the codes of a peer that broke the connection off. */
 export function isReset(code: string | undefined): boolean {
   return code !== undefined && RESET_CODES.has(code);
+}
+
+/** True when what a peer sent is not HTTP/1.1. */
+export function isNotHttp(error: unknown): boolean {
+  return error instanceof errors.HTTPParserError;
 }

@@ -263,6 +263,8 @@ const NAMES = [
     'wiki.intranet',
     'db.private',
   ],
+  ...['host.docker.internal', 'gateway.docker.internal', 'vault.internal.', 'nas.home.arpa.', 'x.LOCALHOST.'],
+  ...['ｌocal.ｉnternal', 'x.loc\u2060al', 'db%2einternal', 'broadcasthost', 'ip6-localhost', 'wpad'],
   ...['postgres', 'redis', 'com', 'intranet', 'xn--mgberp4a5d4a87g'],
 ];
 
@@ -276,7 +278,7 @@ export const HOSTILE_HOSTS = [
   ...NAMES,
 ];
 
-/** Refused for another reason than where the host is. */
+/** Refused for their form, or for a host that the form hides. */
 export const HOSTILE_FORMS: readonly (readonly [string, string])[] = [
   ['http://hooks.example.com/', 'NOT_HTTPS'],
   ['HTTP://hooks.example.com/', 'NOT_HTTPS'],
@@ -326,4 +328,46 @@ export const HOSTILE_FORMS: readonly (readonly [string, string])[] = [
   ['', 'MALFORMED'],
   ['hooks.example.com', 'MALFORMED'],
   ['not a url', 'MALFORMED'],
+  // zones
+  ['https://[fe80::1%eth0]/', 'MALFORMED'],
+  ['https://[fe80::1%25eth0%25]:8443/', 'MALFORMED'],
+  ['https://[::1%251]/', 'MALFORMED'],
+  ['https://[::1%lo0]/', 'MALFORMED'],
+  ['https://[2606:4700::1111%1]/', 'MALFORMED'],
+  // hosts that only look like another's
+  ['https://127.0.0.1%00.example.com/', 'MALFORMED'],
+  ['https://127.0.0.1%0d%0a.example.com/', 'MALFORMED'],
+  ['https://127.0.0.1%23.example.com/', 'MALFORMED'],
+  ['https://127.0.0.1%2f.example.com/', 'MALFORMED'],
+  ['https://127.0.0.1%5c.example.com/', 'MALFORMED'],
+  ['https://127.0.0.1%40hooks.example.com/', 'MALFORMED'],
+  ['https://[::1].example.com/', 'MALFORMED'],
+  ['https://hooks.example.com[::1]/', 'MALFORMED'],
+  ['https://[v1.fe80::1]/', 'MALFORMED'],
+  ['https://[127.0.0.1]/', 'MALFORMED'],
+  ['https://127.0.0.1\\@hooks.example.com/', 'HOST_NOT_PUBLIC'],
+  ['https://127.0.0.1/@hooks.example.com/', 'HOST_NOT_PUBLIC'],
+  ['https://127.0.0.1?@hooks.example.com/', 'HOST_NOT_PUBLIC'],
+  ['https://hooks.example.com:8443@169.254.169.254/', 'HAS_CREDENTIALS'],
+  ['https://hooks.example.com:443:@127.0.0.1/', 'HAS_CREDENTIALS'],
+  ['https://hooks.example.com\t@127.0.0.1/', 'HAS_CREDENTIALS'],
+  ['https://hooks.example.com@@127.0.0.1/', 'HAS_CREDENTIALS'],
+  ['https://127.0.0.1#@hooks.example.com/', 'HAS_FRAGMENT'],
+  // what the parser leaves out or takes for slashes
+  ['https:127.0.0.1/', 'HOST_NOT_PUBLIC'],
+  ['https:/127.0.0.1/', 'HOST_NOT_PUBLIC'],
+  ['https:///127.0.0.1/', 'HOST_NOT_PUBLIC'],
+  ['https:\\\\169.254.169.254\\latest', 'HOST_NOT_PUBLIC'],
+  ['https:/\\/\\localhost/', 'HOST_NOT_PUBLIC'],
+  ['ht\ntps:\t//12\r7.0.0.1/', 'HOST_NOT_PUBLIC'],
+  ['https://local\nhost/', 'HOST_NOT_PUBLIC'],
+  ['\u0001 https://127.0.0.1/ \u001f', 'HOST_NOT_PUBLIC'],
+  // ports
+  ['https://127.0.0.1:/', 'HOST_NOT_PUBLIC'],
+  ['https://127.0.0.1:00443/', 'HOST_NOT_PUBLIC'],
+  ['https://127.0.0.1:\t8443/', 'HOST_NOT_PUBLIC'],
+  ['https://hooks.example.com:0x1bb/', 'MALFORMED'],
+  ['https://hooks.example.com:８４４３/', 'MALFORMED'],
+  ['https://hooks.example.com:8443:443/', 'MALFORMED'],
+  ['https://hooks.example.com:000022/', 'PORT_NOT_ALLOWED'],
 ];

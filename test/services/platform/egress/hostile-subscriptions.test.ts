@@ -1,0 +1,111 @@
+import net from 'node:net';
+import { type Client, ConnectError, createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createEgressGuard } from '../../../../services/platform/egress/egress-guard.ts';
+import type { Dial } from '../../../../services/platform/egress/guarded-connector.ts';
+import { errorInfoOf } from '../../../../services/platform/errors.ts';
+import { type GatewayHouse, newMerchant, startGateways } from '../../../gateway/gateway-house.ts';
+import { call } from '../../../gateway/http-call.ts';
+import { newKey, newTenant } from '../../../support/house.ts';
+import { webhooksDesk } from '../../webhooks/webhooks-desk.ts';
+import { deliverWaiting } from './deliver-waiting.ts';
+import { HOSTILE_FORMS, HOSTILE_HOSTS } from './hostile-urls.ts';
+
+const HOSTS = HOSTILE_HOSTS.flatMap((host) => [`https://${host}/hook`, `https://${host}:8443/hook?a=b`]);
+const FORMS = HOSTILE_FORMS.map(([text]) => text);
+const EVENT_TYPES = ['payment.succeeded.v1'];
+
+let gateways: GatewayHouse;
+let client: Client<typeof WebhookSubscriptionService>;
+beforeAll(async () => {
+  gateways = await startGateways({ RATE_LIMIT_LIVE: '1000000', WEBHOOK_SUBSCRIPTION_LIMIT: '10000' });
+  client = createClient(WebhookSubscriptionService, gateways.house.transports.grpc);
+});
+afterAll(() => gateways.close());
+
+const desk = () => webhooksDesk(gateways.house, gateways.house.transports.inProcess);
+
+/** What each URL was answered that was not answered as it should be. */
+async function wrongAnswers(
+  urls: readonly string[],
+  answerTo: (url: string) => Promise<string>,
+  right: (answer: string) => boolean,
+) {
+  const wrong: string[] = [];
+  for (const url of urls) {
+    const answer = await answerTo(url);
+    if (!right(answer)) wrong.push(`${JSON.stringify(url)}: ${answer}`);
+  }
+  return wrong;
+}
+
+async function overRpc(url: string): Promise<string> {
+  try {
+    await client.createWebhookSubscription({
+      ...{ ...newTenant(), idempotencyKey: newKey() },
+      ...{ url, eventTypes: EVENT_TYPES },
+    });
+    return 'created';
+  } catch (error) {
+    return errorInfoOf(ConnectError.from(error))?.reason ?? String(error);
+  }
+}
+
+const subscriptions = async () =>
+  (await desk().sql<{ count: string }>('select count(*) from webhooks.subscription'))[0]!.count;
+
+describe('a hostile URL', () => {
+  it('is refused by CreateWebhookSubscription in every spelling, and nothing is kept', async () => {
+    const isRefusal = (reason: string) => reason === 'INVALID_WEBHOOK_URL';
+    expect(await wrongAnswers(HOSTS, overRpc, isRefusal)).toEqual([]);
+    const isRefusalOfForm = (reason: string) => isRefusal(reason) || reason === 'INVALID_ARGUMENT';
+    expect(await wrongAnswers(FORMS, overRpc, isRefusalOfForm)).toEqual([]);
+    expect(await subscriptions()).toBe('0');
+  });
+
+  it('is refused by the public API in every spelling, and nothing is kept', async () => {
+    const { keys } = await newMerchant(gateways);
+    const overHttp = async (url: string) => {
+      const answer = await call(gateways.ports.live, '/v1/webhook-subscriptions', {
+        key: keys.live,
+        headers: { 'idempotency-key': newKey() },
+        body: { url, eventTypes: EVENT_TYPES },
+      });
+      return `${answer.status} ${answer.json.code}`;
+    };
+    const isRefusal = (answer: string) => /^4\d\d INVALID_WEBHOOK_URL$/.test(answer);
+    expect(await wrongAnswers(HOSTS, overHttp, isRefusal)).toEqual([]);
+    const isRefusalOfForm = (answer: string) => isRefusal(answer) || /^4\d\d INVALID_REQUEST$/.test(answer);
+    expect(await wrongAnswers(FORMS, overHttp, isRefusalOfForm)).toEqual([]);
+    expect(await subscriptions()).toBe('0');
+  });
+
+  it('is neither looked up nor dialled when a subscription has it all the same', async () => {
+    const dial = vi.fn<Dial>(net.connect);
+    const asPublic = vi.fn(async () => ['93.184.215.14']);
+    const { WEBHOOK_ALLOWED_PORTS: allowedPorts } = gateways.house.config;
+    const guard = createEgressGuard({ allowedPorts }, { dial, dnsLookup: asPublic, systemLookup: asPublic });
+    const tenant = newTenant(Environment.LIVE);
+    // The rest is kept out by the table's own check.
+    const urls = [...HOSTS, ...FORMS].filter((url) => url.startsWith('https://'));
+    const ids = await Promise.all(urls.map(async () => (await desk().subscribe(tenant)).id));
+    await desk().sql(
+      `update webhooks.subscription s set url = hostile.url
+         from unnest($1::uuid[], $2::text[]) as hostile (id, url) where s.id = hostile.id`,
+      [ids, urls],
+    );
+    const turns = await deliverWaiting(gateways.house.transports.inProcess, { live: guard, test: guard });
+    await guard.close();
+    expect(turns).toHaveLength(urls.length);
+    const attempts = await desk().sql<{ url: string; failure: string | null }>(
+      `select s.url, a.failure from webhooks.delivery d
+         join webhooks.subscription s on s.id = d.subscription_id
+         left join webhooks.attempt a on a.delivery_id = d.id`,
+    );
+    expect(attempts.map(({ url }) => url).toSorted()).toEqual(urls.toSorted());
+    expect(attempts.filter(({ failure }) => failure !== 'EGRESS_DENIED')).toEqual([]);
+    expect([dial.mock.calls, asPublic.mock.calls]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises';
+import { parseSync, Visitor } from 'oxc-parser';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readImports, type SourceImport, sourceFiles } from '../../../architecture/source-imports.ts';
+
+const ROOT = new URL('../../../../', import.meta.url);
+const GUARD = 'services/platform/egress/';
+
+/** Modules of Node by which code can reach a host, or load what can. */
+const REACHING =
+  /^(node:)?(net|tls|http|https|http2|dgram|dns|dns\/promises|quic|inspector|child_process|cluster|worker_threads|module|vm|wasi)$/;
+
+/** Packages that open no connection. Before another is added: look whether it can. */
+const SILENT = new Set([
+  ...['@bufbuild/protobuf', '@bufbuild/protobuf/wkt', '@bufbuild/protobuf/codegenv2', '@connectrpc/connect'],
+  ...['@temporalio/activity', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow'],
+  ...['ipaddr.js', 'pino', 'prom-client', 'uuid'],
+]);
+
+/** The worker's own connections, to the services and to Temporal: who may open them. */
+const OWN: Readonly<Record<string, RegExp>> = {
+  '@connectrpc/connect-node': /^services\/platform\/remote-transport\.ts$/,
+  '@temporalio/client': /^workflows\//,
+  '@temporalio/worker': /^workflows\//,
+  // BlockList and isIP.
+  'node:net': /^services\/platform\/setting-parsers\.ts$/,
+};
+
+/** Globals that reach a host, and ways to a module that are no import. */
+const FORBIDDEN_NAMES =
+  /^(fetch|WebSocket|WebSocketStream|EventSource|XMLHttpRequest|RTCPeerConnection|require|createRequire|getBuiltinModule|eval|Function)$/;
+
+let imports: SourceImport[];
+let path: string[];
+beforeAll(async () => {
+  imports = (await readImports(await sourceFiles())).filter(({ typeOnly }) => !typeOnly);
+  path = reachedFrom(/^workflows\//, imports);
+});
+
+/** Our own files that run when these do. */
+function reachedFrom(start: RegExp, all: readonly SourceImport[]): string[] {
+  const reached = new Set(all.map(({ from }) => from).filter((file) => start.test(file)));
+  for (const file of reached) {
+    for (const { from, to } of all) if (from === file && isOurs(to)) reached.add(to);
+  }
+  return [...reached].sort();
+}
+
+const isOurs = (to: string) => /^(services|workflows|gateway|local|proto)\//.test(to);
+
+/** Imports by which a file could reach a host without the guard. */
+function waysAround(files: readonly string[], all: readonly SourceImport[]): string[] {
+  return all
+    .filter(({ from, to }) => files.includes(from) && !from.startsWith(GUARD) && !isOurs(to))
+    .filter(({ to }) => (to.startsWith('node:') ? REACHING.test(to) : !SILENT.has(to)))
+    .filter(({ from, to }) => !OWN[to]?.test(from))
+    .map(({ from, to }) => `${from} imports ${to}`);
+}
+
+/** Names in a source, also those of properties, that a pattern forbids. */
+function namesIn(file: string, source: string, forbidden: RegExp): string[] {
+  const found = new Set<string>();
+  const note = (name: string) => forbidden.test(name) && found.add(`${file} names ${name}`);
+  new Visitor({
+    Identifier: ({ name }) => void note(name),
+    Literal: ({ value }) => void (typeof value === 'string' && note(value)),
+  }).visit(parseSync(file, source).program);
+  return [...found];
+}
+
+async function namesInFiles(files: readonly string[], forbidden: RegExp): Promise<string[]> {
+  const ours = files.filter((file) => file.endsWith('.ts'));
+  const found = ours.map(async (file) =>
+    namesIn(file, await readFile(new URL(file, ROOT), 'utf8'), forbidden),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+describe('the worker', () => {
+  it('imports nothing that could reach a host besides the guard', () => {
+    expect(path).toEqual(expect.arrayContaining([`${GUARD}guarded-connector.ts`, 'workflows/main.ts']));
+    expect(waysAround(path, imports)).toEqual([]);
+  });
+
+  it('calls no global that could', async () => {
+    expect(await namesInFiles(path, FORBIDDEN_NAMES)).toEqual([]);
+  });
+
+  it('takes connections of the guard in one place, which judges the URL first', async () => {
+    const users = await namesInFiles(path, /^dispatcherFor$/);
+    expect(users.map((use) => use.split(' ')[0])).toEqual([
+      `${GUARD}egress-guard.ts`,
+      'workflows/webhooks/send-attempt.ts',
+    ]);
+  });
+
+  it('has pools and connectors made by the guard alone, and pools of undici by guarded pools alone', async () => {
+    const users = await namesInFiles(path, /^(createGuardedConnector|createGuardedPools)$/);
+    expect(users.filter((use) => !use.startsWith(GUARD))).toEqual([]);
+    expect(imports.filter(({ from, to }) => path.includes(from) && to === 'undici')).toEqual([
+      { from: `${GUARD}egress-error.ts`, to: 'undici', typeOnly: false },
+      { from: `${GUARD}guarded-pools.ts`, to: 'undici', typeOnly: false },
+    ]);
+    const source = await readFile(new URL(`${GUARD}egress-error.ts`, ROOT), 'utf8');
+    expect(namesIn('', source, /^(Agent|Client|Pool|ProxyAgent|request|stream|pipeline|connect)$/)).toEqual(
+      [],
+    );
+  });
+});
+
+describe('the webhooks service', () => {
+  it('imports nothing that could reach the host of a subscription besides the guard', () => {
+    const own = imports.filter(({ from }) => from.startsWith('services/webhooks/'));
+    expect(own.filter(({ to }) => REACHING.test(to) || to === 'undici')).toEqual([]);
+  });
+
+  it('calls no global that could', async () => {
+    const files = (await sourceFiles()).filter((file) => file.startsWith('services/webhooks/'));
+    expect(await namesInFiles(files, FORBIDDEN_NAMES)).toEqual([]);
+  });
+});
+
+describe('the rule', () => {
+  const imported = (from: string, to: string): SourceImport => ({ from, to, typeOnly: false });
+
+  it.each([
+    'undici',
+    'node:https',
+    'http',
+    'node:dgram',
+    'node:child_process',
+    'got',
+    '@connectrpc/connect-node',
+  ])('finds the import of %s at the end of a path', (to) => {
+    const all = [
+      imported('workflows/webhooks/send-attempt.ts', 'services/platform/elsewhere.ts'),
+      imported('services/platform/elsewhere.ts', to),
+    ];
+    expect(waysAround(reachedFrom(/^workflows\//, all), all)).toEqual([
+      `services/platform/elsewhere.ts imports ${to}`,
+    ]);
+  });
+
+  it.each([
+    'await fetch(url)',
+    'await globalThis.fetch(url)',
+    "await globalThis['fetch'](url)",
+    'const { fetch: send } = globalThis',
+    'new WebSocket(url)',
+    "process.getBuiltinModule('node:net')",
+  ])('finds %j', (source) => {
+    expect(namesIn('x.ts', source, FORBIDDEN_NAMES)).toHaveLength(1);
+  });
+});

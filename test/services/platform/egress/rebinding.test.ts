@@ -1,0 +1,134 @@
+import { createClient, type Transport } from '@connectrpc/connect';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  AttemptFailure,
+  DeliveryService,
+  WebhookSubscriptionService,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { Database } from '../../../../services/platform/database.ts';
+import { createInProcessTransport } from '../../../../services/platform/in-process-transport.ts';
+import { rpcInterceptors } from '../../../../services/platform/interceptors.ts';
+import { OutboxSignal } from '../../../../services/platform/outbox.ts';
+import { Pagination } from '../../../../services/platform/pagination.ts';
+import { createLogger } from '../../../../services/platform/telemetry.ts';
+import { Writes } from '../../../../services/platform/writes.ts';
+import { webhooksArea } from '../../../../services/webhooks/webhooks.area.ts';
+import { startConnectProxy } from '../../../support/connect-proxy.ts';
+import { type DnsAnswer, type DnsResponder, startDnsResponder } from '../../../support/dns-responder.ts';
+import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../../support/house.ts';
+import { createLoopbackGuard, type DisposableGuard } from '../../../support/loopback-guard.ts';
+import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
+import { deliverWaiting } from './deliver-waiting.ts';
+
+// The guard as it is live: nothing is exempt, and names are looked up in DNS.
+const LIVE = { allowCidrs: [] };
+const PUBLIC = ['93.184.215.14', '2606:2800:21f::1'];
+
+let answer: DnsAnswer;
+let dns: DnsResponder;
+let receiver: Receiver;
+let guard: DisposableGuard;
+let database: Database;
+let transport: Transport;
+beforeAll(async () => {
+  // An hour to live: who kept the first answer would be caught as well.
+  dns = await startDnsResponder(() => answer, 3_600);
+  receiver = await startReceiver();
+  guard = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server] });
+  const config = testConfig();
+  const area = webhooksArea(() => ({ live: guard, test: guard }));
+  const url = await createTestDatabase();
+  database = await Database.open({ url, poolSize: 5, preparedStatements: true, entities: area.entities });
+  const logger = createLogger('fatal');
+  const outboxSignal = new OutboxSignal(database);
+  const interceptors = rpcInterceptors(logger);
+  const bindings = area.bind({
+    ...{ config, database, logger, outboxSignal },
+    transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
+    writes: new Writes(database, outboxSignal),
+    pagination: new Pagination(config.CURSOR_KEYS),
+  });
+  transport = createInProcessTransport(bindings, interceptors, {
+    name: 'test',
+    grants: new Set(ALL_GRANTS),
+  });
+});
+afterAll(async () => {
+  await guard.close();
+  await database.close();
+  await receiver[Symbol.asyncDispose]();
+  await dns[Symbol.asyncDispose]();
+});
+afterEach(() => {
+  expect(receiver.connections).toEqual([]);
+});
+
+/** Subscribes a name while DNS answers the one thing, and has it pinged while DNS answers the other. */
+async function subscribeThenDeliver(atCreation: DnsAnswer, atConnection: DnsAnswer, sender = guard) {
+  const tenant = newTenant();
+  answer = atCreation;
+  await createClient(WebhookSubscriptionService, transport).createWebhookSubscription({
+    ...{ ...tenant, idempotencyKey: newKey() },
+    url: `https://hooks.example.com:${receiver.port}/`,
+    eventTypes: ['payment.succeeded.v1'],
+  });
+  answer = atConnection;
+  await deliverWaiting(transport, { live: sender, test: sender });
+  const deliveries = createClient(DeliveryService, transport);
+  const [delivery] = (await deliveries.listDeliveries(tenant)).deliveries;
+  return (await deliveries.getDelivery({ ...tenant, deliveryId: delivery!.id })).attempts;
+}
+
+const REBOUND: readonly (readonly [string, DnsAnswer])[] = [
+  ['loopback', ['127.0.0.1']],
+  ['IPv6 loopback', ['::1']],
+  ['cloud metadata', ['169.254.169.254']],
+  ['one private address among public ones', [...PUBLIC, '10.0.0.1']],
+  ['one private address of the other family', ['93.184.215.14', 'fd00::1']],
+  ['a mapped IPv4 address', ['::ffff:7f00:1']],
+  ['NAT64', ['64:ff9b::7f00:1']],
+  ['6to4', ['2002:7f00:1::1']],
+  ['ISATAP', ['2606:4700::5efe:7f00:1']],
+  ['an alias of localhost', { aliases: ['localhost'], addresses: ['127.0.0.1'] }],
+  [
+    'a chain of aliases that ends at loopback',
+    { aliases: ['cdn.example.net', 'edge.example.org', 'db.internal'], addresses: ['127.0.0.1'] },
+  ],
+  [
+    'a chain of aliases that ends at public and private addresses',
+    { aliases: ['a.example.net', 'b.example.net'], addresses: [...PUBLIC, '192.168.0.1'] },
+  ],
+];
+
+describe('a name that was public when it was subscribed', () => {
+  it.each(REBOUND)('is not dialled once it is bound to %s', async (_where, rebound) => {
+    const attempts = await subscribeThenDeliver(PUBLIC, rebound);
+    expect(attempts).toMatchObject([{ failure: AttemptFailure.EGRESS_DENIED }]);
+  });
+
+  it.each(REBOUND)('is refused at creation when it is bound to %s by then', async (_where, bound) => {
+    await expect(subscribeThenDeliver(bound, bound)).rejects.toThrow('not on the public internet');
+  });
+
+  it('is not dialled when it did not resolve at creation and is private at connection', async () => {
+    const attempts = await subscribeThenDeliver('NXDOMAIN', ['127.0.0.1']);
+    expect(attempts).toMatchObject([{ failure: AttemptFailure.EGRESS_DENIED }]);
+  });
+
+  it('is no address when its aliases lead nowhere', async () => {
+    const attempts = await subscribeThenDeliver(PUBLIC, { aliases: ['db.internal'], addresses: [] });
+    expect(attempts).toMatchObject([{ failure: AttemptFailure.DNS }]);
+  });
+
+  it('is named to no egress proxy once it is private, and until then by its address alone', async () => {
+    await using proxy = await startConnectProxy({ refuseWith: 403 });
+    const proxyUrl = `http://127.0.0.1:${proxy.port}`;
+    await using proxied = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server], proxyUrl });
+    const chain = { aliases: ['cdn.example.net'], addresses: ['93.184.215.14'] };
+    await subscribeThenDeliver(PUBLIC, chain, proxied);
+    expect(proxy.targets).toEqual([`93.184.215.14:${receiver.port}`]);
+    const attempts = await subscribeThenDeliver(PUBLIC, ['127.0.0.1'], proxied);
+    expect(attempts).toMatchObject([{ failure: AttemptFailure.EGRESS_DENIED }]);
+    expect(proxy.targets).toHaveLength(1);
+  });
+});

@@ -34,6 +34,32 @@ test('a request goes PENDING_REVIEW, APPROVED, RELEASED, SETTLED', () => {
   expect(accepted(settle(released, on('2027-02-20'))).status).toBe('SETTLED');
 });
 
+test('a request names the first and the last of its dates', () => {
+  expect(
+    openRequest(['2026-12-21', '2027-02-19', '2026-12-20', '2027-01-20'], pending().requestedAt),
+  ).toMatchObject({
+    firstDate: '2026-12-20',
+    lastDate: '2027-02-19',
+  });
+});
+
+test('what is refused for the state names it, and whether the payout has started', () => {
+  const wrong = (status: string, releaseStarted: 'true' | 'false') => ({
+    refused: 'ADVANCE_REQUEST_STATE',
+    metadata: { status, releaseStarted },
+  });
+  const moment = on('2026-12-01');
+  const approved = accepted(approve(pending(), moment, null));
+  const started = accepted(startRelease(approved, moment));
+  const refused = accepted(refuse(pending(), moment, 'no'));
+  const released = accepted(finishRelease(started));
+  expect(settle(pending(), moment)).toEqual(wrong('PENDING_REVIEW', 'false'));
+  expect(finishRelease(approved)).toEqual(wrong('APPROVED', 'false'));
+  expect(refuse(started, moment, 'late')).toEqual(wrong('APPROVED', 'true'));
+  expect(refuse(refused, moment, 'again')).toEqual(wrong('REFUSED', 'false'));
+  expect(refuse(released, moment, 'late')).toEqual(wrong('RELEASED', 'false'));
+});
+
 test('once a covered date has come a request is neither approved nor released, but can be refused', () => {
   const due = { refused: 'COVERED_PART_DUE', metadata: { date: FIRST } };
   expect(approve(pending(), on(FIRST), null)).toEqual(due);

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { disputedSale, disputeNotFound, endDispute } from '../../../services/refunds/dispute.ts';
+import {
+  type PaymentFacts,
+  refundWindowExpiresAt,
+  requireRefundable,
+  requireSameFacts,
+} from '../../../services/refunds/payment-facts.ts';
+import { awaitsFundingOnly } from '../../../services/refunds/refund-execution.ts';
+import { limitBlockers } from '../../../services/refunds/refund-policy.ts';
+
+const PAID_AT = new Date('2026-11-01T12:00:00Z');
+const at = (time: string) => new Date(`2026-11-${time}Z`);
+
+const facts = (given: Partial<PaymentFacts> = {}): PaymentFacts => ({
+  ...{ paidAmountMinor: 1_000n, paidAt: PAID_AT, refundWindowDays: 7, productId: 'product' },
+  ...{ saleId: 'sale', orderId: null, invoiceId: null, ...given },
+});
+
+describe('the facts of a payment', () => {
+  it('are those of its first case: what is left out is not different', () => {
+    requireSameFacts(facts(), {});
+    requireSameFacts(facts(), { saleId: undefined as never, paidAt: new Date(PAID_AT) });
+    requireSameFacts(facts(), facts());
+  });
+
+  it.each<[keyof PaymentFacts, Partial<PaymentFacts>]>([
+    ['paidAmountMinor', { paidAmountMinor: 999n }],
+    ['paidAt', { paidAt: at('01T12:00:01') }],
+    ['paidAt', { paidAt: null }],
+    ['refundWindowDays', { refundWindowDays: 8 }],
+    ['saleId', { saleId: 'other' }],
+    ['orderId', { orderId: 'order' }],
+  ])('say otherwise of %s', (fact, named) => {
+    expect(() => requireSameFacts(facts(), named)).toThrow(
+      expect.objectContaining({
+        reason: 'PAYMENT_FACTS_DIFFER',
+        message: `the payment's first refund case says otherwise of ${fact}`,
+        metadata: { fact },
+      }),
+    );
+  });
+});
+
+describe('the refund window', () => {
+  it('is days of 24 hours from the payment, or none', () => {
+    expect(refundWindowExpiresAt(facts())).toEqual(at('08T12:00:00'));
+    expect(refundWindowExpiresAt(facts({ paidAt: null }))).toBeNull();
+    expect(refundWindowExpiresAt(facts({ refundWindowDays: null }))).toBeNull();
+  });
+
+  it('is open to its last moment', () => {
+    requireRefundable(facts(), 1n, 0n, at('08T12:00:00'));
+    const expiresAt = '2026-11-08T12:00:00.000Z';
+    expect(() => requireRefundable(facts(), 1n, 0n, at('08T12:00:00.001'))).toThrow(
+      expect.objectContaining({ reason: 'REFUND_WINDOW_EXPIRED', metadata: { expiresAt } }),
+    );
+  });
+
+  it('does not begin before the payment, nor end for one without a window or a time', () => {
+    requireRefundable(facts(), 1n, 0n, PAID_AT);
+    expect(() => requireRefundable(facts(), 1n, 0n, at('01T11:59:59.999'))).toThrow(
+      expect.objectContaining({
+        reason: 'PAID_AT_IN_FUTURE',
+        message: 'paid_at: must not be later than the request',
+        metadata: { field: 'paid_at' },
+      }),
+    );
+    requireRefundable(facts({ paidAt: null }), 1n, 0n, new Date(-1));
+    requireRefundable(facts({ refundWindowDays: null }), 1n, 0n, at('30T00:00:00'));
+  });
+
+  it('leaves what was paid less what other refunds take', () => {
+    requireRefundable(facts(), 400n, 600n, PAID_AT);
+    expect(() => requireRefundable(facts(), 401n, 600n, PAID_AT)).toThrow(
+      expect.objectContaining({
+        reason: 'REFUND_EXCEEDS_PAYMENT',
+        message: '400 centavos are left to refund',
+        metadata: { refundableAmountMinor: '400' },
+      }),
+    );
+  });
+});
+
+describe('a dispute', () => {
+  const unknown = { ...facts({ saleId: null }), paidAmountMinor: null };
+  const dispute = { saleId: null, openedAt: at('05T00:00:00'), closedAt: null, outcome: null };
+
+  it('holds the sale of its payment, or the one named while nothing is known', () => {
+    expect(disputedSale(facts(), undefined)).toBe('sale');
+    expect(disputedSale(facts(), 'sale')).toBe('sale');
+    expect(disputedSale(facts({ saleId: null }), undefined)).toBeNull();
+    expect(disputedSale(unknown, 'named')).toBe('named');
+    expect(disputedSale(unknown, undefined)).toBeNull();
+    expect(() => disputedSale(facts(), 'other')).toThrow(
+      expect.objectContaining({ reason: 'PAYMENT_FACTS_DIFFER' }),
+    );
+  });
+
+  it('ends once, not before it began, with the sale that is known by then', () => {
+    const ended = endDispute(dispute, 'LOST', facts(), at('06T00:00:00'));
+    expect(ended).toEqual({
+      ...{ saleId: 'sale', openedAt: dispute.openedAt, closedAt: at('06T00:00:00'), outcome: 'LOST' },
+    });
+    const own = endDispute({ ...dispute, saleId: 'own' }, 'WON', facts(), at('01T00:00:00'));
+    expect(own).toMatchObject({ saleId: 'own', closedAt: dispute.openedAt, outcome: 'WON' });
+    expect(() => endDispute(ended, 'WON', facts(), at('07T00:00:00'))).toThrow(
+      expect.objectContaining({ reason: 'DISPUTE_CLOSED', metadata: { state: 'CLOSED' } }),
+    );
+  });
+
+  it('that is not there has a name for it', () => {
+    expect(disputeNotFound()).toMatchObject({
+      reason: 'DISPUTE_NOT_FOUND',
+      message: 'there is no such dispute',
+    });
+  });
+});
+
+it('a case awaits funding alone when nothing else keeps it', () => {
+  const balance = 'INSUFFICIENT_AVAILABLE_BALANCE' as const;
+  const awaits = (status: string, blockedBy: readonly string[]) =>
+    awaitsFundingOnly({ status, blockedBy } as Parameters<typeof awaitsFundingOnly>[0]);
+  expect(awaits('FUNDING_REQUIRED', [balance])).toBe(true);
+  expect(awaits('FUNDING_REQUIRED', [balance, 'KYC_NOT_APPROVED'])).toBe(false);
+  expect(awaits('APPROVED_FOR_EXECUTION', ['KYC_NOT_APPROVED'])).toBe(false);
+});
+
+it('limits are exceeded beyond them, each for itself', () => {
+  const limits = { maxCount24h: 3, maxAmountMinor24h: 1_000n };
+  expect(limitBlockers(400n, { count: 2, amountMinor: 600n }, limits)).toEqual([]);
+  expect(limitBlockers(400n, { count: 3, amountMinor: 600n }, limits)).toEqual(['REFUND_FREQUENCY_24H']);
+  expect(limitBlockers(401n, { count: 2, amountMinor: 600n }, limits)).toEqual(['REFUND_VOLUME_24H']);
+  expect(limitBlockers(401n, { count: 3, amountMinor: 600n }, limits)).toHaveLength(2);
+});

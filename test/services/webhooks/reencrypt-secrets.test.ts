@@ -131,6 +131,19 @@ describe('the command that re-encrypts signing secrets', () => {
     expect(await reveal(both.desk, sound)).toMatch(/^whsec_/);
   });
 
+  it('goes on behind a whole batch of secrets that cannot be opened', async () => {
+    await using old = await open(OLD);
+    for (let count = 0; count < 3; count += 1) await subscribe(old.desk);
+    const { rows } = await client.query<{ subscription_id: string }>(
+      `update webhooks.signing_secret set sealed = '\\x00' where id in (
+         select id from webhooks.signing_secret order by merchant_id limit 2) returning subscription_id`,
+    );
+    const outcome = await reencryptSecrets(client, KeyRing.parse(NEW_FIRST), { batchSize: 1 });
+    const broken = rows.map(({ subscription_id }) => subscription_id);
+    expect(outcome).toEqual({ resealed: 1, unopened: expect.arrayContaining(broken), left: 2 });
+    expect(outcome.unopened).toHaveLength(2);
+  });
+
   it('goes on where it was stopped, and has nothing to do when it is done', async () => {
     await using old = await open(OLD);
     for (let count = 0; count < 5; count += 1) await subscribe(old.desk);

@@ -11,6 +11,8 @@ import type { ServiceToken } from './setting-parsers.ts';
 const READ_MAX_BYTES = 1024 * 1024;
 const MAX_TIMEOUT_MS = 60_000;
 const SHUTDOWN_MS = 3_000;
+/** How long a connection may stay without a byte. */
+const SILENCE_MS = 60_000;
 /** The first bytes of every HTTP/2 connection. */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2');
 
@@ -50,15 +52,23 @@ function bothProtocols(listener: RequestListener) {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });
+  const silent = new Set<Socket>();
   const front = createServer((socket) => {
+    silent.add(socket);
     socket.on('error', () => socket.destroy());
-    socket.once('readable', () =>
-      handOver(socket, (isHttp2) => (isHttp2 ? http2 : http1).emit('connection', socket)),
-    );
+    socket.once('close', () => silent.delete(socket));
+    socket.setTimeout(SILENCE_MS, () => socket.destroy());
+    socket.once('readable', () => {
+      silent.delete(socket);
+      socket.setTimeout(0);
+      socket.removeAllListeners('timeout');
+      handOver(socket, (isHttp2) => (isHttp2 ? http2 : http1).emit('connection', socket));
+    });
   });
   const closeFront = front.close.bind(front);
   front.close = (callback) => {
     for (const session of sessions) session.close();
+    for (const socket of silent) socket.destroy();
     http1.close();
     const force = setTimeout(() => {
       for (const session of sessions) session.destroy();

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
@@ -15,3 +17,13 @@ test.each(['grpc', 'connect'] as const)(
     await expect(client.listProducts(newTenant())).rejects.toThrow();
   },
 );
+
+test('the port closes at once although a connection has never sent a byte', async () => {
+  const house = await startHouse({ SERVICES: 'catalog' });
+  const silent = connect(Number(new URL(house.baseUrl).port));
+  await once(silent, 'connect');
+  await createClient(ProductService, house.transports.connect).listProducts(newTenant());
+  const from = performance.now();
+  await Promise.all([house.close(), once(silent, 'close')]);
+  expect(performance.now() - from).toBeLessThan(1_000);
+});

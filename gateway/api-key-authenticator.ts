@@ -38,8 +38,14 @@ export class ApiKeyAuthenticator {
   readonly #environment: Environment;
   readonly #known = new Map<string, Known>();
   readonly #asking = new Map<string, Asking>();
+  readonly #maxKnown: number;
 
-  constructor(apiKeys: Client<typeof ApiKeyService>, environment: EnvironmentName) {
+  constructor(
+    apiKeys: Client<typeof ApiKeyService>,
+    environment: EnvironmentName,
+    maxKnown: number = MAX_KNOWN,
+  ) {
+    this.#maxKnown = maxKnown;
     this.#apiKeys = apiKeys;
     this.#environment = environmentEnum(environment);
   }
@@ -84,7 +90,9 @@ export class ApiKeyAuthenticator {
         throw problem;
       });
     const caller: ApiCaller = { apiKeyId, scopes, tenant: { merchantId, environment } };
-    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    // Those asked for last stay: a key that is in use is not forgotten for one that was used once.
+    this.#known.delete(key);
+    if (this.#known.size >= this.#maxKnown) this.#known.delete(this.#known.keys().next().value!);
     this.#known.set(key, { caller, freshUntil });
     return caller;
   }

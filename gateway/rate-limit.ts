@@ -40,10 +40,11 @@ export class RateLimit {
     }
   }
 
-  /** Whether another request would be admitted, without counting one. */
-  async peek(key: string): Promise<Quota> {
+  /** Whether another request would be admitted beside so many that may yet be counted, without counting one. */
+  async peek(key: string, others: number): Promise<Quota> {
     const used = await this.#limiter.get(key);
-    return this.#quota(used === null || used.remainingPoints > 0 || used.msBeforeNext <= 0, used);
+    const left = used === null || used.msBeforeNext <= 0 ? this.#perSecond : used.remainingPoints;
+    return this.#quota(left > others, used);
   }
 
   #quota(admitted: boolean, used: RateLimiterRes | null): Quota {

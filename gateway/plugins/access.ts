@@ -32,20 +32,34 @@ const TOO_MANY_WITHOUT_KEY = 'without a valid key';
  * not known here from being asked for: whoever shares an address with a flood keeps the whole quota of a good key.
  */
 export function createAccess({ authenticator, limits }: AccessOptions): Access {
+  const questions = new OpenQuestions();
+
+  /** Asks whose an unknown key is, unless too many that its address showed are none, or are still asked for. */
+  async function askFor(key: string, address: string, requestId: string, reply: FastifyReply) {
+    const question = questions.open(address, key);
+    try {
+      admit(reply, await limits.guesses.peek(address, question.before), TOO_MANY_WITHOUT_KEY);
+      return await authenticator.authenticate(key, requestId);
+    } catch (error) {
+      if (isUnauthenticated(error)) await limits.guesses.take(address);
+      throw error;
+    } finally {
+      question.close();
+    }
+  }
+
   async function authenticated(request: FastifyRequest, reply: FastifyReply): Promise<ApiCaller> {
     const key = bearerToken(request.headers.authorization);
     const caller = key === undefined ? undefined : authenticator.fresh(key);
     if (caller !== undefined) return caller;
     const address = countedAddress(request.ip);
-    if (key !== undefined && !authenticator.wasGood(key)) {
-      admit(reply, await limits.guesses.peek(address), TOO_MANY_WITHOUT_KEY);
-    }
     try {
       if (key === undefined) throw missingApiKey();
+      const isUnknown = environmentOfApiKey(key) !== undefined && !authenticator.wasGood(key);
+      if (isUnknown) return await askFor(key, address, request.id, reply);
       return await authenticator.authenticate(key, request.id);
     } catch (error) {
       if (!isUnauthenticated(error)) throw error;
-      if (key !== undefined && environmentOfApiKey(key) !== undefined) await limits.guesses.take(address);
       admit(reply, await limits.address.take(address), TOO_MANY_WITHOUT_KEY);
       throw error;
     }
@@ -68,6 +82,23 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
       admit(reply, await limits.address.take(countedAddress(request.ip)), 'from this address');
     },
   };
+}
+
+/** The unknown keys that are being asked for, by the address that showed them: not counted as guesses yet. */
+class OpenQuestions {
+  readonly #byAddress = new Map<string, Map<string, number>>();
+
+  /** `before`: how many other keys of the address were being asked for when this one first was. */
+  open(address: string, key: string): { readonly before: number; close(): void } {
+    const keys = this.#byAddress.get(address) ?? new Map<string, number>();
+    const before = keys.get(key) ?? keys.size;
+    this.#byAddress.set(address, keys.set(key, before));
+    const close = () => {
+      keys.delete(key);
+      if (keys.size === 0 && this.#byAddress.get(address) === keys) this.#byAddress.delete(address);
+    };
+    return { before, close };
+  }
 }
 
 /** Tells the quota on the answer, whatever it will be. RATE_LIMITED when there is none left. */

@@ -84,3 +84,15 @@ test('only keys that were found good are remembered, until they are no more', as
   await refused;
   expect(authenticator.wasGood(key)).toBe(false);
 });
+
+test('of more keys than it remembers, those asked for last stay', async () => {
+  const transport = createRouterTransport((router) => {
+    router.rpc(ApiKeyService.method.authenticateApiKey, () => ({ merchantId: 'm' }));
+  });
+  const authenticator = new ApiKeyAuthenticator(createClient(ApiKeyService, transport), 'live', 3);
+  const [a, b, c, d] = Array.from({ length: 4 }, () => newApiKey('live')) as [string, string, string, string];
+  for (const key of [a, b, c, a]) await authenticator.authenticate(key, '1');
+  expect([a, b, c].map((key) => authenticator.wasGood(key))).toEqual([true, true, true]);
+  await authenticator.authenticate(d, '1');
+  expect([a, b, c, d].map((key) => authenticator.wasGood(key))).toEqual([true, false, true, true]);
+});

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { countedAddress } from '../../gateway/client-address.ts';
 import { RateLimit } from '../../gateway/rate-limit.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
+import { rpcDuration } from '../../services/platform/telemetry.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 
@@ -31,6 +33,21 @@ async function burst(count: number, send: (index: number) => Promise<Answer>, tr
 
 const withStatus = (answers: readonly Answer[], status: number) =>
   answers.filter((answer) => answer.status === status);
+
+const getAs = (address: string) => (key: string) =>
+  `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+
+/** How many keys the service was asked for that are none. */
+async function refusedQuestions(): Promise<number> {
+  const { values } = await rpcDuration.get();
+  const refused = values.find(
+    ({ metricName, labels }) =>
+      metricName?.endsWith('_count') &&
+      labels.method === 'AuthenticateApiKey' &&
+      labels.code === 'Unauthenticated',
+  );
+  return refused?.value ?? 0;
+}
 
 const leftOf = (ratelimit: unknown) => Number(/r=(\d+)/.exec(String(ratelimit))?.[1]);
 
@@ -160,6 +177,30 @@ describe('requests without a good key', () => {
       for (const answer of answers) expect(answer.headers['ratelimit-policy']).toBe('"address";q=5;w=1');
       for (const answer of withStatus(answers, 429)) expect(answer.headers['retry-after']).toBe('1');
     }
+  });
+
+  it('are not asked for beyond the limit, however many come at once', async () => {
+    const guesses = Array.from({ length: 50 }, () => newApiKey('live'));
+    // Each twice: a guess that is refused makes no way for itself.
+    const flood = guesses.flatMap((key) => [key, key]).map(getAs('203.0.113.14'));
+    const before = await refusedQuestions();
+    const socket = connect(gateways.ports.live, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write(flood.join(''));
+    let answers = '';
+    for await (const text of socket.setEncoding('latin1')) {
+      answers += text;
+      if (answers.match(/HTTP\/1\.1 4(01|29) /g)?.length === flood.length) break;
+    }
+    // A machine that is too busy takes two windows for them.
+    expect((await refusedQuestions()) - before).toBeLessThanOrEqual(2 * 5);
+  });
+
+  it('one new key in many requests at once is one question', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.15' };
+    const key = (await newMerchant(gateways)).keys.live;
+    const answers = await burst(10, () => call(gateways.ports.live, PATH, { headers, key }));
+    expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
   it('do not keep a good key out that was never seen, unless they guess keys', async () => {

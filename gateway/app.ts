@@ -8,6 +8,7 @@ import type { EnvironmentName } from '../services/platform/tenant.ts';
 import { ApiKeyAuthenticator } from './api-key-authenticator.ts';
 import { createClients } from './clients.ts';
 import { decorateRequests, type GatewayApp, type RouteDependencies } from './gateway-app.ts';
+import type { Listener } from './openapi/listener.ts';
 import { collectOperations, serveOpenApi } from './openapi/openapi.routes.ts';
 import { createAccess } from './plugins/access.ts';
 import { AccessLog } from './plugins/access-log.ts';
@@ -53,7 +54,9 @@ export interface GatewayOptions {
 
 /** The public JSON API of one environment, not yet listening. */
 export function createGateway({ environment, config, transport, logger }: GatewayOptions): GatewayApp {
-  const publicUrl = environment === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
+  const { PUBLIC_URL_LIVE, PUBLIC_URL_SANDBOX } = config;
+  const [publicUrl, otherUrl] =
+    environment === 'live' ? [PUBLIC_URL_LIVE, PUBLIC_URL_SANDBOX] : [PUBLIC_URL_SANDBOX, PUBLIC_URL_LIVE];
   const localUrl = () => `http://${config.HOST}:${(app.server.address() as AddressInfo | null)?.port ?? ''}`;
   const baseUrl = () => publicUrl ?? localUrl();
   const errorDocsUrl = () => `${baseUrl()}${ERROR_DOCS_PATH}`;
@@ -79,6 +82,12 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     authenticator: new ApiKeyAuthenticator(clients.apiKeys, environment),
     limits,
   });
+  const listener = (): Listener => ({
+    ...{ environment, baseUrl: baseUrl(), otherUrl },
+    keyLimit: limits.key.perSecond,
+    addressLimit: limits.address.perSecond,
+    requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT,
+  });
   const dependencies: RouteDependencies = { clients, access };
   const operations = collectOperations(app);
   announceDeprecations(app);
@@ -87,8 +96,8 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   fundsRoutes(app, dependencies);
   advancesRoutes(app, dependencies);
   webhooksRoutes(app, dependencies);
-  serveErrorDocs(app, { access, operations, environment, docsUrl: errorDocsUrl });
-  serveOpenApi(app, operations, { ...dependencies, environment, baseUrl });
+  serveErrorDocs(app, { access, operations, listener });
+  serveOpenApi(app, operations, { ...dependencies, listener });
   serveDocs(app, dependencies);
   return app;
 }

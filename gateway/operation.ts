@@ -30,6 +30,8 @@ export interface OperationSchema extends FastifySchema {
   readonly body?: TSchema;
   /** Whether an Idempotency-Key is required. */
   readonly idempotent?: true;
+  /** What a success answers, in a sentence. */
+  readonly answers: string;
   /** The success, by its status. */
   readonly response: Readonly<Record<number, TSchema>>;
   /** Whether the success names where the new resource is. */

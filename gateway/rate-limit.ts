@@ -17,14 +17,15 @@ export const WINDOW_SECONDS = 1;
 
 /** So many requests per second and key, or per second and address. */
 export class RateLimit {
-  readonly #perSecond: number;
+  /** What it admits in a second. */
+  readonly perSecond: number;
   readonly #name: string;
   readonly #limiter: RateLimiterAbstract;
   readonly #policy: string;
 
   /** `name` tells the policies of one API apart in the headers. */
   constructor(name: string, limiter: RateLimiterAbstract) {
-    this.#perSecond = limiter.points;
+    this.perSecond = limiter.points;
     this.#name = name;
     this.#limiter = limiter;
     this.#policy = `"${name}";q=${limiter.points};w=${WINDOW_SECONDS}`;
@@ -43,16 +44,16 @@ export class RateLimit {
   /** Whether another request would be admitted beside so many that may yet be counted, without counting one. */
   async peek(key: string, others: number): Promise<Quota> {
     const used = await this.#limiter.get(key);
-    const left = used === null || used.msBeforeNext <= 0 ? this.#perSecond : used.remainingPoints;
+    const left = used === null || used.msBeforeNext <= 0 ? this.perSecond : used.remainingPoints;
     return this.#quota(left > others, used);
   }
 
   #quota(admitted: boolean, used: RateLimiterRes | null): Quota {
     const seconds = Math.max(Math.ceil((used?.msBeforeNext ?? 0) / 1_000), 1);
-    const left = admitted ? (used?.remainingPoints ?? this.#perSecond) : 0;
+    const left = admitted ? (used?.remainingPoints ?? this.perSecond) : 0;
     return {
       admitted,
-      perSecond: this.#perSecond,
+      perSecond: this.perSecond,
       headers: { 'ratelimit-policy': this.#policy, ratelimit: `"${this.#name}";r=${left};t=${seconds}` },
       retryAfter: seconds,
     };

@@ -54,6 +54,19 @@ export const count = (description: string, minimum = 0, maximum?: number) =>
 export const oneOf = <const Names extends readonly string[]>(names: Names, description: string) =>
   Type.Unsafe<Names[number]>({ type: 'string', enum: names, description });
 
+/** One of some names, each with what it means. */
+export const oneOfMeanings = <const Meanings extends Readonly<Record<string, string>>>(
+  meanings: Meanings,
+  description: string,
+) => {
+  const list = Object.entries(meanings).map(([name, meaning]) => `- \`${name}\`: ${meaning}`);
+  return oneOf(namesOf(meanings), `${description}\n\n${list.join('\n')}`);
+};
+
+/** The names that have meanings, in their order. */
+export const namesOf = <Name extends string>(meanings: Readonly<Record<Name, string>>) =>
+  Object.keys(meanings) as Name[];
+
 /** A value that is always there and may be null. */
 export const nullable = <S extends TSchema>(schema: S) => {
   const { type, enum: names, ...rest } = schema as unknown as { type: string; enum?: readonly string[] };
@@ -111,11 +124,12 @@ export const pageLimit = (maximum: number) =>
 /** A page of a list whose next cursor is null at the end. */
 export const page = <S extends TSchema, P extends TProperties = Record<never, never>>(
   title: string,
+  description: string,
   item: S,
   nextCursor: string,
   others?: P,
 ) =>
-  resource(title, 'A page of the list.', {
+  resource(title, description, {
     data: Type.Array(item, { description: 'The items of the page, in the order of the list.' }),
     hasMore: Type.Boolean({ description: 'Whether there is another page.', examples: [true] }),
     nextCursor: nullable(

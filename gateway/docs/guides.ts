@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import type { Listener } from '../openapi/listener.ts';
+import type { RoutedOperation } from '../openapi/operations.ts';
 import { PROBLEM_TYPES } from '../problem-types.ts';
 
 /** The guides in the order in which they are read, each a file here with one first-level heading. */
@@ -10,6 +13,7 @@ const GUIDES = [
   'pagination',
   'idempotency',
   'rate-limits',
+  'lifecycles',
   'webhooks',
   'versions',
 ] as const;
@@ -23,17 +27,72 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 };
 
 const INCLUDED_FILE = /^<!-- file: (\S+) -->$/gm;
-const ERROR_CODES = '<!-- error codes -->';
+const FACT = /\{\{(.+?)\}\}/g;
+
+const HOSTS: Readonly<Record<EnvironmentName, string>> = { live: 'live', test: 'sandbox' };
 
 /**
  * The guides for merchants' developers as one CommonMark text, for the description of the OpenAPI document. Code is
- * taken from the files that the tests run, and error codes from their table, so neither is written twice.
+ * taken from the files that the tests run, error codes from their table, and `{{…}}` says what holds on the listener
+ * that serves the guides, so nothing is written twice.
  */
-export function readGuides(): string {
+export function readGuides(listener: Listener, operations: readonly RoutedOperation[]): string {
+  const facts = factsOf(listener, operations);
   return GUIDES.map((name) => fileHere(`${name}.md`))
     .join('\n')
-    .replaceAll(INCLUDED_FILE, (_, path: string) => codeBlock(path))
-    .replace(ERROR_CODES, errorCodes);
+    .replaceAll(FACT, (_, name: string) => {
+      const fact = facts[name];
+      if (fact === undefined) throw new TypeError(`no guide can say {{${name}}}`);
+      return fact;
+    })
+    .replaceAll(INCLUDED_FILE, (_, path: string) => codeBlock(path));
+}
+
+function factsOf(
+  listener: Listener,
+  operations: readonly RoutedOperation[],
+): Readonly<Record<string, string>> {
+  const { environment, baseUrl, keyLimit, addressLimit, requestTimeoutMs } = listener;
+  return {
+    api: baseUrl,
+    environment,
+    'key limit': String(keyLimit),
+    'key limit less 7': String(Math.max(keyLimit - 7, 0)),
+    'address limit': String(addressLimit),
+    'request timeout': `${requestTimeoutMs / 1_000} seconds`,
+    environments: environmentsTable(listener),
+    'error codes': errorCodes(),
+    deprecations: deprecations(operations),
+  };
+}
+
+function environmentsTable({ environment, baseUrl, otherUrl }: Listener): string {
+  const addressOf = (name: EnvironmentName) => {
+    if (name === environment) return `${baseUrl} (this host)`;
+    return otherUrl ?? 'a host of its own';
+  };
+  const rows = (['live', 'test'] as const).map(
+    (name) => `| ${HOSTS[name]} | ${addressOf(name)} | \`mpk_${name}_\` | \`"${name}"\` |`,
+  );
+  return [
+    '| Environment | Address | Keys begin with | `environment` in JSON |',
+    '|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
+
+function deprecations(operations: readonly RoutedOperation[]): string {
+  const rows = operations.flatMap(({ method, url, schema: { deprecation } }) => {
+    if (deprecation === undefined) return [];
+    const { since, sunset, link } = deprecation;
+    return [`| \`${method} ${url}\` | ${since} | ${sunset} | [read on](${link}) |`];
+  });
+  if (rows.length === 0) return 'No operation is deprecated.';
+  return [
+    '| Operation | Deprecated since | Gone on | What takes its place |',
+    '|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 function codeBlock(path: string): string {

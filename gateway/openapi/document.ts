@@ -1,9 +1,9 @@
 import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { readGuides } from '../docs/guides.ts';
-import { ERROR_DOCS_PATH } from '../problem.ts';
 import { webhooksOf } from './events.ts';
-import { HEADERS } from './headers.ts';
+import { headersOn } from './headers.ts';
+import type { Listener } from './listener.ts';
 import { type JsonObject, NamedSchemas } from './named-schemas.ts';
 import { pathsOf, type RoutedOperation } from './operations.ts';
 
@@ -11,7 +11,7 @@ import { pathsOf, type RoutedOperation } from './operations.ts';
 const INTERFACE_VERSION = '1.0.0';
 
 const SERVERS: Readonly<Record<EnvironmentName, string>> = {
-  live: 'Production. Takes live keys, mpk_live_.',
+  live: 'Live (production). Takes live keys, mpk_live_.',
   test: 'Sandbox. Takes test keys, mpk_test_.',
 };
 
@@ -26,34 +26,26 @@ const TAGS = [
 
 const EVENT_TYPE = 'Name of an event type. More are added over time.';
 
-const API_KEY = {
+const apiKeyOf = (environment: EnvironmentName) => ({
   type: 'http',
   scheme: 'bearer',
-  bearerFormat: 'mpk_live_… or mpk_test_…',
-  description:
-    'An API key: `Authorization: Bearer mpk_live_…` in production, `mpk_test_…` in the sandbox. Each operation names the scope that the key must have.',
-};
+  bearerFormat: `mpk_${environment}_…`,
+  description: `An API key of this environment: \`Authorization: Bearer mpk_${environment}_…\`. Each operation names the scope that the key must have.`,
+});
 
 interface DocumentOptions {
-  readonly environment: EnvironmentName;
-  /** Where the listener is reached, without a slash at the end. */
-  readonly baseUrl: string;
+  readonly listener: Listener;
   readonly operations: readonly RoutedOperation[];
   /** The catalogue of events. */
   readonly eventTypes: readonly EventType[];
 }
 
 /** The OpenAPI document of one listener. */
-export function openApiDocument({
-  environment,
-  baseUrl,
-  operations,
-  eventTypes,
-}: DocumentOptions): JsonObject {
+export function openApiDocument({ listener, operations, eventTypes }: DocumentOptions): JsonObject {
+  const { environment, baseUrl } = listener;
   const names = eventTypes.map(({ name }) => name);
   const schemas = new NamedSchemas({ EventType: { type: 'string', enum: names, description: EVENT_TYPE } });
-  const docsUrl = `${baseUrl}${ERROR_DOCS_PATH}`;
-  const paths = pathsOf(operations, { environment, docsUrl }, schemas);
+  const paths = pathsOf(operations, listener, schemas);
   const webhooks = webhooksOf(eventTypes, environment, schemas);
   return {
     openapi: '3.1.1',
@@ -61,13 +53,17 @@ export function openApiDocument({
       title: 'Merchant Payments API',
       version: INTERFACE_VERSION,
       summary: 'Refund cases, products, funds releases, advances and webhooks of a merchant.',
-      description: readGuides(),
+      description: readGuides(listener, operations),
     },
     servers: [{ url: baseUrl, description: SERVERS[environment] }],
     tags: TAGS,
     security: [{ apiKey: [] }],
     paths,
     webhooks,
-    components: { securitySchemes: { apiKey: API_KEY }, headers: HEADERS, schemas: schemas.components() },
+    components: {
+      securitySchemes: { apiKey: apiKeyOf(environment) },
+      headers: headersOn(listener),
+      schemas: schemas.components(),
+    },
   };
 }

@@ -1,10 +1,11 @@
+import type { Listener } from './listener.ts';
 import type { JsonObject } from './named-schemas.ts';
 
 /** The request id of all examples. */
 export const EXAMPLE_REQUEST_ID = '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5';
 
 /** The response headers that the document describes, by name. */
-export const HEADERS = {
+const HEADERS = {
   'Request-Id': {
     description: 'Identifies the request; quote it to support. Equals `requestId` of an error.',
     required: true,
@@ -14,17 +15,15 @@ export const HEADERS = {
   'RateLimit-Policy': {
     description: 'The limit that was applied: its name, requests (`q`) and seconds (`w`).',
     schema: { type: 'string' },
-    example: '"key";q=100;w=1',
   },
   RateLimit: {
     description: 'What is left of the limit: requests (`r`) and seconds until it is whole again (`t`).',
     schema: { type: 'string' },
-    example: '"key";r=99;t=1',
   },
   'Retry-After': {
     description: 'Seconds to wait before trying again.',
     required: true,
-    schema: { type: 'integer', minimum: 1 },
+    schema: { type: 'integer', minimum: 1, format: 'int64' },
     example: 1,
   },
   'WWW-Authenticate': {
@@ -45,6 +44,15 @@ export const HEADERS = {
     example: 'true',
   },
 } as const satisfies Readonly<Record<string, JsonObject>>;
+
+/** The same with examples as the listener answers them. */
+export function headersOn({ keyLimit }: Listener): JsonObject {
+  return {
+    ...HEADERS,
+    'RateLimit-Policy': { ...HEADERS['RateLimit-Policy'], example: `"key";q=${keyLimit};w=1` },
+    RateLimit: { ...HEADERS.RateLimit, example: `"key";r=${keyLimit - 1};t=1` },
+  };
+}
 
 /** A response header that the document describes. */
 export type HeaderName = keyof typeof HEADERS;

@@ -4,9 +4,12 @@ export interface JsonObject {
   readonly [member: string]: Json;
 }
 
+/** The largest integer of 32 bits: what generated clients take for an integer that says nothing of its width. */
+const MAX_INT32 = 2 ** 31 - 1;
+
 /**
  * Takes JSON Schemas into the document: those with a title are collected under it, and what stands in their place is a
- * reference. What only our own validator reads stays out.
+ * reference. What only our own validator reads stays out, and integers that 32 bits may not hold say so.
  */
 export class NamedSchemas {
   readonly #schemas = new Map<string, JsonObject>();
@@ -39,6 +42,7 @@ export class NamedSchemas {
         .map(([name, member]) => [name, name === 'examples' ? member : this.#written(member)]),
     );
     if (object['x-format'] !== undefined) written.format = object['x-format'];
+    if (isWideInteger(object)) written.format = 'int64';
     return typeof title === 'string' ? this.#reference(title, written) : written;
   }
 
@@ -51,4 +55,8 @@ export class NamedSchemas {
     this.#schemas.set(title, schema);
     return { $ref: `#/components/schemas/${title}` };
   }
+}
+
+function isWideInteger({ type, maximum = Infinity }: JsonObject): boolean {
+  return [type].flat().includes('integer') && Number(maximum) > MAX_INT32;
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import type { OperationSchema } from '../operation.ts';
 import { openApiDocument } from './document.ts';
+import type { Listener } from './listener.ts';
 import type { RoutedOperation } from './operations.ts';
 
 interface Served {
@@ -13,9 +13,7 @@ interface Served {
 }
 
 interface OpenApiOptions extends RouteDependencies {
-  readonly environment: EnvironmentName;
-  /** Where the listener is reached. */
-  readonly baseUrl: () => string;
+  readonly listener: () => Listener;
 }
 
 /** Notes every operation that is routed from now on. */
@@ -34,12 +32,12 @@ export function collectOperations(app: GatewayApp): readonly RoutedOperation[] {
 export function serveOpenApi(
   app: GatewayApp,
   operations: readonly RoutedOperation[],
-  { access, clients, environment, baseUrl }: OpenApiOptions,
+  { access, clients, listener }: OpenApiOptions,
 ): void {
   let served: Served | undefined;
   const write = async (request: FastifyRequest): Promise<Served> => {
     const { eventTypes } = await clients.events.listEventTypes({}, callFor(request));
-    const document = openApiDocument({ environment, baseUrl: baseUrl(), operations, eventTypes });
+    const document = openApiDocument({ listener: listener(), operations, eventTypes });
     const body = Buffer.from(JSON.stringify(document));
     return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
   };

@@ -1,10 +1,12 @@
 import type { TSchema } from 'typebox';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import type { OperationSchema } from '../operation.ts';
+import { type Deprecation, deprecationHeaders } from '../plugins/deprecation.ts';
 import { exampleOf } from './example.ts';
 import { type HeaderName, headerReferences } from './headers.ts';
+import type { Listener } from './listener.ts';
 import type { Json, JsonObject, NamedSchemas } from './named-schemas.ts';
-import { type Listener, problemResponses } from './problem-responses.ts';
+import { problemResponses } from './problem-responses.ts';
 
 /** An operation and where the router has it. */
 export interface RoutedOperation {
@@ -23,7 +25,7 @@ const IDEMPOTENCY_KEY: JsonObject = {
   in: 'header',
   required: true,
   description:
-    'Unique per attempt to create, and the same when trying again: 1 to 255 printable ASCII characters, bare or in double quotes. Kept for 24 hours.',
+    'Unique per attempt to create, and the same when trying again: 1 to 255 printable ASCII characters, bare or in double quotes. Kept for 24 hours. Whoever tries the operation here enters a value of their own: with the example again, the first answer is repeated or another body refused.',
   schema: { type: 'string', minLength: 1, maxLength: 512, pattern: `^(${BARE_KEY}|${QUOTED_KEY})$` },
   example: '6f1f3a52-8a0b-4c55-9d7e-1b0c5d2e7f90',
 };
@@ -56,7 +58,11 @@ function operationObject(operation: RoutedOperation, listener: Listener, schemas
   return {
     operationId,
     summary,
-    description: `${description}\n\nTakes an API key with the scope \`${scope}\`.`,
+    description: [
+      ...(deprecation ? [deprecationNotice(deprecation)] : []),
+      description,
+      `Takes an API key with the scope \`${scope}\`.`,
+    ].join('\n\n'),
     tags,
     ...(deprecation && { deprecated: true }),
     security: [{ apiKey: [scope] }],
@@ -71,11 +77,35 @@ function operationObject(operation: RoutedOperation, listener: Listener, schemas
         content: { 'application/json': { schema: schemas.use(body), example: exampleOf(body) } },
       },
     }),
-    responses: {
+    responses: announcing(deprecation, {
       ...successOf(schema, listener, schemas),
       ...problemResponses(schema, { method, target: exampleTarget(operation), listener }, schemas),
-    },
+    }),
   };
+}
+
+const deprecationNotice = ({ since, sunset, link }: Deprecation) =>
+  `**Deprecated since ${since}, gone on ${sunset}.** [What takes its place](${link})`;
+
+/** Responses with the headers that a deprecation brings; not required, for what fails before the route is known lacks them. */
+function announcing(deprecation: Deprecation | undefined, responses: JsonObject): JsonObject {
+  if (deprecation === undefined) return responses;
+  const { deprecation: since, sunset, link } = deprecationHeaders(deprecation);
+  const schema = { type: 'string' };
+  const announcements = {
+    Deprecation: {
+      description: 'Since when it is deprecated, in Unix seconds (RFC 9745).',
+      schema,
+      example: since,
+    },
+    Sunset: { description: 'When it will be gone (RFC 8594).', schema, example: sunset },
+    Link: { description: 'What takes its place.', schema, example: link },
+  };
+  return Object.fromEntries(
+    Object.entries(responses as Readonly<Record<string, { headers: JsonObject }>>).map(
+      ([status, response]) => [status, { ...response, headers: { ...response.headers, ...announcements } }],
+    ),
+  );
 }
 
 function parametersOf(place: 'path' | 'query', schema: TSchema, schemas: NamedSchemas): JsonObject[] {
@@ -100,7 +130,7 @@ function parametersOf(place: 'path' | 'query', schema: TSchema, schemas: NamedSc
 }
 
 function successOf(
-  { response, location, idempotent, links }: OperationSchema,
+  { answers, response, location, idempotent, links }: OperationSchema,
   { environment }: Listener,
   schemas: NamedSchemas,
 ): JsonObject {
@@ -113,7 +143,7 @@ function successOf(
     Object.entries(response).map(([status, schema]) => [
       status,
       {
-        description: (schema as { description?: string }).description ?? '',
+        description: answers,
         headers: headerReferences(headers),
         content: {
           'application/json': {

@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import type { ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { keyOfOtherEnvironment, missingScope } from '../access-problems.ts';
 import type { OperationErrors, OperationSchema } from '../operation.ts';
-import { PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
-import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode, type ProblemType } from '../problem-types.ts';
+import { ERROR_DOCS_PATH, PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
+import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemType } from '../problem-types.ts';
 import { oneOf, resource } from '../schemas.ts';
 import { EXAMPLE_REQUEST_ID, type HeaderName, headerReferences } from './headers.ts';
+import type { Listener } from './listener.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
 
-/** The body of every error. The contract does not require `code`; the answers of an operation do. */
+/** The body of every error; the contract does not require `code`. */
 const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens the entry of its `code`.', {
   type: Type.String({ format: 'uri', description: 'Where this kind of error is documented.' }),
   title: Type.String({ description: 'The kind of error, in words.' }),
@@ -21,15 +21,18 @@ const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens
 });
 
 /** What every operation can answer. */
-const commonErrors = (scope: ApiKeyScopeName, environment: EnvironmentName): OperationErrors => ({
+const commonErrors = (
+  scope: ApiKeyScopeName,
+  { environment, keyLimit, requestTimeoutMs }: Listener,
+): OperationErrors => ({
   API_KEY_MISSING: true,
   API_KEY_INVALID: true,
   API_KEY_EXPIRED: true,
   API_KEY_ENVIRONMENT_MISMATCH: keyOfOtherEnvironment(environment === 'live' ? 'test' : 'live').message,
   INSUFFICIENT_SCOPE: missingScope(scope).message,
-  REQUEST_TIMEOUT: 'The request must arrive completely within 30 s.',
+  REQUEST_TIMEOUT: `The request must arrive completely within ${requestTimeoutMs / 1_000} s.`,
   URI_TOO_LONG: true,
-  RATE_LIMITED: 'More than 100 requests in a second with this key; wait a second.',
+  RATE_LIMITED: `More than ${keyLimit} requests in a second with this key; wait a second.`,
   HEADERS_TOO_LARGE: true,
   INTERNAL_ERROR: true,
   SERVICE_UNAVAILABLE: true,
@@ -42,13 +45,6 @@ const BODY_ERRORS: OperationErrors = {
   UNSUPPORTED_MEDIA_TYPE: 'Header Content-Type must be application/json, in UTF-8.',
 };
 
-/** What examples show of the listener that answers. */
-export interface Listener {
-  readonly environment: EnvironmentName;
-  /** Of the documentation of errors. */
-  readonly docsUrl: string;
-}
-
 /** Where an operation is served, as its examples show it. */
 export interface Place {
   readonly method: string;
@@ -60,20 +56,24 @@ export interface Place {
 /** An example of each error of an operation, as the listener answers it. */
 export function exampleProblems(
   { scope, errors }: OperationSchema,
-  { method, target, listener: { environment, docsUrl } }: Place,
+  { method, target, listener }: Place,
 ): ProblemBody[] {
   const answered: OperationErrors = {
-    ...commonErrors(scope, environment),
+    ...commonErrors(scope, listener),
     ...(method === 'POST' && BODY_ERRORS),
     ...errors,
   };
+  const docsUrl = `${listener.baseUrl}${ERROR_DOCS_PATH}`;
   return PROBLEM_CODES.filter((code) => answered[code] !== undefined).map((code) => {
     const { detail = String(answered[code]) }: ProblemType = PROBLEM_TYPES[code];
     return problemBody(new Problem(code, detail), { docsUrl, target, requestId: EXAMPLE_REQUEST_ID });
   });
 }
 
-/** Every error response of an operation, by status, each narrowed to the codes that it can have. */
+/**
+ * Every error response of an operation, by status. The body is the same schema everywhere, so that generated clients
+ * have one type for it; the codes of an operation's status are in the examples and in `x-error-codes`.
+ */
 export function problemResponses(
   operation: OperationSchema,
   place: Place,
@@ -85,14 +85,11 @@ export function problemResponses(
       String(status),
       {
         description: problems.map(({ code }) => `\`${code}\`: ${PROBLEM_TYPES[code].meaning}`).join('\n\n'),
+        'x-error-codes': problems.map(({ code }) => code),
         headers: headerReferences(headersOf(status)),
         content: {
           [PROBLEM_MEDIA_TYPE]: {
-            schema: narrowed(
-              schemas.use(PROBLEM),
-              status,
-              problems.map(({ code }) => code),
-            ),
+            schema: schemas.use(PROBLEM),
             examples: Object.fromEntries(
               problems.map((value) => [value.code, { summary: value.title, value: { ...value } }]),
             ),
@@ -101,11 +98,6 @@ export function problemResponses(
       },
     ]),
   );
-}
-
-function narrowed(problem: JsonObject, status: number, codes: readonly ProblemCode[]): JsonObject {
-  const members = { status: { const: status }, code: { enum: codes } };
-  return { allOf: [problem, { type: 'object', properties: members, required: ['code'] }] };
 }
 
 function headersOf(status: number): readonly HeaderName[] {

@@ -26,8 +26,8 @@ export function announceDeprecations(app: GatewayApp): void {
   });
 }
 
-/** Deprecation as in RFC 9745, Sunset as in RFC 8594. */
-function deprecationHeaders({ since, sunset, link }: Deprecation) {
+/** The headers that say it: Deprecation as in RFC 9745, Sunset as in RFC 8594. */
+export function deprecationHeaders({ since, sunset, link }: Deprecation) {
   return {
     deprecation: `@${startOf(since).getTime() / 1_000}`,
     sunset: startOf(sunset).toUTCString(),

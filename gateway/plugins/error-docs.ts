@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { ERROR_ADVICE, RETRY_TEXTS } from '../docs/error-advice.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { EXAMPLE_REQUEST_ID } from '../openapi/headers.ts';
+import type { Listener } from '../openapi/listener.ts';
 import { exampleTarget, type RoutedOperation } from '../openapi/operations.ts';
-import { exampleProblems, type Listener } from '../openapi/problem-responses.ts';
+import { exampleProblems } from '../openapi/problem-responses.ts';
 import { ERROR_DOCS_PATH, Problem, type ProblemBody, plainProblem, problemBody } from '../problem.ts';
 import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
 
@@ -51,19 +51,14 @@ const POLICY = [
 interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
   /** Whose examples are shown. */
   readonly operations: readonly RoutedOperation[];
-  readonly environment: EnvironmentName;
-  /** Where this page is reached. */
-  readonly docsUrl: () => string;
+  readonly listener: () => Listener;
 }
 
 /** Serves the catalogue of errors, one entry per code, without scripts. */
-export function serveErrorDocs(
-  app: GatewayApp,
-  { access, operations, environment, docsUrl }: ErrorDocsOptions,
-): void {
+export function serveErrorDocs(app: GatewayApp, { access, operations, listener }: ErrorDocsOptions): void {
   let page: string | undefined;
   app.get(ERROR_DOCS_PATH, { onRequest: access.open('readErrorDocs') }, (_request, reply) => {
-    page ??= errorDocs(examplesOf(operations, { environment, docsUrl: docsUrl() }));
+    page ??= errorDocs(examplesOf(operations, listener()));
     return reply
       .type('text/html; charset=utf-8')
       .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
@@ -80,8 +75,9 @@ function examplesOf(
     const { method, schema } = operation;
     return exampleProblems(schema, { method, target: exampleTarget(operation), listener });
   });
+  const docsUrl = `${listener.baseUrl}${ERROR_DOCS_PATH}`;
   const besideOperations = [...BESIDE_OPERATIONS].map(([target, problem]) =>
-    problemBody(problem, { docsUrl: listener.docsUrl, target, requestId: EXAMPLE_REQUEST_ID }),
+    problemBody(problem, { docsUrl, target, requestId: EXAMPLE_REQUEST_ID }),
   );
   return new Map([...ofOperations, ...besideOperations].reverse().map((example) => [example.code, example]));
 }

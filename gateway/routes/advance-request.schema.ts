@@ -1,8 +1,23 @@
 import { Type } from 'typebox';
 import type { OperationSchema } from '../operation.ts';
-import { amount, closedObject, cursor, dateTime, oneOf, pageLimit, resource, uuid } from '../schemas.ts';
+import {
+  amount,
+  closedObject,
+  cursor,
+  dateTime,
+  oneOfMeanings,
+  pageLimit,
+  resource,
+  uuid,
+} from '../schemas.ts';
 
-const STATUSES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED', 'REFUSED', 'SETTLED'] as const;
+const STATUSES = {
+  PENDING_REVIEW: 'under review; what it covers is reserved for it.',
+  APPROVED: 'approved, not yet paid out.',
+  RELEASED: 'paid out.',
+  REFUSED: 'refused; what it covered is free again.',
+  SETTLED: 'paid out, and the last date that it covers has passed.',
+} as const;
 
 const CURSOR =
   'MXwyMDI2LTExLTIxVDEwOjI0OjI0LjMyOFp8MWJhODJkMGMtMWE4OC01NzQwLTgzMTItNzIxNGRkNGNjMjYzC4kb7IYgn1pgFIOA';
@@ -17,7 +32,7 @@ const advanceRequest = resource(
     amount: amount('What is advanced'),
     feeAmount: amount('The fee'),
     netAmount: amount('The amount less the fee'),
-    status: oneOf(STATUSES, 'State of the request.'),
+    status: oneOfMeanings(STATUSES, 'State of the request.'),
     requestedAt: dateTime('When it was requested.'),
     reviewedAt: Type.Optional(dateTime('When it was reviewed.')),
     reviewReason: Type.Optional(Type.String({ description: "The reviewer's reason." })),
@@ -46,8 +61,9 @@ export const advanceRequestListSchema = {
     "The account's requests in every state, newest first by `requestedAt` and `id`. The last page has no `nextCursor`.",
   tags: ['Advances'],
   querystring: closedObject({ after: cursor(256, CURSOR), limit: pageLimit(50) }),
+  answers: 'Advance requests, newest first; `data` is empty where there is none.',
   response: {
-    200: resource('AdvanceRequestPage', 'A page of the list.', {
+    200: resource('AdvanceRequestPage', 'A page of the advance requests.', {
       data: Type.Array(advanceRequest, { description: 'The items of the page, newest first.' }),
       nextCursor: Type.Optional(
         Type.String({

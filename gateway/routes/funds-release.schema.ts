@@ -7,14 +7,25 @@ import {
   closedObject,
   count,
   cursor,
+  namesOf,
   oneOf,
+  oneOfMeanings,
   page,
   pageLimit,
   resource,
 } from '../schemas.ts';
 
-const STATUSES = ['BLOCKED', 'RELEASED', 'SCHEDULED'] as const;
-const BLOCK_REASONS = ['HOLD_OR_DISPUTE', 'REFUND_IN_PROGRESS', 'KYC_PENDING', 'COMPLIANCE_HOLD'] as const;
+const STATUSES = {
+  BLOCKED: 'held back, for the `blockedReasons`.',
+  RELEASED: 'released on its date.',
+  SCHEDULED: 'to be released on its date.',
+} as const;
+const BLOCK_REASONS = {
+  HOLD_OR_DISPUTE: 'a hold by the service, or an open dispute of a sale.',
+  REFUND_IN_PROGRESS: 'an open refund of a sale.',
+  KYC_PENDING: "the check of the merchant's identity is not finished.",
+  COMPLIANCE_HOLD: "held by the service's compliance.",
+} as const;
 
 const timezone = Type.String({
   description: 'IANA name of the time zone in which dates are computed.',
@@ -28,7 +39,7 @@ const fundsRelease = resource(
   'The releases of a date and state, summed.',
   {
     date: calendarDate('Date of the release.'),
-    status: oneOf(STATUSES, 'State of the release.'),
+    status: oneOfMeanings(STATUSES, 'State of the release.'),
     originalAmountMinor: amount('Gross less fees'),
     grossAllocatedAmountMinor: amount('What customers paid'),
     feesAllocatedAmountMinor: amount('Fees'),
@@ -38,7 +49,9 @@ const fundsRelease = resource(
     releasedAmountMinor: amount('What was released'),
     scheduledAmountMinor: amount('What is to be released'),
     salesCount: count('Distinct sales.'),
-    blockedReasons: Type.Array(oneOf(BLOCK_REASONS, 'A reason.'), { description: 'Why it is blocked.' }),
+    blockedReasons: Type.Array(oneOfMeanings(BLOCK_REASONS, 'A reason.'), {
+      description: 'Why it is blocked: the reasons of all its sales. Empty unless it is BLOCKED.',
+    }),
   },
   {
     date: '2027-03-09',
@@ -84,16 +97,19 @@ export const fundsReleaseListSchema = {
   scope: 'funds:read',
   summary: 'List funds releases',
   description:
-    'Past and future releases, ascending by `date` and `status`. `from` and `to` are inclusive; `from` must not be later than `to`.',
+    'Past and future releases, ascending by `date` and `status`. `from` and `to` are inclusive; `from` must not be later than `to`. A release must match all filters.',
   tags: ['Balance and withdrawals'],
   querystring: closedObject({
     after: cursor(100, CURSOR),
     from: Type.Optional(calendarDate('Only releases of this date or later.')),
     limit: pageLimit(100),
-    status: Type.Optional(oneOf(STATUSES, 'Only releases in this state.')),
+    status: Type.Optional(oneOf(namesOf(STATUSES), 'Only releases in this state.')),
     to: Type.Optional(calendarDate('Only releases of this date or earlier.')),
   }),
-  response: { 200: page('FundsReleasePage', fundsRelease, CURSOR, { timezone }) },
+  answers: 'Releases that match all filters, ascending; `data` is empty where there is none.',
+  response: {
+    200: page('FundsReleasePage', 'A page of the funds releases.', fundsRelease, CURSOR, { timezone }),
+  },
   errors: {
     INVALID_REQUEST: "Query parameter 'from' must be a date that the calendar has, as YYYY-MM-DD.",
     INVALID_CURSOR: true,
@@ -109,6 +125,7 @@ export const releaseCalendarSchema = {
   querystring: closedObject({
     month: Type.Optional(calendarMonth("The month; the current one in the account's time zone by default.")),
   }),
+  answers: 'The calendar of the month; `days` is empty where nothing is released in it.',
   response: {
     200: resource('ReleaseCalendar', 'The releases of a month, by date.', {
       days: Type.Array(calendarDay, { description: 'Each date of the month that has a release, ascending.' }),

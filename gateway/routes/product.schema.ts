@@ -102,6 +102,7 @@ export const productSchema = {
   tags: ['Catalog'],
   params: closedObject({ id: uuid('Id of the product.', PRODUCT_ID) }),
   querystring: noQuery,
+  answers: 'The product, in whatever status.',
   response: { 200: product },
   errors: {
     INVALID_REQUEST: "Path parameter 'id' must be a UUID.",

@@ -1,11 +1,27 @@
 import { Type } from 'typebox';
 import type { OperationSchema } from '../operation.ts';
-import { closedObject, cursor, noQuery, oneOf, page, pageLimit, resource, uuid } from '../schemas.ts';
+import {
+  closedObject,
+  cursor,
+  noQuery,
+  oneOf,
+  oneOfMeanings,
+  page,
+  pageLimit,
+  resource,
+  uuid,
+} from '../schemas.ts';
 
 const TAGS = ['Webhooks'];
 const SUBSCRIPTION_ID = '01a1fda3-4967-7115-8904-c76380c6a16e';
 const EXAMPLE_URL = 'https://hooks.example.com/payments';
 const EVENT_TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
+const STATES = {
+  ACTIVE: 'a delivery has succeeded, and none has failed to the end of its retries since.',
+  PENDING: 'new or reactivated; events are delivered, but no delivery has succeeded yet.',
+  ERROR: 'a delivery has failed to the end of its retries; the next success makes it ACTIVE. Alert on it.',
+  DISABLED: 'nothing is delivered.',
+} as const;
 const CURSOR =
   'MXwyMDI2LTExLTIxVDEwOjUwOjA1LjQ1OFp8MDFhMWZkYmEtNDUxMi03MmJiLThkZTMtYjJjN2U1MWIxZTJl0pRsYjfS7Ccm6jYa';
 
@@ -16,7 +32,7 @@ const eventType = Type.String({
 
 const webhookSubscription = resource(
   'WebhookSubscription',
-  'Where events are delivered. The signing secret is shown once, in the dashboard.',
+  'Where events are delivered. The signing secret is in no answer; it is shown once, in the dashboard.',
   {
     id: uuid('Id of the subscription.'),
     url: Type.String({
@@ -25,10 +41,7 @@ const webhookSubscription = resource(
     }),
     eventTypes: Type.Array(eventType, { description: 'Events that are delivered.' }),
     environment: oneOf(['live', 'test'], 'The environment it is of; test is the sandbox.'),
-    state: oneOf(
-      ['ACTIVE', 'PENDING', 'ERROR', 'DISABLED'],
-      'PENDING until the first delivery succeeds, then ACTIVE. ERROR after a delivery whose retries are exhausted, until the next success; alert on it. DISABLED: nothing is delivered.',
-    ),
+    state: oneOfMeanings(STATES, 'State of the subscription.'),
   },
   {
     id: SUBSCRIPTION_ID,
@@ -53,7 +66,7 @@ export const webhookSubscriptionCreateSchema = {
       maxLength: 2048,
       'x-format': 'uri',
       description:
-        'Public https URL without credentials and fragment, on port 443 or from 1024 up. Private addresses are refused.',
+        'Public https URL without credentials and fragment, on port 443 or from 1024 up. Private addresses are refused. The length counts as it is sent and as the WHATWG URL parser writes it, which may percent-encode characters.',
       examples: [EXAMPLE_URL],
     }),
     eventTypes: Type.Array(Type.String({ title: 'EventType' }), {
@@ -64,6 +77,7 @@ export const webhookSubscriptionCreateSchema = {
       examples: [EVENT_TYPES],
     }),
   }),
+  answers: 'The new subscription, or that which an earlier request with this key and body created.',
   response: { 201: webhookSubscription },
   location: true,
   links: {
@@ -94,7 +108,10 @@ export const webhookSubscriptionListSchema = {
   description: 'Newest first, also disabled ones.',
   tags: TAGS,
   querystring: closedObject({ after: cursor(200, CURSOR), limit: pageLimit(100) }),
-  response: { 200: page('WebhookSubscriptionPage', webhookSubscription, CURSOR) },
+  answers: 'Subscriptions, newest first; `data` is empty where there is none.',
+  response: {
+    200: page('WebhookSubscriptionPage', 'A page of the webhook subscriptions.', webhookSubscription, CURSOR),
+  },
   links: {
     next: {
       operationId: 'listWebhookSubscriptions',
@@ -122,6 +139,7 @@ export const webhookSubscriptionDisableSchema = {
   tags: TAGS,
   params: closedObject({ id: uuid('Id of the subscription.', SUBSCRIPTION_ID) }),
   querystring: noQuery,
+  answers: 'The subscription, disabled now or before.',
   response: { 200: webhookSubscription },
   errors: {
     INVALID_REQUEST: "Path parameter 'id' must be a UUID.",

@@ -9,6 +9,7 @@ import { Problem } from '../../gateway/problem.ts';
 import { closedObject } from '../../gateway/schemas.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import { startHouse, type TestHouse } from '../support/house.ts';
+import type { Document } from './openapi-reader.ts';
 
 const OLD: OperationSchema = {
   operationId: 'getOldThing',
@@ -20,6 +21,7 @@ const OLD: OperationSchema = {
   querystring: closedObject({
     fails: Type.Optional(Type.String({ description: 'How to fail.', examples: ['UNKNOWN'] })),
   }),
+  answers: 'A thing.',
   response: {
     200: closedObject({ ok: Type.Boolean({ description: 'Whether.', examples: [true] }) }, 'A thing.'),
   },
@@ -88,6 +90,18 @@ it('the OpenAPI document says it', async () => {
   const { paths } = (await app.inject({ url: '/openapi.json' })).json();
   expect(paths['/v1/old-thing'].get.deprecated).toBe(true);
   expect(paths['/v1/new-thing'].get).not.toHaveProperty('deprecated');
+  expect(paths['/v1/old-thing'].get.description).toContain(
+    '**Deprecated since 2027-01-01, gone on 2028-07-01.** [What takes its place](/docs/#tag/catalog)',
+  );
+  const answer = await app.inject({ url: '/v1/old-thing' });
+  for (const { headers } of Object.values<Document>(paths['/v1/old-thing'].get.responses)) {
+    for (const name of ['Deprecation', 'Sunset', 'Link']) {
+      expect(headers[name].example).toBe(answer.headers[name.toLowerCase()]);
+    }
+  }
+  for (const { headers } of Object.values<Document>(paths['/v1/new-thing'].get.responses)) {
+    for (const name of ['Deprecation', 'Sunset', 'Link']) expect(headers).not.toHaveProperty(name);
+  }
 });
 
 it('refuses a date that is none, before anything is served', () => {

@@ -3,14 +3,27 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGuides } from '../../gateway/docs/guides.ts';
+import type { Listener } from '../../gateway/openapi/listener.ts';
 import { PROBLEM_TYPES } from '../../gateway/problem-types.ts';
+import { advanceRequestListSchema } from '../../gateway/routes/advance-request.schema.ts';
+import { fundsReleaseListSchema } from '../../gateway/routes/funds-release.schema.ts';
+import { refundCaseListSchema } from '../../gateway/routes/refund-case.schema.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/config.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { objectsIn } from './openapi-reader.ts';
 
 /** What the guides say, held against what the code does. */
 
-const guides = readGuides();
+const listener: Listener = {
+  environment: 'live',
+  baseUrl: 'https://api.payments.example',
+  otherUrl: 'https://sandbox.payments.example',
+  keyLimit: 42,
+  addressLimit: 17,
+  requestTimeoutMs: 12_000,
+};
+const guides = readGuides(listener, []);
 const defaults = readConfig({}, { unused: KEY_RINGS });
 
 const UNITS = { s: 1_000, min: 60_000, h: 3_600_000 } as const;
@@ -28,6 +41,7 @@ describe('the guides', () => {
       expect(guides).toContain(readFileSync(sample, 'utf8').trimEnd());
     }
     expect(guides).not.toContain('<!--');
+    expect(guides).not.toContain('{{');
   });
 
   it('list every error with its status', () => {
@@ -55,11 +69,47 @@ describe('the guides', () => {
     expect(saidMs).toEqual(waits);
   });
 
-  it('say how many requests are allowed', () => {
-    const { RATE_LIMIT_LIVE, RATE_LIMIT_SANDBOX, RATE_LIMIT_ADDRESS, RATE_LIMIT_STORE } = defaults;
-    expect(guides).toContain(`${RATE_LIMIT_LIVE} in live and ${RATE_LIMIT_SANDBOX} in the sandbox`);
-    expect(guides).toContain(`limited by address: ${RATE_LIMIT_ADDRESS} a second`);
-    expect(RATE_LIMIT_STORE).toBe('memory');
+  it('say where the listener is, what it limits, and where the other environment is', () => {
+    const oneLine = guides.replaceAll('\n', ' ');
+    expect(guides).toContain('API=https://api.payments.example\nKEY=mpk_live_…\n');
+    expect(guides).toContain('| live | https://api.payments.example (this host) | `mpk_live_` | `"live"` |');
+    expect(guides).toContain('| sandbox | https://sandbox.payments.example | `mpk_test_` | `"test"` |');
+    expect(oneLine).toContain('may make 42 requests a second');
+    expect(guides).toContain('RateLimit-Policy: "key";q=42;w=1\nRateLimit: "key";r=35;t=1\n');
+    expect(oneLine).toContain('limited by address: 17 a second');
+    expect(oneLine).toContain('completely within 12 seconds');
+    const sandbox = readGuides({ ...listener, environment: 'test', otherUrl: undefined }, []);
+    expect(sandbox).toContain('| live | a host of its own |');
+    expect(sandbox).toContain('"environment": "test"');
+    expect(sandbox.match(/mpk_live_…|"environment": "live"/g)).toBeNull();
+  });
+
+  it('say what follows each status of a refund case, an advance request and a release', () => {
+    const statuses = (schema: { response: { 200: unknown } }) =>
+      [...objectsIn(schema.response[200])].flatMap(([at, { enum: names }]) =>
+        names && at.at(-1) === 'status' ? [names] : [],
+      );
+    for (const [title, schema] of [
+      ['Refund cases', refundCaseListSchema],
+      ['Funds releases', fundsReleaseListSchema],
+      ['Advance requests', advanceRequestListSchema],
+    ] as const) {
+      const table = guides.split(`## ${title}\n\n`)[1]!.split('\n\n')[0]!;
+      const said = [...table.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, status]) => status);
+      expect(statuses(schema)).toEqual([expect.arrayContaining(said)]);
+      expect(new Set(said)).toEqual(new Set(statuses(schema)[0]));
+    }
+  });
+
+  it('name what is deprecated, and say so where nothing is', () => {
+    const deprecation = { since: '2027-01-01', sunset: '2028-07-01', link: '/docs/#tag/catalog' };
+    const schema = { ...refundCaseListSchema, deprecation };
+    const said = readGuides(listener, [{ method: 'GET', url: '/v1/refund-cases', schema }]);
+    expect(said).toContain(
+      '| `GET /v1/refund-cases` | 2027-01-01 | 2028-07-01 | [read on](/docs/#tag/catalog) |',
+    );
+    expect(said).not.toContain('No operation is deprecated.');
+    expect(guides).toContain('No operation is deprecated.');
   });
 });
 
@@ -74,7 +124,7 @@ describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('getting started'
     const { keys } = await newMerchant(gateways);
     const [, section = ''] = guides.split('# Getting started');
     const [, setting = '', ...commands] = section.split('# Authentication')[0]!.split('```sh\n');
-    expect(setting).toMatch(/^API=.*\nKEY=mpk_test_/);
+    expect(setting).toMatch(/^API=.*\nKEY=mpk_live_/);
     const env = { ...process.env, API: `http://127.0.0.1:${gateways.ports.test}`, KEY: keys.test };
     const answers: unknown[] = [];
     for (const command of commands) {

@@ -33,6 +33,7 @@ function expectDocumented(operationId: string, answer: Answer) {
   const [type = ''] = answer.headers['content-type']!.split(';');
   const place = [...at, 'responses', answer.status, 'content', type, 'schema'];
   expect(validator.faults(place, answer.json), answer.text.slice(0, 500)).toEqual([]);
+  if (answer.status >= 400) expect(response['x-error-codes']).toContain(answer.json.code);
   for (const name of ['Request-Id', 'RateLimit-Policy', 'RateLimit', ...Object.keys(response.headers)]) {
     const { required } = document.components.headers[name];
     if (required || name.startsWith('RateLimit'))

@@ -29,6 +29,6 @@ export async function misuse(id: string) {
   product.price;
 
   const { error } = await payments.GET('/v1/products/{id}', { params: { path: { id } } });
-  // @ts-expect-error a product is never refused for a cursor
-  return error?.code === 'INVALID_CURSOR';
+  // @ts-expect-error no error is called so
+  return error?.code === 'PRODUCT_MISSING';
 }

@@ -7,7 +7,10 @@ import { listEventTypes } from '../services/webhooks/list-event-types.ts';
 
 /** `npm run openapi [live|test]`: writes the document as the gateway serves it, without a running system. */
 const [environment = 'live'] = process.argv.slice(2);
-if (environment !== 'live' && environment !== 'test') throw new Error(`${environment} is not live or test`);
+if (environment !== 'live' && environment !== 'test') {
+  console.error('usage: npm run openapi [live|test]');
+  process.exit(2);
+}
 const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, {
   unused: KEY_RINGS,
 });

@@ -40,7 +40,10 @@ function delivery(
 }
 
 const good = delivery('', 'verified').signature;
-const byEmptyKey = `v1,${createHmac('sha256', '').update(`${id}.${now}.`).update(body).digest('base64')}`;
+const signedWith = (key: Buffer, timestamp: string) =>
+  `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+const byEmptyKey = signedWith(Buffer.alloc(0), `${now}`);
+const currentKey = Buffer.from(current.slice('whsec_'.length), 'base64');
 
 const DELIVERIES: readonly Delivery[] = [
   delivery('as it was sent', 'verified'),
@@ -69,6 +72,12 @@ const DELIVERIES: readonly Delivery[] = [
   delivery('six minutes old', 'refused', { signedAt: now - 360 }),
   delivery('six minutes ahead', 'refused', { signedAt: now + 360 }),
   delivery('with no number for a timestamp', 'refused', { timestamp: 'now' }),
+  ...[`+${now}`, ` ${now}`, `${now}.0`].map((timestamp) =>
+    delivery(`with "${timestamp}" for a timestamp, although signed`, 'refused', {
+      timestamp,
+      signature: signedWith(currentKey, timestamp),
+    }),
+  ),
   delivery('without an id', 'refused', { id: '' }),
   delivery('without a timestamp', 'refused', { timestamp: '' }),
   delivery('without a signature', 'refused', { signature: '' }),

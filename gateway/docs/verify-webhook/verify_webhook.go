@@ -23,11 +23,11 @@ func Verify(body []byte, header http.Header, secret string) error {
 	if id == "" || timestamp == "" || signatures == "" {
 		return errors.New("a webhook header is missing")
 	}
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	seconds, err := strconv.ParseUint(timestamp, 10, 63)
 	if err != nil {
 		return errors.New("the timestamp is no number")
 	}
-	if age := time.Since(time.Unix(seconds, 0)); age.Abs() > tolerance {
+	if age := time.Since(time.Unix(int64(seconds), 0)); age.Abs() > tolerance {
 		return errors.New("the timestamp is not of the last five minutes")
 	}
 	encoded, isSecret := strings.CutPrefix(secret, "whsec_")

@@ -13,6 +13,8 @@ it.each([
   ['deadlocked, however often it is tried', withCode('40P01')],
   ['too busy to lock a row in time', withCode('55P03')],
   ['shut down by an administrator', withCode('57P01')],
+  ['told to cancel the statement', withCode('57014')],
+  ['no longer the one that writes', withCode('25006')],
   ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],
   ['without a free connection in time', new Error('timeout exceeded when trying to connect')],
 ])('a database that is %s is away', (_what, error) => {

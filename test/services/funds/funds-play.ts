@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { addDays } from '../../../services/platform/civil-date.ts';
@@ -5,7 +6,7 @@ import { newTenant, type TestHouse } from '../../support/house.ts';
 import { AccountModel, type Outcome } from './account-model.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import type { Bound, FundsCommand, Situation } from './funds-commands.ts';
-import { expectCalendar, expected, observe } from './observed-funds.ts';
+import { expectCalendar, expected, type ObservedFunds, observe } from './observed-funds.ts';
 import { verifyFunds } from './verify-funds.ts';
 
 type Batch = readonly { readonly account: number; readonly command: FundsCommand }[];
@@ -81,22 +82,31 @@ export class FundsPlay {
   async #check(account: Account, bound: readonly Bound[], outcomes: readonly Outcome[]): Promise<void> {
     const { caller, model: before } = account;
     const [seen] = await Promise.all([observe(this.#house, caller), verifyFunds(this.#house, caller.tenant)]);
-    const played = permutations([...bound.keys()]).map((order) => {
-      const model = before.clone();
-      const own: Outcome[] = [];
-      for (const index of order) own[index] = bound[index]!.play(model);
-      return { model, seen: { outcomes: own, ...expected(model.funds) } };
-    });
-    const actual = { outcomes, ...seen };
-    const text = JSON.stringify(actual);
-    const fitting = played.find(({ seen }) => JSON.stringify(seen) === text);
-    if (fitting === undefined) expect(actual).toEqual(played[0]!.seen);
-    account.model = fitting!.model;
+    account.model = inSomeOrder(before, bound, { outcomes, ...seen });
     for (const [index, outcome] of outcomes.entries()) {
       this.outcomes.push(`${bound[index]!.name} ${outcome.split(' ')[0]}`);
     }
     await expectCalendar(caller, account.model.funds, changedMonths(before, account.model));
   }
+}
+
+/** The model after those commands in the order that explains what was seen; fails when none does. */
+function inSomeOrder(
+  before: AccountModel,
+  bound: readonly Bound[],
+  seen: ObservedFunds & { readonly outcomes: readonly Outcome[] },
+): AccountModel {
+  for (const order of permutations([...bound.keys()])) {
+    const model = before.clone();
+    const outcomes: Outcome[] = [];
+    for (const index of order) outcomes[index] = bound[index]!.play(model);
+    if (!isDeepStrictEqual(outcomes, seen.outcomes)) continue;
+    if (isDeepStrictEqual({ outcomes, ...expected(model.funds) }, seen)) return model;
+  }
+  const model = before.clone();
+  const outcomes = bound.map(({ play }) => play(model));
+  expect(seen).toEqual({ outcomes, ...expected(model.funds) });
+  throw new Error('what was seen is that of no order');
 }
 
 /** A command alone on its account is sent twice at once with its key, if it has one: it is done once. */

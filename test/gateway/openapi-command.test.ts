@@ -11,5 +11,9 @@ it('npm run openapi writes the document of the environment that is asked for', (
 });
 
 it('npm run openapi says how it is used when asked for anything else', () => {
-  expect(run('bogus')).toMatchObject({ status: 2, stdout: '', stderr: 'usage: npm run openapi [live|test]\n' });
+  expect(run('bogus')).toMatchObject({
+    status: 2,
+    stdout: '',
+    stderr: 'usage: npm run openapi [live|test]\n',
+  });
 });

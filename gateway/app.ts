@@ -20,6 +20,7 @@ import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
 import { addAnswerHeaders, newRequestId, setAnswerHeaders } from './plugins/response-headers.ts';
 import { noRoute, refuseUnroutable } from './plugins/routing.ts';
 import { serializerCompiler } from './plugins/serialization.ts';
+import { closeInTime } from './plugins/shutdown.ts';
 import { SocketErrors } from './plugins/socket-errors.ts';
 import { validatorCompiler } from './plugins/validation.ts';
 import { ERROR_DOCS_PATH } from './problem.ts';
@@ -57,9 +58,8 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   const { PUBLIC_URL_LIVE, PUBLIC_URL_SANDBOX } = config;
   const [publicUrl, otherUrl] =
     environment === 'live' ? [PUBLIC_URL_LIVE, PUBLIC_URL_SANDBOX] : [PUBLIC_URL_SANDBOX, PUBLIC_URL_LIVE];
-  const localUrl = () => `http://${config.HOST}:${(app.server.address() as AddressInfo | null)?.port ?? ''}`;
-  const baseUrl = () => publicUrl ?? localUrl();
-  const errorDocsUrl = () => `${baseUrl()}${ERROR_DOCS_PATH}`;
+  let baseUrl = publicUrl ?? `http://${config.HOST}`;
+  const errorDocsUrl = () => `${baseUrl}${ERROR_DOCS_PATH}`;
   const writer = new ProblemWriter(errorDocsUrl, logger);
   const log = new AccessLog(logger, environment);
   const socketErrors = new SocketErrors(writer, log, {
@@ -68,6 +68,11 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   });
   const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
   socketErrors.watch(app.server);
+  closeInTime(app);
+  app.addHook('onListen', (done) => {
+    baseUrl = publicUrl ?? `http://${config.HOST}:${(app.server.address() as AddressInfo).port}`;
+    done();
+  });
   decorateRequests(app);
   addAnswerHeaders(app);
   answerFailures(app, writer);
@@ -83,7 +88,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     limits,
   });
   const listener = (): Listener => ({
-    ...{ environment, baseUrl: baseUrl(), otherUrl },
+    ...{ environment, baseUrl, otherUrl },
     keyLimit: limits.key.perSecond,
     addressLimit: limits.address.perSecond,
     requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT,

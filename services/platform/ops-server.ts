@@ -18,7 +18,8 @@ export interface OpsServerOptions {
  * else 503, with the details as JSON) and /metrics. Not yet listening.
  */
 export function createOpsServer({ ready, metrics }: OpsServerOptions): FastifyInstance {
-  const server = fastify({ logger: false });
+  // Nobody misses the answer to a probe of a process that ends.
+  const server = fastify({ logger: false, forceCloseConnections: true });
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ status: 'not found' }));
   server.setErrorHandler<{ statusCode?: number }>(({ statusCode = 500 }, _request, reply) =>
     reply.code(statusCode).send({ status: statusCode < 500 ? 'bad request' : 'failed' }),

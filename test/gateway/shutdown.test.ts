@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRouterTransport } from '@connectrpc/connect';
+import { expect, it } from 'vitest';
+import { createGateway } from '../../gateway/app.ts';
+import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { newApiKey } from '../../services/platform/api-key-format.ts';
+import { toConnectError, unauthenticated } from '../../services/platform/errors.ts';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { testConfig } from '../support/house.ts';
+import { call, expectProblem } from './http-call.ts';
+import { listenOnFreePort } from './listen.ts';
+
+const ANSWER_MS = 300;
+
+it('a listener that closes answers what it was asked, and waits for nobody who has said nothing', async () => {
+  const transport = createRouterTransport(({ service }) => {
+    service(ApiKeyService, {
+      authenticateApiKey: async () => {
+        await delay(ANSWER_MS);
+        throw toConnectError(unauthenticated('API_KEY_INVALID', 'the API key is not valid'));
+      },
+    });
+  });
+  const logger = createLogger('silent');
+  const app = createGateway({ environment: 'live', config: testConfig(), transport, logger });
+  const port = await listenOnFreePort(app);
+  const silent = connect(port);
+  await once(silent, 'connect');
+  const asked = call(port, '/v1/refund-cases', { key: newApiKey('live') });
+  await delay(ANSWER_MS / 3);
+
+  const from = performance.now();
+  const [answer] = await Promise.all([asked, app.close(), once(silent, 'close')]);
+  expectProblem(answer, 'API_KEY_INVALID', 'not valid');
+  expect(performance.now() - from).toBeLessThan(5_000);
+});

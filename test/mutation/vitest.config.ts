@@ -6,8 +6,8 @@ export default defineConfig({
     env: { FC_RUNS: '150' },
     include: [
       'test/services/funds/{business-days,part,takings,release-rows,sale-schedule}.test.ts',
-      'test/services/funds/funds-rules{,.property}.test.ts',
-      'test/services/refunds/{refund-case{,.property},payment-facts}.test.ts',
+      'test/services/funds/{funds-rules,funds-rules.property}.test.ts',
+      'test/services/refunds/{refund-case,refund-case.property,payment-facts}.test.ts',
       'test/services/advances/advance-{quote,request}.test.ts',
     ],
   },

@@ -6,6 +6,7 @@ import {
   quoteAdvance,
 } from '../../../services/advances/advance-quote.ts';
 import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const TODAY = '2026-11-21';
 const RATE = { quotedOn: TODAY, monthlyRateBps: 250 };
@@ -64,7 +65,7 @@ test('fees are the exact fractions rounded to the nearest cent, up to the larges
         expect(doubledError > -300_000n && doubledError <= 300_000n).toBe(true);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: propertyRuns(2000) },
   );
 });
 
@@ -89,7 +90,7 @@ test('a quote sums its parts, keeps net = amount - fee above 0 and stays an exac
       expect(quote.netMinor > 0n && quote.amountMinor <= 9_007_199_254_740_991n).toBe(true);
       for (const { date, days } of quote.parts) expect(daysBetween(TODAY, date)).toBe(days);
     }),
-    { numRuns: 2000 },
+    { numRuns: propertyRuns(2000) },
   );
 });
 

@@ -13,6 +13,7 @@ import {
   startRelease,
 } from '../../../services/advances/advance-request.ts';
 import { addDays } from '../../../services/platform/civil-date.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const REQUESTED_ON = '2026-11-21';
 const FIRST = '2026-12-21';
@@ -123,7 +124,7 @@ test('whatever is asked in whatever order, states move as written and times stay
         if (releasedAt !== null) expect(reviewedAt! <= releasedAt).toBe(true);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: propertyRuns(3000) },
   );
 });
 

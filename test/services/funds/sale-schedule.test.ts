@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { isBusinessDay } from '../../../services/funds/business-days.ts';
 import { type CapturedSale, saleFault, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const MAX = 9_007_199_254_740_991n;
 
@@ -33,7 +34,7 @@ test('the parts sum to gross and fees to the cent, and none is negative', () => 
       const grosses = parts.map((part) => part.grossMinor);
       expect(grosses[0]! - grosses.at(-1)! <= 1n).toBe(true);
     }),
-    { numRuns: 2000 },
+    { numRuns: propertyRuns(2000) },
   );
 });
 
@@ -51,7 +52,7 @@ test('card instalments fall on business days, 30 days apart or the next ones aft
         }
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: propertyRuns(2000) },
   );
 });
 

@@ -32,6 +32,7 @@ import {
   openCase,
   rejectInReview,
 } from '../../../services/refunds/refund-review.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const HOUR_MS = 3_600_000;
 const RUNS = 2500;
@@ -290,7 +291,7 @@ test('whatever the order of commands and clocks, a payment and its cases keep ev
         }
       },
     ),
-    { numRuns: RUNS },
+    { numRuns: propertyRuns(RUNS) },
   );
   const all = Object.entries(TABLE).flatMap(([from, tos]) => tos.map((to) => `${from} → ${to}`));
   expect([...seen].sort()).toEqual(all.sort());
@@ -306,7 +307,7 @@ test('a refund is accepted exactly when the payment still covers it, up to the l
       const fits = amountMinor + committedMinor <= paidAmountMinor;
       expect(unlessRefused(rule)).toBe(fits ? 'accepted' : undefined);
     }),
-    { numRuns: 2000 },
+    { numRuns: propertyRuns(2000) },
   );
 });
 

@@ -61,9 +61,26 @@ describe('the document', () => {
   it('is not sent again to who has it', async () => {
     const { port } = await listen('live');
     const { etag } = (await call(port, '/openapi.json')).headers;
-    const answer = await call(port, '/openapi.json', { headers: { 'if-none-match': etag! } });
-    expect(answer).toMatchObject({ status: 304, text: '' });
-    expect((await call(port, '/openapi.json', { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+    for (const tags of [etag!, `W/${etag}`, `"other", W/"another" , ${etag}`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await call(port, '/openapi.json', { method, headers: { 'if-none-match': tags } });
+        expect(answer).toMatchObject({ status: 304, text: '', headers: { etag } });
+        expect(answer.headers['content-length']).toBeUndefined();
+      }
+    }
+    for (const tags of ['"other"', 'W/"other"', etag!.slice(1, -1)]) {
+      const headers = { 'if-none-match': tags };
+      expect((await call(port, '/openapi.json', { headers })).status).toBe(200);
+    }
+  });
+
+  it('answers HEAD as GET, without the body', async () => {
+    const { port } = await listen('live');
+    const got = await call(port, '/openapi.json');
+    const headed = await call(port, '/openapi.json', { method: 'HEAD' });
+    expect(headed).toMatchObject({ status: 200, text: '' });
+    for (const name of ['content-type', 'content-length', 'etag', 'cache-control'])
+      expect(headed.headers[name]).toBe(got.headers[name]);
   });
 
   it('is 503 while the catalogue of events is away; once known, it is not asked for again', async () => {

@@ -58,6 +58,28 @@ describe('the document', () => {
     expect(value.type).toBe('https://sandbox.payments.example/docs/errors#API_KEY_MISSING');
   });
 
+  it('tells the limits that are set, and where the other environment is', async () => {
+    const { port } = await listen('test', {
+      ...{ RATE_LIMIT_SANDBOX: '7', RATE_LIMIT_ADDRESS: '13', HTTP_REQUEST_TIMEOUT: '11s' },
+      PUBLIC_URL_LIVE: 'https://payments.example',
+    });
+    const { json } = await call(port, '/openapi.json');
+    const said = json.info.description.replaceAll('\n', ' ');
+    expect(said).toContain('| live | https://payments.example |');
+    expect(said).toContain(`API=http://127.0.0.1:${port} KEY=mpk_test_…`);
+    for (const limit of ['may make 7 requests', 'by address: 13 a second', 'within 11 seconds']) {
+      expect(said).toContain(limit);
+    }
+    expect(json.components.headers['RateLimit-Policy'].example).toBe('"key";q=7;w=1');
+    const { 408: late, 429: limited } = json.paths['/v1/refund-cases'].get.responses;
+    const detailOf = ({ content }: Document, code: string) =>
+      content['application/problem+json'].examples[code].value.detail;
+    expect(detailOf(late, 'REQUEST_TIMEOUT')).toContain('within 11 s');
+    expect(detailOf(limited, 'RATE_LIMITED')).toContain('More than 7 requests');
+    const policy = (await call(port, '/openapi.json')).headers['ratelimit-policy'];
+    expect(policy).toBe('"address";q=13;w=1');
+  });
+
   it('is not sent again to who has it', async () => {
     const { port } = await listen('live');
     const { etag } = (await call(port, '/openapi.json')).headers;

@@ -1,6 +1,7 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { Histogram } from 'prom-client';
+import { withoutApiKeys } from '../../services/platform/api-key-format.ts';
 import { metrics } from '../../services/platform/telemetry.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { pathOf } from '../problem.ts';
@@ -43,7 +44,8 @@ export class AccessLog extends LogController {
       {
         requestId: request.id,
         method: request.method,
-        path: pathOf(request.raw.url ?? ''),
+        // Some send their key where the id belongs.
+        path: withoutApiKeys(pathOf(request.raw.url ?? '')),
         operation: operation || undefined,
         status: reply.statusCode,
         code: request.problemCode || undefined,

@@ -10,6 +10,7 @@ const CHECKSUM_LENGTH = 6;
 const HINT_LENGTH = 4;
 const PREFIX_LENGTH = 'mpk_live_'.length;
 const SHAPE = /^mpk_(live|test)_[0-9A-Za-z]{38}$/;
+const KEYS_AND_HINTS = /(mpk_(?:live|test)_[0-9A-Za-z]{4})[0-9A-Za-z]{34}/g;
 
 /** A new API key: the environment's prefix, 32 random characters in base62, and their checksum. */
 export function newApiKey(environment: EnvironmentName): string {
@@ -31,6 +32,11 @@ export function environmentOfApiKey(key: string): EnvironmentName | undefined {
 /** What may be shown of a key, to tell it from others: its prefix and its first four random characters. */
 export function apiKeyHint(key: string): string {
   return key.slice(0, PREFIX_LENGTH + HINT_LENGTH);
+}
+
+/** A text with every API key in it cut to its hint. */
+export function withoutApiKeys(text: string): string {
+  return text.replaceAll(KEYS_AND_HINTS, '$1…');
 }
 
 function checksum(body: string): string {

@@ -69,6 +69,13 @@ describe.skipIf(executablePath === undefined && process.env.CI === undefined)('t
     await page.getByRole('heading', { name }).waitFor();
   });
 
+  it('has every heading that the guides link to', async () => {
+    const { info } = await (await fetch(`${origin}/openapi.json`)).json();
+    const links = [...info.description.matchAll(/#(description\/[a-z-]+)/g)].map(([, id]) => id);
+    expect(new Set(links).size).toBeGreaterThan(2);
+    for (const id of links) expect(await page.locator(`[id$="/${id}"]`).count(), id).toBeGreaterThan(0);
+  });
+
   it.each(['typescript', 'python', 'go', 'java', 'php'])('shows how to verify in %s', async (language) => {
     const sample = page.locator(`code.language-${language}`, { hasText: 'webhook-signature' });
     await sample.first().waitFor({ state: 'attached' });

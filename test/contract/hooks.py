@@ -35,6 +35,15 @@ def after_call(context, case, response):
             issued_cursors.setdefault(case.operation.label, {})[cursor] = filters_of(case)
 
 
+@schemathesis.check
+def error_code_is_documented(context, response, case):
+    """Which codes an operation answers under a status stands beside the schema, which all errors share."""
+    responses = case.operation.definition.raw["responses"]
+    codes = responses.get(str(response.status_code), {}).get("x-error-codes")
+    if codes is not None and response.json()["code"] not in codes:
+        raise AssertionError(f"{response.json()['code']} is none of {', '.join(codes)}")
+
+
 def use_issued_cursor(case):
     """A cursor is signed for a list and its filters: an invented one is refused rightly."""
     if "after" not in (case.query or {}):

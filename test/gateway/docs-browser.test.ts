@@ -4,6 +4,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_CATALOGUE } from '../../services/webhooks/event-types/event-catalogue.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { call } from './http-call.ts';
 
 /** The documentation as a reader sees it, in a real browser that finds no other host. */
 
@@ -70,7 +71,7 @@ describe.skipIf(executablePath === undefined && process.env.CI === undefined)('t
   });
 
   it('has every heading that the guides link to', async () => {
-    const { info } = await (await fetch(`${origin}/openapi.json`)).json();
+    const { info } = (await call(gateways.ports.live, '/openapi.json')).json;
     const links = [...info.description.matchAll(/#(description\/[a-z-]+)/g)].map(([, id]) => id);
     expect(new Set(links).size).toBeGreaterThan(2);
     for (const id of links) expect(await page.locator(`[id$="/${id}"]`).count(), id).toBeGreaterThan(0);

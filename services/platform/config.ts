@@ -43,7 +43,11 @@ export const SETTINGS = {
   DEMO_RECEIVER_PORT: setting(integer(0, 65535), '8443', 'HTTPS receiver of npm start, for demos'),
   DATA_DIR: setting(text, '.data', 'folder of npm start: database, Temporal state, secrets, demo.json'),
   DATABASE_URL: setting(optional(postgresUrl), '', 'PostgreSQL; npm start runs its own when absent'),
-  DATABASE_POOL_SIZE: setting(integer(1, 1000), '20', 'connections to PostgreSQL per process'),
+  DATABASE_POOL_SIZE: setting(
+    integer(1, 1000),
+    '20',
+    'connections to PostgreSQL per process for writes, and as many for reads',
+  ),
   DATABASE_PREPARED_STATEMENTS: setting(boolean, 'true', 'off behind a pooler that does not keep them'),
   TEMPORAL_ADDRESS: setting(optional(text), '', 'Temporal server; npm start runs its own when absent'),
   TEMPORAL_NAMESPACE: setting(text, 'default', 'namespace of the workflows'),

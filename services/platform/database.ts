@@ -8,7 +8,7 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
 } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { readTypes } from './read-types.ts';
@@ -19,6 +19,7 @@ export type EntityDefinition = NonNullable<Options['entities']>[number];
 /** What the database is opened with. */
 export interface DatabaseOptions {
   readonly url: string;
+  /** Most connections for transactions, and as many for reads. */
   readonly poolSize: number;
   /** Off behind a pooler that does not keep prepared statements (PgBouncer before 1.21). */
   readonly preparedStatements: boolean;
@@ -40,37 +41,42 @@ const SESSION_SETTINGS = [
   'idle_in_transaction_session_timeout=60s',
 ];
 
-/** One PostgreSQL database: entities for writes, prepared statements for hot reads, one pool for both. */
+/**
+ * One PostgreSQL database: entities for writes, prepared statements for hot reads. Each has a pool of its own, so
+ * writes that wait for one merchant's locks keep nobody from reading.
+ */
 export class Database {
   readonly #orm: MikroORM;
-  readonly #pool: Pool;
+  readonly #reads: Pool;
   readonly #options: DatabaseOptions;
   readonly #statementNames = new Map<string, string>();
 
-  private constructor(orm: MikroORM, pool: Pool, options: DatabaseOptions) {
+  private constructor(orm: MikroORM, reads: Pool, options: DatabaseOptions) {
     this.#orm = orm;
-    this.#pool = pool;
+    this.#reads = reads;
     this.#options = options;
   }
 
   static async open(options: DatabaseOptions): Promise<Database> {
+    const connection = {
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
+    };
     const orm = await MikroORM.init({
       clientUrl: options.url,
       entities: [...options.entities],
       pool: { min: 0, max: options.poolSize },
-      driverOptions: {
-        connectionTimeoutMillis: 5_000,
-        keepAlive: true,
-        options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
-        onPoolCreated: reclaimDeadClients,
-      },
+      driverOptions: { ...connection, onPoolCreated: reclaimDeadClients },
       forceUtcTimezone: true,
       discovery: { warnWhenNoEntities: false },
       debug: options.onStatement ? ['query', 'query-params'] : false,
       ...(options.onStatement && { logger: options.onStatement, colors: false }),
     });
-    const pool = (await orm.em.getConnection().getNativeClient()) as unknown as Pool;
-    return new Database(orm, pool, options);
+    const reads = new Pool({ connectionString: options.url, max: options.poolSize, ...connection });
+    // A connection that dies while idle leaves the pool; the next read opens another.
+    reads.on('error', () => undefined);
+    return new Database(orm, reads, options);
   }
 
   /**
@@ -81,7 +87,7 @@ export class Database {
     this.#options.onStatement?.(query.sql);
     const name = this.#options.preparedStatements ? this.#statementName(query.sql) : undefined;
     const statement = { name, text: query.sql, values: query.parameters as unknown[], types: readTypes };
-    const result = await this.#pool.query(statement);
+    const result = await this.#reads.query(statement);
     return result.rows as Row[];
   }
 
@@ -93,18 +99,18 @@ export class Database {
     return retryTransaction(() => this.#orm.em.fork().transactional(work, { clear: true }));
   }
 
-  /** A connection outside the pool's transactions, for LISTEN and for maintenance; release it when done. */
+  /** A connection for LISTEN and NOTIFY, and for statements of its holder's own; release it when done. */
   connect(): Promise<PoolClient> {
-    return this.#pool.connect();
+    return this.#reads.connect();
   }
 
   /** Resolves when the database answers, rejects when it does not. */
   async ping(): Promise<void> {
-    await this.#pool.query('select 1');
+    await this.#reads.query('select 1');
   }
 
   async close(): Promise<void> {
-    await this.#orm.close();
+    await Promise.all([this.#orm.close(), this.#reads.end()]);
   }
 
   #statementName(sql: string): string {

@@ -90,7 +90,8 @@ describe('a hostile URL', () => {
     const tenant = newTenant(Environment.LIVE);
     // The rest is kept out by the table's own check.
     const urls = [...HOSTS, ...FORMS].filter((url) => url.startsWith('https://'));
-    const ids = await Promise.all(urls.map(async () => (await desk().subscribe(tenant)).id));
+    const ids: string[] = [];
+    for (const _url of urls) ids.push((await desk().subscribe(tenant)).id);
     await desk().sql(
       `update webhooks.subscription s set url = hostile.url
          from unnest($1::uuid[], $2::text[]) as hostile (id, url) where s.id = hostile.id`,

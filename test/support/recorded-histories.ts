@@ -14,6 +14,7 @@ export async function recordHistories(client: Client, folder: string): Promise<v
     const history = await client.workflow.getHandle(workflowId).fetchHistory();
     const json = JSON.stringify(history, null, 1)
       .replaceAll(/"identity": "[^"]*"/g, '"identity": "worker"')
+      .replaceAll(/"[0-9]+@[^"]*"/g, '"worker"')
       // Stacks name the files of this repository, not where it lies on the machine that records.
       .replaceAll(ROOT, '');
     writeFileSync(join(folder, `${type}-${status.name.toLowerCase()}-${historyLength}.json`), `${json}\n`);

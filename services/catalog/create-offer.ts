@@ -27,7 +27,9 @@ export function createOffer(writes: Writes, request: CreateOfferRequest, context
     const product = await lockProduct(tx, found.productId);
     requireUnarchived(product.status);
     const price = await tx.lockOne(PriceEntity, { id: found.id });
-    if (price?.retiredAt) throw failedPrecondition('PRICE_RETIRED', 'the price is retired');
+    if (price?.retiredAt) {
+      throw failedPrecondition('PRICE_RETIRED', 'the price is retired', { state: 'RETIRED' });
+    }
     const offer = tx.create(OfferEntity, {
       id: uuidv7(),
       productId: product.id,

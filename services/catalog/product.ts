@@ -10,7 +10,9 @@ export type PaymentMethodName = 'INSTANT_TRANSFER' | 'CARD';
 export function activated(status: ProductStatus, currentPrices: number): ProductStatus {
   requireStatus(status, 'DRAFT');
   if (currentPrices === 0) {
-    throw failedPrecondition('PRODUCT_WITHOUT_PRICE', 'a product needs a current price to be activated');
+    throw failedPrecondition('PRODUCT_WITHOUT_PRICE', 'a product needs a current price to be activated', {
+      state: status,
+    });
   }
   return 'ACTIVE';
 }
@@ -74,6 +76,7 @@ export function requireAnotherPrice(status: ProductStatus, otherCurrentPrices: n
     throw failedPrecondition(
       'LAST_PRICE_OF_ACTIVE_PRODUCT',
       'an active product keeps at least one current price',
+      { state: status },
     );
   }
 }

@@ -47,7 +47,9 @@ function requireSameDebit(
   known: { amountMinor: bigint; reversedAt?: Date | null },
   amountMinor: bigint,
 ): void {
-  if (known.reversedAt) throw failedPrecondition('REFUND_DEBIT_REVERSED', 'the debit has been reversed');
+  if (known.reversedAt) {
+    throw failedPrecondition('REFUND_DEBIT_REVERSED', 'the debit has been reversed', { state: 'REVERSED' });
+  }
   if (known.amountMinor !== amountMinor) {
     throw alreadyExists('REFUND_ALREADY_DEBITED', 'the refund has been debited with another amount');
   }

@@ -29,7 +29,9 @@ export function freeReservation(writes: Writes, request: FreeReservationRequest,
       case 'FREED':
         return {};
       case 'SETTLED':
-        throw failedPrecondition('RESERVATION_SETTLED', 'the reservation has been paid out');
+        throw failedPrecondition('RESERVATION_SETTLED', 'the reservation has been paid out', {
+          state: reservation.state,
+        });
       case 'HELD': {
         const parts = await account.parts.reservedFor(advanceRequestId);
         reservation.state = 'FREED';

@@ -244,14 +244,23 @@ ${compare({
   last_date: [`'RESERVATION'`, 'parts.last_date', 'held.last_date'],
 })}`;
 
-/** A reserved part is scheduled and promised with all that is left of it. */
+/**
+ * A reserved part is scheduled and promised with all that was left of it: with less than is left now only where refunds
+ * have come back to it.
+ */
 const PROMISED = `
 select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id', source: 'reserved_for' })}, figure.*
-  from (select * from part where reserved_for is not null) as part
+  from part left join (
+  select part_id, sum(amount_minor) as minor from posting where kind = 'REFUND_REVERSAL' group by part_id
+) as returned on returned.part_id = part.id
 ${compare({
   reserved_status: [`'RESERVATION'`, `'SCHEDULED'`, 'part.status'],
-  reserved_part_minor: [`'RESERVATION'`, 'part.left_minor', 'part.reserved_minor'],
-})}`;
+  reserved_part_minor: [
+    `'RESERVATION'`,
+    'least(greatest(part.reserved_minor, part.left_minor - coalesce(returned.minor, 0)), part.left_minor)',
+    'part.reserved_minor',
+  ],
+})} and part.reserved_for is not null`;
 
 const CHECKS = [
   ...[ROWS, TWICE_A_DAY, OUT_OF_RANGE, HOLDS, BLOCKED_ROWS, NEGATIVE_AMOUNTS, STATUSES, SALES, SHARES],

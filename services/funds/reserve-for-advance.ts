@@ -23,7 +23,7 @@ export function reserveForAdvance(
     const account = await FundsAccount.lock(tx, occurredAt);
     const known = await tx.findOne(ReservationEntity, { advanceRequestId });
     if (known?.state === 'FREED') {
-      throw failedPrecondition('RESERVATION_FREED', 'the reservation has been freed');
+      throw failedPrecondition('RESERVATION_FREED', 'the reservation has been freed', { state: known.state });
     }
     if (known) return { reservedAmountMinor: known.amountMinor, lastDate: known.lastDate };
     const before = await account.parts.named(quoted.map(({ partId }) => partId));

@@ -25,7 +25,9 @@ export function settleReservation(
       case 'SETTLED':
         return { advancedAmountMinor: reservation.amountMinor };
       case 'FREED':
-        throw failedPrecondition('RESERVATION_FREED', 'the reservation has been freed');
+        throw failedPrecondition('RESERVATION_FREED', 'the reservation has been freed', {
+          state: reservation.state,
+        });
       case 'HELD': {
         const result = settleReserved(await account.parts.reservedFor(advanceRequestId), account.today);
         if ('duePart' in result) {

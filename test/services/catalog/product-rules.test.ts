@@ -165,7 +165,7 @@ describe('prices and offers', () => {
     await merchant.retirePrice(first.id);
     expect(await merchant.get(id)).toMatchObject({ prices: [other], offers: [kept] });
     const late = merchant.offer(first.id);
-    await expectRefusal(late, Code.FailedPrecondition, 'PRICE_RETIRED');
+    await expectRefusal(late, Code.FailedPrecondition, 'PRICE_RETIRED', { state: 'RETIRED' });
   });
 
   it.each([

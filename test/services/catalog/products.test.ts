@@ -76,7 +76,7 @@ describe.each(WAYS)('ProductService over %s', (way) => {
     const productId = product!.id;
     const activate = () => client().activateProduct({ ...tenant, idempotencyKey: newKey(), productId });
     const archive = () => client().archiveProduct({ ...tenant, idempotencyKey: newKey(), productId });
-    await expectRefusal(activate(), Code.FailedPrecondition, 'PRODUCT_WITHOUT_PRICE');
+    await expectRefusal(activate(), Code.FailedPrecondition, 'PRODUCT_WITHOUT_PRICE', { state: 'DRAFT' });
     await price(tenant, productId);
     await expectRefusal(archive(), Code.FailedPrecondition, 'PRODUCT_STATE', { state: 'DRAFT' });
     expect((await activate()).product?.status).toBe(ProductStatus.ACTIVE);
@@ -95,7 +95,9 @@ describe.each(WAYS)('ProductService over %s', (way) => {
     const first = (await price(tenant, productId)).price!;
     await client().activateProduct({ ...tenant, idempotencyKey: newKey(), productId });
     const retire = () => client().retirePrice({ ...tenant, idempotencyKey: newKey(), priceId: first.id });
-    await expectRefusal(retire(), Code.FailedPrecondition, 'LAST_PRICE_OF_ACTIVE_PRODUCT');
+    await expectRefusal(retire(), Code.FailedPrecondition, 'LAST_PRICE_OF_ACTIVE_PRODUCT', {
+      state: 'ACTIVE',
+    });
     const second = (await price(tenant, productId)).price!;
     const retired = await retire();
     expect(retired.product?.prices.map(({ id }) => id)).toEqual([second.id]);

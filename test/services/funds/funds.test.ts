@@ -214,9 +214,15 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       ['2020-08-19', 'SCHEDULED', 0n, 100n, 0n, 1],
       ['2020-09-18', 'BLOCKED', 0n, 0n, 100n, 1],
     ]);
-    await expectRefusal(funds.free(paid), Code.FailedPrecondition, 'RESERVATION_SETTLED');
-    await expectRefusal(funds.settle(freed), Code.FailedPrecondition, 'RESERVATION_FREED');
-    await expectRefusal(funds.reserve(parts.slice(2), freed), Code.FailedPrecondition, 'RESERVATION_FREED');
+    await expectRefusal(funds.free(paid), Code.FailedPrecondition, 'RESERVATION_SETTLED', {
+      state: 'SETTLED',
+    });
+    await expectRefusal(funds.settle(freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
+      state: 'FREED',
+    });
+    await expectRefusal(funds.reserve(parts.slice(2), freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
+      state: 'FREED',
+    });
     await expectRefusal(funds.settle(randomUUID()), Code.NotFound, 'RESERVATION_NOT_FOUND');
   });
 
@@ -303,8 +309,27 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       ['BLOCKED', 50n],
       ['BLOCKED', 50n],
     ]);
-    await expectRefusal(funds.debit(refundCase, 210n), Code.FailedPrecondition, 'REFUND_DEBIT_REVERSED');
+    await expectRefusal(funds.debit(refundCase, 210n), Code.FailedPrecondition, 'REFUND_DEBIT_REVERSED', {
+      state: 'REVERSED',
+    });
     await expectRefusal(funds.reverse(randomUUID()), Code.NotFound, 'REFUND_DEBIT_NOT_FOUND');
+  });
+
+  it('gives a refund that comes back late to a part reserved since, beside what is promised of it', async () => {
+    const funds = newFunds();
+    const [refundCase, advance] = [randomUUID(), randomUUID()];
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
+    const hold = [saleId, refundCase] as const;
+    await funds.block(...hold, BlockReason.REFUND_IN_PROGRESS, '2020-06-21');
+    await funds.debit(refundCase, 30n, saleId, '2020-06-21');
+    await funds.unblock(...hold, BlockOutcome.RETURNED, BlockReason.REFUND_IN_PROGRESS, '2020-06-22');
+    const { parts } = await funds.advanceable('2020-06-22');
+    expect(await funds.reserve(parts, advance, '2020-06-22')).toMatchObject({ reservedAmountMinor: 70n });
+    await funds.reverse(refundCase, '2020-06-23');
+    expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 0n, 100n, 1]]);
+    await verifyFunds(house, funds.tenant);
+    expect(await funds.settle(advance, '2020-06-23')).toMatchObject({ advancedAmountMinor: 70n });
+    expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 70n, 30n, 1]]);
   });
 
   it('never lets concurrent refunds take more than is available', async () => {

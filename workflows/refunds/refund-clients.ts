@@ -1,6 +1,10 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { RefundCase, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type RefundCase,
+  type RefundCaseService,
+  RefundCaseStatus,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { type EnvironmentName, environmentEnum } from '../../services/platform/tenant.ts';
 
 /** What the activities of refunds call. */
@@ -29,6 +33,16 @@ export const requestOf = ({ refundCaseId, ...account }: CaseInput) => ({
   ...tenantOf(account),
   refundCaseId,
 });
+
+const CLOSED: ReadonlySet<RefundCaseStatus> = new Set([
+  RefundCaseStatus.SUCCEEDED,
+  RefundCaseStatus.FAILED,
+  RefundCaseStatus.CANCELED,
+  RefundCaseStatus.REJECTED,
+]);
+
+/** Whether nothing moves a case any more, but for a late return of the provider. */
+export const isClosed = (status: RefundCaseStatus): boolean => CLOSED.has(status);
 
 /** The case as it stands. */
 export async function readCase({ refunds }: RefundClients, input: CaseInput): Promise<RefundCase> {

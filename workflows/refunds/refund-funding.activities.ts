@@ -1,18 +1,39 @@
-import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { randomUUID } from 'node:crypto';
+import { type RefundCase, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../services/platform/errors.ts';
 import {
   type AccountInput,
   CALL,
   type CaseInput,
+  isClosed,
   type RefundClients,
   readCase,
   requestOf,
   tenantOf,
 } from './refund-clients.ts';
 
+/** The largest that the wire has: no execution of a case is later. */
+const ANY_EXECUTION = 2_147_483_647;
+
 /** The activities that have waiting refunds executed. */
 export function createFundingActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
+
+  /** The case, or null when refunds has none. */
+  async function caseIfThere(input: CaseInput): Promise<RefundCase | null> {
+    try {
+      return await readCase(clients, input);
+    } catch (error) {
+      if (errorInfoOf(error)?.reason === 'REFUND_CASE_NOT_FOUND') return null;
+      throw error;
+    }
+  }
+
+  /** By a new key each time: a wait that was ended before may have been begun again. */
+  async function endWait(input: CaseInput, execution: number): Promise<void> {
+    await funds.endFundingWait({ ...requestOf(input), idempotencyKey: randomUUID(), execution }, CALL);
+  }
+
   return {
     /** The oldest waiting refund of the account that its balance covers, or null. */
     async findCoveredRefund(input: AccountInput): Promise<string | null> {
@@ -21,11 +42,17 @@ export function createFundingActivities(clients: RefundClients) {
     },
 
     /**
-     * Starts the execution of a refund that waits for the balance; one that does not, or that is blocked otherwise,
-     * waits no more. Fails, to be tried again, while the case is executing: how that ends is not recorded yet.
+     * Starts the execution of a refund that waits for the balance; one that does not, that is blocked otherwise or that
+     * refunds does not know waits no more: it would keep the others from their turn. Fails, to be tried again, while the
+     * case is executing: how that ends is not recorded yet.
      */
     async startWaitingRefund(input: CaseInput): Promise<'STARTED' | 'NOT_WAITING'> {
-      const { status, executionStartedAt, executions } = await readCase(clients, input);
+      const refundCase = await caseIfThere(input);
+      if (refundCase === null) {
+        await endWait(input, ANY_EXECUTION);
+        return 'NOT_WAITING';
+      }
+      const { status, executionStartedAt, executions } = refundCase;
       if (executionStartedAt) throw new Error('the refund is executing');
       const idempotencyKey = `refund-funding-${input.refundCaseId}-${executions}`;
       if (status === RefundCaseStatus.FUNDING_REQUIRED) {
@@ -40,7 +67,7 @@ export function createFundingActivities(clients: RefundClients) {
           if (reason !== 'REFUND_CASE_BLOCKED') throw error;
         }
       }
-      await funds.endFundingWait({ ...requestOf(input), idempotencyKey, execution: executions }, CALL);
+      await endWait(input, isClosed(status) ? ANY_EXECUTION : Math.max(executions, 1));
       return 'NOT_WAITING';
     },
 

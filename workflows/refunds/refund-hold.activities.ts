@@ -1,8 +1,8 @@
 import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { DisputeOutcome, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DisputeOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../services/platform/errors.ts';
 import * as disputeHold from './dispute-hold.contract.ts';
-import { CALL, type RefundClients, readCase, requestOf, tenantOf } from './refund-clients.ts';
+import { CALL, isClosed, type RefundClients, readCase, requestOf, tenantOf } from './refund-clients.ts';
 import * as refundHold from './refund-hold.contract.ts';
 
 type HoldResult = refundHold.HoldResult;
@@ -13,13 +13,6 @@ interface Hold {
   readonly reason: BlockReason;
   readonly sourceId: string;
 }
-
-const CLOSED: ReadonlySet<RefundCaseStatus> = new Set([
-  RefundCaseStatus.SUCCEEDED,
-  RefundCaseStatus.FAILED,
-  RefundCaseStatus.CANCELED,
-  RefundCaseStatus.REJECTED,
-]);
 
 /**
  * The activities that hold a sale's funds while a refund case or a dispute is open. Beginning and end come by commands
@@ -63,7 +56,7 @@ export function createHoldActivities(clients: RefundClients) {
     /** Holds the funds of an open case's sale. */
     async holdForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
       const { status, saleId, id: sourceId } = await readCase(clients, input);
-      if (saleId === undefined || CLOSED.has(status)) return 'ENDED';
+      if (saleId === undefined || isClosed(status)) return 'ENDED';
       const block = { saleId, sourceId, reason: BlockReason.REFUND_IN_PROGRESS };
       return hold(tenantOf(input), refundHold.workflowId(sourceId), block);
     },

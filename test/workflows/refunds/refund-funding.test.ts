@@ -173,6 +173,27 @@ describe('a refund that waits for the balance', () => {
     expect(await waits(m)).toEqual([]);
   }, 60_000);
 
+  it('is not kept from its turn by waits that no case has brought about', async () => {
+    const m = merchant();
+    const { id } = await waiting(m, 100n);
+    const never = await m.approved(1n);
+    const canceled = await m.approved(1n);
+    await m.refunds.cancelRefundCase({ ...m.write(), refundCaseId: canceled });
+    const requestedAt = timestampFromDate(new Date(Date.now() - MINUTE_MS));
+    for (const [refundCaseId, execution] of [
+      [randomUUID(), 1],
+      [never, 1],
+      [canceled, 9],
+    ] as const) {
+      const wait = { refundCaseId, execution, amountMinor: 1n, requestedAt };
+      await m.funds.client.awaitFunding({ ...m.write(), ...wait });
+    }
+    await m.earn(100n);
+    await m.becomes(id, PROCESSING);
+    await eventually(async () => expect(await waits(m)).toEqual([]));
+    expect(await debited(m)).toEqual([id]);
+  });
+
   it('is woken once more without harm, whatever has become of it', async () => {
     const m = merchant();
     const { id } = await waiting(m, 100n);

@@ -9,10 +9,9 @@ import { enumName } from '../platform/enum-name.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
-import { publishReleases } from './funds.event.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { addBlock, isBlockedBy, isHeldOtherwise, leftMinor, statusOf, withSaleBlocks } from './part.ts';
+import { addBlock, isBlockedBy, isHeldOtherwise, leftMinor, withSaleBlocks } from './part.ts';
 import { requireSale } from './require-sale.ts';
 
 /** Blocks a sale's parts for a reason and a source; `once` has a block that was lifted not come again. */
@@ -36,8 +35,6 @@ export function blockFunds(writes: Writes, request: BlockFundsRequest, context: 
       })
       .filter((change) => isHeldOtherwise(change.before, change.after));
     await account.store(changes);
-    const moved = changes.filter((change) => statusOf(change.before) !== 'BLOCKED').map(({ after }) => after);
-    await publishReleases(tx, 'funds.blocked.v1', await account.releasesOf(moved), openedAt);
     const held = (await account.parts.ofSale(saleId)).filter((part) => isBlockedBy(part, block));
     const blockedAmountMinor = held.reduce((sum, part) => sum + leftMinor(part), 0n);
     return { blockedAmountMinor, parts: held.map(salePartMessage) };

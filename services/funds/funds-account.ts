@@ -4,16 +4,10 @@ import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import { outOfRange } from '../platform/errors.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { AccountEntity, DeductionEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
-import { type Part, statusOf } from './part.ts';
+import { eventOfMove, publishReleases } from './funds.event.ts';
+import { statusOf } from './part.ts';
 import { PartStore } from './part-store.ts';
-import {
-  carryOver,
-  dayOutOfRange,
-  MAX_AMOUNT_MINOR,
-  type PartChange,
-  type ReleaseRow,
-  rowKey,
-} from './release-rows.ts';
+import { carryOver, dayOutOfRange, MAX_AMOUNT_MINOR, type PartChange, rowKey } from './release-rows.ts';
 import { ReleaseStore } from './release-store.ts';
 import { availableMinor, type Taking, takeDebts } from './takings.ts';
 import { WaitingDebits } from './waiting-debits.ts';
@@ -54,13 +48,14 @@ export class FundsAccount {
   }
 
   /**
-   * Stores what a command has decided, then lets open debts take what has become free, and has refunds executed that
-   * wait for the balance, when it covers one.
+   * Stores what a command has decided, then lets open debts take what has become free, tells of what was released,
+   * blocked or unblocked, and has refunds executed that wait for the balance, when it covers one.
    * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a row or day would leave the exact range.
    */
   async store(changes: readonly PartChange[]): Promise<void> {
     await this.#storeParts(changes);
     await this.#collectDebts();
+    await this.#publishMoves(changes);
     await this.#wakeRefunds();
   }
 
@@ -69,15 +64,9 @@ export class FundsAccount {
     for (const taking of takings) this.#post(kind, sourceId, taking.after.id, taking.amountMinor);
     await this.#storeParts(takings);
     await this.#collectDebts();
+    await this.#publishMoves(takings);
     // What one refund takes gives nothing to another.
     if (kind !== 'REFUND_DEBIT') await this.#wakeRefunds();
-  }
-
-  /** The rows, as they now stand, in which some parts count; ascending. */
-  async releasesOf(parts: readonly Part[]): Promise<ReleaseRow[]> {
-    const keys = new Set(parts.map((part) => rowKey({ date: part.date, status: statusOf(part) })));
-    const rows = await this.#releases.onDates(parts.map((part) => part.date));
-    return rows.filter((row) => keys.has(rowKey(row)));
   }
 
   /** Sum of what is released, debits of refunds being off it. */
@@ -116,6 +105,18 @@ export class FundsAccount {
     const account = await this.#tx.findOne(AccountEntity, {});
     account!.scheduleId = uuidv7();
     await this.#tx.flush();
+  }
+
+  /** Tells of parts that have come into another row of their date: the rows as they now stand, ascending. */
+  async #publishMoves(changes: readonly PartChange[]): Promise<void> {
+    const moves = Map.groupBy(changes, ({ before, after }) => eventOfMove(before, after));
+    for (const [type, moved] of moves) {
+      if (type === null) continue;
+      const keys = new Set(moved.map(({ after }) => rowKey({ date: after.date, status: statusOf(after) })));
+      const rows = await this.#releases.onDates(moved.map(({ after }) => after.date));
+      const touched = rows.filter((row) => keys.has(rowKey(row)));
+      await publishReleases(this.#tx, type, touched, this.#at);
+    }
   }
 
   async #collectDebts(): Promise<void> {

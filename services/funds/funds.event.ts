@@ -1,9 +1,18 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
-import type { ReleaseStatus } from './part.ts';
+import { type Part, type ReleaseStatus, statusOf } from './part.ts';
 import { blockedReasons, type ReleaseRow, rowLeftMinor, rowOriginalMinor } from './release-rows.ts';
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
+
+/** What is told of a part that was in one row of its date, or none, and is in another; null for nothing. */
+export function eventOfMove(before: Part | null, after: Part): FundsEventType | null {
+  const [from, to] = [before && statusOf(before), statusOf(after)];
+  if (from === to) return null;
+  if (to === 'BLOCKED') return 'funds.blocked.v1';
+  if (from === 'BLOCKED') return 'funds.unblocked.v1';
+  return to === 'RELEASED' ? 'funds.released.v1' : null;
+}
 
 /** Publishes rows that a command has changed, each under its date: a receiver sees the changes of a date in order. */
 export async function publishReleases(

@@ -11,7 +11,6 @@ import { invalidArgument } from '../platform/errors.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import type { Writes } from '../platform/writes.ts';
-import { publishReleases } from './funds.event.ts';
 import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
 import { FundsAccount } from './funds-account.ts';
 import { namedTenant } from './named-tenant.ts';
@@ -67,8 +66,6 @@ async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date):
   const due = await account.parts.due(asOf, PARTS_PER_ACCOUNT);
   const changes = due.map((before) => ({ before, after: release(before) }));
   await account.store(changes);
-  const rows = await account.releasesOf(changes.map(({ after }) => after));
-  await publishReleases(tx, 'funds.released.v1', rows, at);
   return { parts: due.length, amountMinor: due.reduce((sum, part) => sum + leftMinor(part), 0n) };
 }
 

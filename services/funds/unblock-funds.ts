@@ -10,10 +10,9 @@ import { notFound } from '../platform/errors.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
-import { publishReleases } from './funds.event.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { type Block, isBlockedBy, isHeldOtherwise, removeBlock, statusOf, withSaleBlocks } from './part.ts';
+import { type Block, isBlockedBy, isHeldOtherwise, removeBlock, withSaleBlocks } from './part.ts';
 import { takeBlocked } from './takings.ts';
 
 /** Lifts a block: what it alone held goes back by date; when lost, all that it held is deducted. */
@@ -43,8 +42,6 @@ export function unblockFunds(writes: Writes, request: UnblockFundsRequest, conte
     await account.store(changes);
     const heldIds = new Set(held.map((part) => part.id));
     const after = (await account.parts.ofSale(saleId)).filter((part) => heldIds.has(part.id));
-    const unblocked = after.filter((part) => statusOf(part) !== 'BLOCKED');
-    await publishReleases(tx, 'funds.unblocked.v1', await account.releasesOf(unblocked), closedAt);
     return { parts: after.map(salePartMessage) };
   });
 }

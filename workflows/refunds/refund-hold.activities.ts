@@ -63,7 +63,8 @@ export function createHoldActivities(clients: RefundClients) {
 
     /** Lets go of what a closed case holds: its sale's funds, and its place among those that wait for the balance. */
     async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
-      const { saleId, id: sourceId, executions } = await readCase(clients, input);
+      const { status, saleId, id: sourceId, executions } = await readCase(clients, input);
+      if (!isClosed(status)) return 'HELD';
       const idempotencyKey = refundHold.endWorkflowId(sourceId);
       if (executions > 0) {
         await funds.endFundingWait({ ...requestOf(input), idempotencyKey, execution: executions }, CALL);
@@ -87,7 +88,8 @@ export function createHoldActivities(clients: RefundClients) {
 
     /** Gives back what a closed dispute holds, or has it deducted when the dispute is lost. */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
-      const { saleId, outcome, id: sourceId } = await disputeOf(input);
+      const { saleId, closedAt, outcome, id: sourceId } = await disputeOf(input);
+      if (!closedAt) return 'HELD';
       if (saleId === undefined) return 'ENDED';
       const tenant = tenantOf(input);
       const block = { saleId, sourceId, reason: BlockReason.HOLD_OR_DISPUTE };

@@ -1,4 +1,5 @@
-import { RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { ApplicationFailure } from '@temporalio/common';
+import { RefundCaseStatus, RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../services/platform/errors.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { createReviewActivities } from './merchant-review.activities.ts';
@@ -68,8 +69,13 @@ export function createRefundActivities(clients: RefundClients) {
       return outcome === 'DEBITED' ? 'PROCESSING' : 'FUNDING_REQUIRED';
     },
 
-    /** Gives a failed refund's debit back. Unique by case in funds. */
+    /** Gives a failed refund's debit back, and that of no other. Unique by case in funds. */
     async reverseRefundDebit(input: refundReversal.ReverseRefundInput): Promise<void> {
+      const { status } = await readCase(clients, input);
+      if (status !== RefundCaseStatus.FAILED) {
+        const state = RefundCaseStatus[status];
+        throw ApplicationFailure.nonRetryable(`the refund case is ${state}`, 'REFUND_CASE_STATE');
+      }
       const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
       await funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey }, CALL);
     },

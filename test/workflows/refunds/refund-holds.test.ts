@@ -11,6 +11,7 @@ import {
   ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as disputeHold from '../../../workflows/refunds/dispute-hold.contract.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
 import { endWorkflowType, workflowType } from '../../../workflows/refunds/refund-hold.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
@@ -192,10 +193,19 @@ describe("a refund case holds its sale's funds", () => {
     const id = await approved(100n);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
-    const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id, executions: 0 });
-    expect(await stale.endHoldForRefund(input)).toBe('ENDED');
-    await stale.holdForRefund(input);
+    const ended = holdsOf({ status: Status.CANCELED, saleId, id, executions: 0 });
+    expect(await ended.endHoldForRefund(input)).toBe('ENDED');
+    await holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id }).holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
+  });
+
+  it('as long as it is open, also when its end is run by hand', async () => {
+    const { tenant, approved, rows, earn } = merchant();
+    const id = await approved(100n, await earn(500n));
+    await eventually(async () => expect(await rows()).toEqual([{ left: 500n, held: REFUND }]));
+    const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
+    expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('HELD');
+    expect(await rows()).toEqual([{ left: 500n, held: REFUND }]);
   });
 
   /** The worker's activities, as of a case that has changed since they read it. */
@@ -232,6 +242,18 @@ describe("a dispute holds its payment's funds", () => {
     );
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
     await eventually(async () => expect(await rows()).toEqual([{ left: 501n }, { left: 500n }]));
+  });
+
+  it('as long as it is open, also when its end is run by hand; then it can still be lost', async () => {
+    const { refunds, write, tenant, dispute, rows, earn } = merchant();
+    const disputeId = await dispute(randomUUID(), await earn(700n));
+    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, held: DISPUTE }]));
+    const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
+    const end = disputeHold.endWorkflowId(disputeId);
+    expect(await again(disputeHold.endWorkflowType, end, input)).toBe('HELD');
+    expect(await rows()).toEqual([{ left: 700n, held: DISPUTE }]);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
   });
 
   it('until it is lost, and then they are deducted, those that a refund held with it too', async () => {

@@ -16,6 +16,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
+import * as reversal from '../../../workflows/refunds/refund-reversal.contract.ts';
 import { installRuntime } from '../../../workflows/temporal-runtime.ts';
 import { queryHouse, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
@@ -169,6 +170,21 @@ describe('the reversal of a refund', () => {
       await runCommanded(id);
       expect(await available()).toBe(1_500n);
     }
+  });
+
+  it('gives nothing back of a refund that has not failed, when it is run by hand', async () => {
+    const { tenant, sell, approved, start, available } = merchantOf();
+    await sell(1_500n);
+    const id = await approved();
+    await start(id);
+    await runCommanded(id);
+    const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id };
+    const options = { taskQueue: TASK_QUEUE, workflowId: reversal.workflowId(id), args: [input] };
+    const ended = await temporal.client.workflow
+      .execute(reversal.workflowType, options)
+      .catch((error: WorkflowFailedError) => (error.cause?.cause as ApplicationFailure | undefined)?.type);
+    expect(ended).toBe('REFUND_CASE_STATE');
+    expect(await available()).toBe(500n);
   });
 
   it('ends as failed, with the reason, where there is nothing to give back', async () => {

@@ -12,10 +12,10 @@ import { disputeNotFound, endDispute } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
-import { lockPayment, storeChange } from './refund-case-store.ts';
+import { isDisputed, lockPayment, storeChange } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
-/** Closes a dispute; the payment's last one takes its blocker from the payment's cases. */
+/** Closes a dispute; the payment's last one takes its blocker from the payment's cases, unless one was lost. */
 export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
   const at = occurrenceOf(request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
@@ -30,8 +30,8 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
     });
     if (dispute.saleId !== null) await endHold(tx, dispute.id);
     const { paymentIntentId } = dispute;
-    const others = { paymentIntentId, closedAt: null, id: { $ne: dispute.id } };
-    if (await tx.findOne(DisputeEntity, others)) return { refundCases: [] };
+    if (ended.outcome === 'LOST' || (await isDisputed(tx, paymentIntentId, dispute.id)))
+      return { refundCases: [] };
     const rows = await tx.lock(
       RefundCaseEntity,
       { paymentIntentId, blockedBy: { $contains: ['PAYMENT_DISPUTED'] } },

@@ -22,9 +22,9 @@ import {
   requireRefundable,
   requireSameFacts,
 } from './payment-facts.ts';
-import { DisputeEntity, type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
+import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
-import { lockPayment, publishEvents } from './refund-case-store.ts';
+import { isDisputed, lockPayment, publishEvents } from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
 import { openCase } from './refund-review.ts';
@@ -53,11 +53,11 @@ export async function openRefundCase(
     requireRefundable(facts, amountMinor, await committedMinor(tx, payment.id), at);
     const id = uuidv7();
     const exceeded = await exceededLimits(tx, limits, { id, amountMinor }, at);
-    const dispute = await tx.findOne(DisputeEntity, { paymentIntentId: payment.id, closedAt: null });
+    const disputed = await isDisputed(tx, payment.id);
     const opening = {
       initiator: enumName(RefundInitiator, request.initiator),
       approvalMode: request.approvalMode === undefined ? null : enumName(ApprovalMode, request.approvalMode),
-      policyBlockers: dispute ? [...exceeded, 'PAYMENT_DISPUTED' as const] : exceeded,
+      policyBlockers: disputed ? [...exceeded, 'PAYMENT_DISPUTED' as const] : exceeded,
       merchantReviewDeadlineAt: new Date(at.getTime() + merchantReviewPeriodMs),
     };
     const { refundCase, events } = openCase(opening, at);

@@ -2,6 +2,7 @@ import * as refundHold from '../../workflows/refunds/refund-hold.contract.ts';
 import { notFound } from '../platform/errors.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import {
+  DisputeEntity,
   PaymentEntity,
   type PaymentRow,
   RefundCaseEntity,
@@ -30,6 +31,20 @@ export async function lockPayment(tx: TenantTransaction, id: string): Promise<Pa
   const payment = await tx.lockOne(PaymentEntity, { id });
   if (!payment) throw new Error('a payment that was just written is not there');
   return payment;
+}
+
+/**
+ * Whether a dispute of the payment is open, or was lost: its customer has the money, and no refund pays it again. Of
+ * the one named `besides` nothing is asked.
+ */
+export async function isDisputed(
+  tx: TenantTransaction,
+  paymentIntentId: string,
+  besides?: string,
+): Promise<boolean> {
+  const blocking = { $or: [{ closedAt: null }, { outcome: 'LOST' as const }] };
+  const others = besides === undefined ? {} : { id: { $ne: besides } };
+  return (await tx.findOne(DisputeEntity, { paymentIntentId, ...blocking, ...others })) !== null;
 }
 
 /** Makes a change that the rules allow and publishes its events; a case that closes lets go of what it holds in funds. */

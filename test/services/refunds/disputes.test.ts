@@ -111,6 +111,29 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
     await expectRefusal(close(randomUUID()), Code.NotFound, 'DISPUTE_NOT_FOUND');
   });
 
+  it('that are lost go on blocking their payment: nobody is paid twice', async () => {
+    const { refunds, tenant, write, open } = refundsOf(house, way);
+    const facts = payment();
+    const { id } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
+    const [lost, won] = [randomUUID(), randomUUID()];
+    const { paymentIntentId } = facts;
+    for (const disputeId of [lost, won]) {
+      await refunds.openDispute({ ...write(), disputeId, paymentIntentId });
+    }
+    await refunds.closeDispute({ ...write(), disputeId: lost, outcome: DisputeOutcome.LOST });
+    await refunds.closeDispute({ ...write(), disputeId: won, outcome: DisputeOutcome.WON });
+    for (const refundCaseId of [id, (await open(facts)).id]) {
+      const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
+      expect(refundCase).toMatchObject({ status: Status.SERVICE_REVIEW, blockedBy: DISPUTED });
+      const approval = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
+      await expectRefusal(
+        refunds.reviewRefundCase({ ...write(), refundCaseId, ...approval }),
+        Code.FailedPrecondition,
+        'REFUND_CASE_BLOCKED',
+      );
+    }
+  });
+
   it('are answered with their sale and how they ended; without an outcome they are won', async () => {
     const { refunds, tenant, write, open } = refundsOf(house, way);
     const [known, saleId] = [payment(), randomUUID()];

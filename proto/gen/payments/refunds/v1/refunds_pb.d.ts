@@ -1811,7 +1811,7 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Records what operations or risk policy decided in SERVICE_REVIEW. An approval overrides the limits of 24 hours,
-   * but not an open dispute: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
+   * but not a dispute that is open or was lost: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ReviewRefundCase
    */
@@ -1834,8 +1834,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof OpenDisputeResponseSchema;
   },
   /**
-   * Closes a dispute: with the payment's last one PAYMENT_DISPUTED leaves its cases, whose state does not change. The
-   * workflow dispute-hold-end-<dispute id> gives the blocked funds back (WON) or has them deducted (LOST).
+   * Closes a dispute: with the payment's last one PAYMENT_DISPUTED leaves its cases, whose state does not change; after
+   * a lost one it stays, and blocks later cases too, for the customer has the money. The workflow
+   * dispute-hold-end-<dispute id> gives the blocked funds back (WON) or has them deducted (LOST).
    * NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute

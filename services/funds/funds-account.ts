@@ -53,18 +53,14 @@ export class FundsAccount {
    * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a row or day would leave the exact range.
    */
   async store(changes: readonly PartChange[]): Promise<void> {
-    await this.#storeParts(changes);
-    await this.#collectDebts();
-    await this.#publishMoves(changes);
+    await this.#settle(changes);
     await this.#wakeRefunds();
   }
 
   /** As `store`, for amounts taken from parts or given back: each is posted for its source. */
   async storeTakings(kind: PostingKind, sourceId: string, takings: readonly Taking[]): Promise<void> {
     for (const taking of takings) this.#post(kind, sourceId, taking.after.id, taking.amountMinor);
-    await this.#storeParts(takings);
-    await this.#collectDebts();
-    await this.#publishMoves(takings);
+    await this.#settle(takings);
     // What one refund takes gives nothing to another.
     if (kind !== 'REFUND_DEBIT') await this.#wakeRefunds();
   }
@@ -87,6 +83,12 @@ export class FundsAccount {
   /** What is available to any refund: may be negative. */
   async availableMinor(): Promise<bigint> {
     return availableMinor(await this.releasedMinor(), await this.openDebtsMinor());
+  }
+
+  async #settle(changes: readonly PartChange[]): Promise<void> {
+    await this.#storeParts(changes);
+    await this.#collectDebts();
+    await this.#publishMoves(changes);
   }
 
   async #storeParts(changes: readonly PartChange[]): Promise<void> {

@@ -32,17 +32,20 @@ export function createHoldActivities(clients: RefundClients) {
     }
   }
 
-  async function lift(
+  async function end(
     tenant: ReturnType<typeof tenantOf>,
-    idempotencyKey: string,
+    keys: { readonly hold: string; readonly end: string },
     block: Hold,
     outcome: BlockOutcome,
-  ) {
+  ): Promise<HoldResult> {
+    const held = await hold(tenant, keys.hold, block);
+    if (held === 'SALE_NOT_FOUND') return held;
     try {
-      await funds.unblockFunds({ ...tenant, ...block, idempotencyKey, outcome }, CALL);
+      await funds.unblockFunds({ ...tenant, ...block, idempotencyKey: keys.end, outcome }, CALL);
     } catch (error) {
       if (errorInfoOf(error)?.reason !== 'BLOCK_NOT_FOUND') throw error;
     }
+    return 'ENDED';
   }
 
   async function disputeOf(input: disputeHold.DisputeHoldInput) {
@@ -65,17 +68,14 @@ export function createHoldActivities(clients: RefundClients) {
     async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
       const { status, saleId, id: sourceId, executions } = await readCase(clients, input);
       if (!isClosed(status)) return 'HELD';
-      const idempotencyKey = refundHold.endWorkflowId(sourceId);
+      const keys = { hold: refundHold.workflowId(sourceId), end: refundHold.endWorkflowId(sourceId) };
       if (executions > 0) {
-        await funds.endFundingWait({ ...requestOf(input), idempotencyKey, execution: executions }, CALL);
+        const wait = { ...requestOf(input), idempotencyKey: keys.end, execution: executions };
+        await funds.endFundingWait(wait, CALL);
       }
       if (saleId === undefined) return 'ENDED';
-      const tenant = tenantOf(input);
       const block = { saleId, sourceId, reason: BlockReason.REFUND_IN_PROGRESS };
-      const held = await hold(tenant, refundHold.workflowId(sourceId), block);
-      if (held === 'SALE_NOT_FOUND') return held;
-      await lift(tenant, idempotencyKey, block, BlockOutcome.RETURNED);
-      return 'ENDED';
+      return end(tenantOf(input), keys, block, BlockOutcome.RETURNED);
     },
 
     /** Holds the funds of an open dispute's sale. */
@@ -91,14 +91,10 @@ export function createHoldActivities(clients: RefundClients) {
       const { saleId, closedAt, outcome, id: sourceId } = await disputeOf(input);
       if (!closedAt) return 'HELD';
       if (saleId === undefined) return 'ENDED';
-      const tenant = tenantOf(input);
+      const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, reason: BlockReason.HOLD_OR_DISPUTE };
-      const held = await hold(tenant, disputeHold.workflowId(sourceId), block);
-      if (held === 'SALE_NOT_FOUND') return held;
       const lost = outcome === DisputeOutcome.LOST;
-      const blockOutcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
-      await lift(tenant, disputeHold.endWorkflowId(sourceId), block, blockOutcome);
-      return 'ENDED';
+      return end(tenantOf(input), keys, block, lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED);
     },
   };
 }

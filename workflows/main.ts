@@ -1,7 +1,8 @@
 import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
+import { createOpsServer } from '../services/platform/ops-server.ts';
 import { remoteTransport } from '../services/platform/remote-transport.ts';
 import { runProcess } from '../services/platform/run-process.ts';
-import { createLogger } from '../services/platform/telemetry.ts';
+import { createLogger, metrics } from '../services/platform/telemetry.ts';
 import { startWorker } from './worker.ts';
 
 /** The worker as a process of its own, beside services and a Temporal that run elsewhere. */
@@ -10,10 +11,25 @@ await runProcess('worker', async () => {
     required: ['SERVICES_URL', 'SERVICE_TOKEN', 'TEMPORAL_ADDRESS'],
     unused: ['DATABASE_URL', ...KEY_RINGS],
   });
-  return startWorker({
-    config,
-    logger: createLogger(config.LOG_LEVEL),
+  const logger = createLogger(config.LOG_LEVEL);
+  const worker = await startWorker({
+    ...{ config, logger },
     transport: remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN),
     temporalAddress: config.TEMPORAL_ADDRESS,
   });
+  const ops = createOpsServer({
+    ready: async () => {
+      const { temporal } = await worker.health();
+      return { ok: temporal, details: { temporal: temporal ? 'up' : 'away' } };
+    },
+    metrics,
+  });
+  await ops.listen({ host: config.HOST, port: config.OPS_PORT });
+  logger.info({ ops: config.OPS_PORT }, 'the worker is started');
+  return {
+    close: async () => {
+      await worker.close();
+      await ops.close();
+    },
+  };
 });

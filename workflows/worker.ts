@@ -11,6 +11,7 @@ import {
   type WorkerConfig,
 } from './temporal-session.ts';
 import { createDelivery } from './webhooks/delivery.ts';
+import { registerTemporalUp } from './webhooks/dispatch-metrics.ts';
 
 export interface WorkerOptions {
   readonly config: WorkerConfig;
@@ -43,6 +44,7 @@ export async function startWorker(options: WorkerOptions): Promise<PaymentsWorke
   const delivery = createDelivery(config, transport, logger);
   bundle ??= bundleWorkflows(logger);
   const supervisor = new Supervisor({ ...options, delivery, workflowBundle: await bundle });
+  registerTemporalUp(() => supervisor.temporalAnswers());
   return {
     health: async () => ({ temporal: await supervisor.temporalAnswers() }),
     async close() {

@@ -119,7 +119,7 @@ describe('nothing that was committed is lost', () => {
     const house = await startHouse(loopbackSettings());
     const settings = {
       ...{ ...loopbackSettings(), SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token },
-      ...{ TEMPORAL_ADDRESS: temporal.address, LOG_LEVEL: 'error' },
+      ...{ TEMPORAL_ADDRESS: temporal.address, LOG_LEVEL: 'error', OPS_PORT: '0' },
     };
     const started = () => startProgram('workflows/main.ts', settings);
     let worker = started();

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { AttemptOutcome, DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { retrying } from '../retrying.ts';
 import { type AttemptReportInit, attemptReport } from './attempt-report.ts';
+import { countDispatchErrors } from './dispatch-metrics.ts';
 import type { OpenAttempt, OpenAttempts } from './open-attempts.ts';
 
 export interface AttemptReporterDeps {
@@ -61,9 +62,10 @@ export class AttemptReporter {
       await this.#send(
         batch.map(({ report }) => report),
         BACKGROUND_PATIENCE_MS,
-      ).catch((error: unknown) =>
-        this.#deps.logger.error({ err: error, attempts: batch.length }, 'reports of attempts were not taken'),
-      );
+      ).catch((error: unknown) => {
+        countDispatchErrors('REPORT', batch.length);
+        this.#deps.logger.error({ err: error, attempts: batch.length }, 'reports of attempts were not taken');
+      });
       for (const { attempt } of batch) this.#forget(attempt);
     }
     this.#flushing = false;

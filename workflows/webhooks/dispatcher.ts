@@ -7,6 +7,7 @@ import type {
   WorkflowCommand,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { pause } from '../retrying.ts';
+import { batchSize, countDispatchErrors } from './dispatch-metrics.ts';
 import type { WorkflowStarter } from './workflow-starter.ts';
 
 export interface DispatcherDeps {
@@ -62,6 +63,7 @@ async function carryOn(deps: DispatcherDeps, round: Round, signal: AbortSignal):
     } catch (error) {
       if (signal.aborted) return;
       temporalAnswers = false;
+      countDispatchErrors('CLAIM');
       if (failures === 0) deps.logger.warn({ err: error }, 'dispatch is interrupted');
       await pause(failures, signal);
       failures += 1;
@@ -80,6 +82,7 @@ async function dispatchDeliveries(deps: DispatcherDeps, signal: AbortSignal): Pr
     { waitMs: CLAIM_WAIT_MS, maxDeliveries: Math.min(room, MOST_PER_BATCH) },
     { signal, timeoutMs: CLAIM_WAIT_MS + CLAIM_MARGIN_MS },
   );
+  for (const { deliveryIds } of batches) batchSize.observe(deliveryIds.length);
   const interval = delay(batches.length > 0 ? batchIntervalMs : 0);
   const taken = await handOver(deps, [
     ...batches.map((batch) => temporal.startBatch(batch)),
@@ -113,6 +116,7 @@ async function dispatchCommands(deps: DispatcherDeps, signal: AbortSignal): Prom
 async function handOver({ logger }: DispatcherDeps, work: readonly Promise<void>[]): Promise<boolean> {
   const results = await Promise.allSettled(work);
   const refused = results.filter((result) => result.status === 'rejected');
+  countDispatchErrors('HAND_OVER', refused.length);
   for (const { reason } of refused) logger.error({ err: reason }, 'Temporal did not take some work');
   return results.length > 0 && refused.length === 0;
 }

@@ -4,6 +4,7 @@ import type { AttemptSend } from '../../proto/gen/payments/webhooks/v1/webhooks_
 import type { EnvironmentGuards } from '../../services/platform/egress/environment-guards.ts';
 import { metrics } from '../../services/platform/telemetry.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
+import { attemptDuration } from './dispatch-metrics.ts';
 import { type AttemptRecord, isDelivered, sendAttempt } from './send-attempt.ts';
 
 /** One attempt that this process has begun, and whose end is not yet reported. */
@@ -109,6 +110,7 @@ export class OpenAttempts {
       return { startedAt, latencyMs: 0, failureKind: 'PROTOCOL' };
     });
     endedCounter.inc({ environment, outcome: outcomeOf(record) });
+    attemptDuration.observe({ environment }, record.latencyMs / 1_000);
     return record;
   }
 }

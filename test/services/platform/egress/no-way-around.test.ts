@@ -17,11 +17,13 @@ const SILENT = new Set([
   ...['ipaddr.js', 'pino', 'prom-client', 'uuid'],
 ]);
 
-/** The worker's own connections, to the services and to Temporal: who may open them. */
+/** The worker's own connections, to the services and to Temporal, and its listener: who may open them. */
 const OWN: Readonly<Record<string, RegExp>> = {
   '@connectrpc/connect-node': /^services\/platform\/remote-transport\.ts$/,
   '@temporalio/client': /^workflows\//,
   '@temporalio/worker': /^workflows\//,
+  // Listens, for operations, and sends nothing by itself.
+  fastify: /^services\/platform\/ops-server\.ts$/,
   // BlockList and isIP.
   'node:net': /^services\/platform\/setting-parsers\.ts$/,
 };

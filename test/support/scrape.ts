@@ -1,0 +1,25 @@
+import { createOpsServer } from '../../services/platform/ops-server.ts';
+import { metrics } from '../../services/platform/telemetry.ts';
+
+/** What /metrics says of a sample, by its name with labels in their order: `up`, `up{job="a",instance="b"}`. */
+export type Scraped = (sample: string) => number | undefined;
+
+/** Asks for /metrics as Prometheus does: of this process, or at the address of an operations listener. */
+export async function scrape(opsUrl?: string): Promise<Scraped> {
+  const samples = new Map(
+    (await readMetrics(opsUrl))
+      .split('\n')
+      .filter((line) => line && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), numberOf(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+  return (sample) => samples.get(sample);
+}
+
+async function readMetrics(opsUrl: string | undefined): Promise<string> {
+  if (opsUrl) return (await fetch(`${opsUrl}/metrics`)).text();
+  const ready = async () => ({ ok: true, details: {} });
+  return (await createOpsServer({ ready, metrics }).inject('/metrics')).body;
+}
+
+/** Prometheus writes NaN and infinities in words of its own. */
+const numberOf = (text: string) => Number(text.replace('Inf', 'Infinity').replace('Nan', 'NaN'));

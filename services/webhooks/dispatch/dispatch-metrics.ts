@@ -1,0 +1,203 @@
+import { Histogram } from 'prom-client';
+import { registerMeasuredGauges } from '../../platform/measured-gauges.ts';
+import { metrics } from '../../platform/telemetry.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { DispatchDatabase, Statement } from './dispatch-database.ts';
+
+const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
+const OPEN_STATUSES = ['PENDING', 'RETRYING', 'HELD', 'BLOCKED'] as const;
+const CONDITIONS = ['ERROR', 'PAUSED', 'HOLDING'] as const;
+
+const BY_ENVIRONMENT = ENVIRONMENTS.map((environment) => ({ environment }));
+const withEach = (label: string, values: readonly string[]) =>
+  BY_ENVIRONMENT.flatMap((labels) => values.map((value) => ({ ...labels, [label]: value })));
+
+/** No more rows than these are read to count them. */
+const MOST_WAITING = 100_000;
+const MOST_OPEN = 200_000;
+/** Of one round of scrapes, of all gauges. */
+const ROUND_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+interface OutboxRow {
+  readonly events: number;
+  readonly event_age: number | null;
+  readonly commands: number;
+  readonly command_age: number | null;
+  readonly retry_overdue: number | null;
+}
+
+const OUTBOX: Statement = {
+  name: 'measure_outbox',
+  text: `
+select (select count(*) from (select from platform.outbox_event limit ${MOST_WAITING}) e)::int as events,
+       (select extract(epoch from now() - uuid_extract_timestamp(id))::float8
+          from platform.outbox_event order by id limit 1) as event_age,
+       (select count(*) from (select from platform.outbox_command limit ${MOST_WAITING}) c)::int as commands,
+       (select extract(epoch from now() - uuid_extract_timestamp(id))::float8
+          from platform.outbox_command order by id limit 1) as command_age,
+       (select extract(epoch from now() - next_attempt_at)::float8
+          from webhooks.open_delivery where status = 'RETRYING' order by next_attempt_at limit 1) as retry_overdue`,
+};
+
+interface CountRow {
+  readonly environment: string;
+  readonly kind: string;
+  readonly count: number;
+}
+
+const OPEN: Statement = {
+  name: 'measure_open',
+  text: `
+select environment, status as kind, count(*)::int as count
+  from (select environment, status from webhooks.open_delivery limit ${MOST_OPEN}) d
+ group by environment, status`,
+};
+
+const SUBSCRIPTIONS: Statement = {
+  name: 'measure_subscriptions',
+  text: `
+select environment, kind, count(*)::int as count
+  from webhooks.subscription
+ cross join lateral unnest(array[case when state = 'ERROR' then 'ERROR' end,
+                                 case when paused_at is not null then 'PAUSED' when holding then 'HOLDING' end]) as kind
+ where kind is not null group by environment, kind`,
+};
+
+interface RunwayRow {
+  readonly environment: string;
+  readonly seconds: number;
+}
+
+/** Partitions are made without gaps, so the last one of each log says how far it reaches; the shortest log counts. */
+const RUNWAY: Statement = {
+  name: 'measure_runway',
+  text: `
+select environment, extract(epoch from min(coalesce(until, now())) - now())::float8 as seconds
+  from unnest($1::text[]) as environment
+ cross join unnest(array['event', 'ended_delivery', 'attempt']) as log
+ cross join lateral (
+   select max(uuid_extract_timestamp(
+                substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \\(''([0-9a-f-]+)''')::uuid)) as until
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = to_regclass('webhooks.' || log || '_' || environment)
+ ) last
+ group by environment`,
+};
+
+const firstAttemptDelay = new Histogram({
+  name: 'payments_webhook_first_attempt_delay_seconds',
+  help: 'Time from the commit of an event to the begin of its first attempt, resends left out, by environment.',
+  labelNames: ['environment'],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
+  registers: [metrics],
+});
+
+/** A delivery whose attempt begins now. */
+interface Beginning {
+  readonly environment: EnvironmentName;
+  readonly event_id: string;
+  readonly attempt_count: number;
+  readonly resend_id: string | null;
+}
+
+/** Measures those whose first attempt it is, from the time in the event's id, given just before the commit. */
+export function observeFirstAttempts(beginning: readonly Beginning[]): void {
+  for (const { environment, event_id, attempt_count, resend_id } of beginning) {
+    if (attempt_count > 0 || resend_id !== null) continue;
+    const publishedAt = Number.parseInt(event_id.slice(0, 8) + event_id.slice(9, 13), 16);
+    firstAttemptDelay.observe({ environment }, Math.max(Date.now() - publishedAt, 0) / 1_000);
+  }
+}
+
+/** Registers what is measured in the database when /metrics is read; every process on one database tells the same. */
+export function registerDispatchMetrics(db: DispatchDatabase): void {
+  registerOutbox(db);
+  registerOpenDeliveries(db);
+  registerSubscriptions(db);
+  registerRunway(db);
+}
+
+function registerOutbox(db: DispatchDatabase): void {
+  const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
+  registerMeasuredGauges({
+    measure: async () => (await db.run<OutboxRow>(OUTBOX, []))[0]!,
+    keptMs: ROUND_MS,
+    gauges: [
+      {
+        name: 'payments_webhook_lag_seconds',
+        help: 'Age of the oldest event that waits for the dispatcher.',
+        read: ({ event_age }) => age(event_age),
+      },
+      {
+        name: 'payments_webhook_outbox_events',
+        help: `Events that wait for the dispatcher, counted up to ${MOST_WAITING}.`,
+        read: ({ events }) => events,
+      },
+      {
+        name: 'payments_workflow_command_lag_seconds',
+        help: 'Age of the oldest workflow command that Temporal has not been given.',
+        read: ({ command_age }) => age(command_age),
+      },
+      {
+        name: 'payments_workflow_outbox_commands',
+        help: `Workflow commands that Temporal has not been given, counted up to ${MOST_WAITING}.`,
+        read: ({ commands }) => commands,
+      },
+      {
+        name: 'payments_webhook_retry_overdue_seconds',
+        help: 'How long the retry that has waited longest past its time is overdue.',
+        read: ({ retry_overdue }) => age(retry_overdue),
+      },
+    ],
+  });
+}
+
+function registerOpenDeliveries(db: DispatchDatabase): void {
+  registerMeasuredGauges({
+    measure: () => db.run<CountRow>(OPEN, []),
+    keptMs: 10 * ROUND_MS,
+    gauges: [
+      {
+        name: 'payments_webhook_open_deliveries',
+        help: `Deliveries that have not ended, by environment and status, of the first ${MOST_OPEN}.`,
+        labels: withEach('status', OPEN_STATUSES),
+        read: (rows, { environment, status }) => countOf(rows, environment, status),
+      },
+    ],
+  });
+}
+
+function registerSubscriptions(db: DispatchDatabase): void {
+  registerMeasuredGauges({
+    measure: () => db.run<CountRow>(SUBSCRIPTIONS, []),
+    keptMs: MINUTE_MS,
+    gauges: [
+      {
+        name: 'payments_webhook_troubled_subscriptions',
+        help: 'Subscriptions in state ERROR, PAUSED by us, or HOLDING deliveries back for failing ones.',
+        labels: withEach('condition', CONDITIONS),
+        read: (rows, { environment, condition }) => countOf(rows, environment, condition),
+      },
+    ],
+  });
+}
+
+function registerRunway(db: DispatchDatabase): void {
+  registerMeasuredGauges({
+    measure: () => db.run<RunwayRow>(RUNWAY, [ENVIRONMENTS]),
+    keptMs: MINUTE_MS,
+    gauges: [
+      {
+        name: 'payments_webhook_partition_runway_seconds',
+        help: 'How far into the future partitions of events, deliveries and attempts exist, by environment.',
+        labels: BY_ENVIRONMENT,
+        read: (rows, { environment }) =>
+          rows.find((row) => row.environment === environment)?.seconds ?? Number.NaN,
+      },
+    ],
+  });
+}
+
+const countOf = (rows: readonly CountRow[], environment: string | undefined, kind: string | undefined) =>
+  rows.find((row) => row.environment === environment && row.kind === kind)?.count ?? 0;

@@ -42,7 +42,7 @@ export async function createWebhookSubscription(
     await lockSubscriptionLimit(tx);
     await requireRoom(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);
     await requireUnused(tx, url);
-    const subscription = await addSubscription(tx, url, request.eventTypes);
+    const subscription = await addSubscription(tx, url, request);
     const owner = { ...tx.tenant, subscriptionId: subscription.id };
     tx.create(SigningSecretEntity, {
       id: uuidv7(),
@@ -55,7 +55,11 @@ export async function createWebhookSubscription(
   });
 }
 
-async function addSubscription(tx: TenantTransaction, url: WebhookUrl, eventTypes: readonly string[]) {
+async function addSubscription(
+  tx: TenantTransaction,
+  url: WebhookUrl,
+  { eventTypes, ordered }: Pick<CreateWebhookSubscriptionRequest, 'eventTypes' | 'ordered'>,
+) {
   const now = new Date();
   const subscription = tx.create(SubscriptionEntity, {
     id: uuidv7(),
@@ -67,6 +71,7 @@ async function addSubscription(tx: TenantTransaction, url: WebhookUrl, eventType
     createdAt: now,
     enabledAt: now,
     holding: false,
+    ordered,
   });
   await tx.flush();
   return subscription;

@@ -9,9 +9,11 @@ import * as deliverBatch from '../../workflows/webhooks/deliver-batch.contract.t
 import * as retryDelivery from '../../workflows/webhooks/retry-delivery.contract.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import type { AttemptReadRow, DeliveryReadRow } from './delivery.queries.ts';
+import type { WorkflowLink } from './workflow-link.ts';
 
-/** A row of a hot read as the wire's delivery. */
-export function deliveryMessage(row: DeliveryReadRow): Delivery {
+/** A row of a hot read as the wire's delivery, with a link to its workflow. */
+export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Delivery {
+  const workflowId = workflowIdOf(row);
   return {
     $typeName: 'payments.webhooks.v1.Delivery',
     id: row.id,
@@ -25,7 +27,13 @@ export function deliveryMessage(row: DeliveryReadRow): Delivery {
     nextAttemptAt: row.next_attempt_at ?? undefined,
     createdAt: timeOf(row.id),
     endedAt: row.ended_at ?? undefined,
-    workflowId: workflowIdOf(row),
+    workflowId,
+    workflowUrl: workflowId === '' ? undefined : link(workflowId),
+    requestId: row.request_id,
+    objectId: row.object_id,
+    sequence: row.sequence,
+    ordered: row.ordered,
+    resendId: row.resend_id ?? undefined,
   };
 }
 
@@ -44,7 +52,7 @@ export function attemptMessage(row: AttemptReadRow): Attempt {
 }
 
 function workflowIdOf({ id, status, attempt_count, batch_id }: DeliveryReadRow): string {
-  if (status === 'HELD') return '';
+  if (status === 'HELD' || status === 'BLOCKED') return '';
   if (batch_id !== null) return deliverBatch.workflowId(batch_id);
   return status === 'PENDING' || attempt_count === 0 ? '' : retryDelivery.workflowId(id);
 }

@@ -18,6 +18,11 @@ export interface DeliveryReadRow {
   next_attempt_at: Timestamp | null;
   ended_at: Timestamp | null;
   batch_id: string | null;
+  request_id: string;
+  object_id: string;
+  sequence: bigint;
+  ordered: boolean;
+  resend_id: string | null;
 }
 
 /** An attempt as hot reads answer it. */
@@ -32,8 +37,7 @@ export interface AttemptReadRow {
 }
 
 interface DeliveryTables {
-  'webhooks.delivery': Omit<DeliveryReadRow, 'event_type'>;
-  'webhooks.event': { merchant_id: string; environment: EnvironmentName; id: string; type: string };
+  'webhooks.delivery': DeliveryReadRow;
   'webhooks.attempt': AttemptReadRow & {
     merchant_id: string;
     environment: EnvironmentName;
@@ -45,18 +49,12 @@ const db = queryBuilder<DeliveryTables>();
 
 function deliveries(parameters: ReadParameters<Tenant>) {
   return db
-    .selectFrom('webhooks.delivery as delivery')
-    .innerJoin('webhooks.event as event', (join) =>
-      join
-        .onRef('event.merchant_id', '=', 'delivery.merchant_id')
-        .onRef('event.environment', '=', 'delivery.environment')
-        .onRef('event.id', '=', 'delivery.event_id'),
-    )
-    .where('delivery.merchant_id', '=', parameters('merchantId'))
-    .where('delivery.environment', '=', parameters('environment'))
-    .select(['delivery.merchant_id', 'delivery.environment', 'delivery.id', 'delivery.subscription_id'])
-    .select(['delivery.event_id', 'event.type as event_type', 'delivery.status', 'delivery.attempt_count'])
-    .select(['delivery.next_attempt_at', 'delivery.ended_at', 'delivery.batch_id']);
+    .selectFrom('webhooks.delivery')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .select(['merchant_id', 'environment', 'id', 'subscription_id', 'event_id', 'event_type', 'status'])
+    .select(['attempt_count', 'next_attempt_at', 'ended_at', 'batch_id', 'request_id', 'object_id'])
+    .select(['sequence', 'ordered', 'resend_id']);
 }
 
 interface DeliveryKey extends Tenant {
@@ -65,7 +63,7 @@ interface DeliveryKey extends Tenant {
 
 /** One delivery by its id. */
 export const selectDelivery = prepareRead<DeliveryKey, DeliveryReadRow>((parameters) =>
-  deliveries(parameters).where('delivery.id', '=', parameters('id')).$castTo<DeliveryReadRow>().compile(),
+  deliveries(parameters).where('id', '=', parameters('id')).$castTo<DeliveryReadRow>().compile(),
 );
 
 interface DeliveryPage extends Tenant, PageRange {
@@ -81,11 +79,11 @@ export const deliveryOrder: ListOrder<DeliveryReadRow> = { columns: ['id'], dire
 export const selectDeliveries = prepareRead<DeliveryPage, DeliveryReadRow>((parameters) => {
   let query = deliveries(parameters);
   if (parameters.has('subscriptionId')) {
-    query = query.where('delivery.subscription_id', '=', parameters('subscriptionId'));
+    query = query.where('subscription_id', '=', parameters('subscriptionId'));
   }
-  if (parameters.has('eventId')) query = query.where('delivery.event_id', '=', parameters('eventId'));
-  if (parameters.has('status')) query = query.where('delivery.status', '=', parameters('status'));
-  return inOrder(query, deliveryOrder, parameters, 'delivery').$castTo<DeliveryReadRow>().compile();
+  if (parameters.has('eventId')) query = query.where('event_id', '=', parameters('eventId'));
+  if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  return inOrder(query, deliveryOrder, parameters).$castTo<DeliveryReadRow>().compile();
 });
 
 /** The attempts of a delivery, first to last. */

@@ -1,4 +1,11 @@
-export type DeliveryStatusName = 'PENDING' | 'RETRYING' | 'HELD' | 'SUCCEEDED' | 'EXHAUSTED' | 'CANCELED';
+export type DeliveryStatusName =
+  | 'PENDING'
+  | 'RETRYING'
+  | 'HELD'
+  | 'BLOCKED'
+  | 'SUCCEEDED'
+  | 'EXHAUSTED'
+  | 'CANCELED';
 
 export type AttemptFailureName =
   | 'DNS'
@@ -9,7 +16,9 @@ export type AttemptFailureName =
   | 'TIMEOUT'
   | 'EGRESS_DENIED'
   | 'PROTOCOL'
-  | 'WORKER_LOST';
+  | 'WORKER_LOST'
+  | 'UNREACHABLE'
+  | 'PROXY';
 
 /** What is known of a delivery when an attempt of it is reported. */
 export interface DeliveryState {

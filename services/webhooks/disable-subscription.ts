@@ -1,21 +1,15 @@
 import * as retryDelivery from '../../workflows/webhooks/retry-delivery.contract.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { endDeliveries } from './end-deliveries.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 
-/** Ends what is open of a subscription; answers the deliveries that a retry workflow carries. */
+/** Cancels what is open of a subscription; answers the deliveries that a retry workflow carries. */
 const CANCEL_DELIVERIES = `
-with open as (
-  select id, status from webhooks.delivery
-   where merchant_id = :merchantId and environment = :environment
-     and subscription_id = :subscriptionId and ended_at is null
-     for update
-), canceled as (
-  update webhooks.delivery d
-     set status = 'CANCELED', ended_at = :at, next_attempt_at = null, busy_since = null, busy_until = null
-    from open
-   where d.merchant_id = :merchantId and d.environment = :environment and d.id = open.id
-)
-select id from open where status = 'RETRYING'`;
+with ${endDeliveries(
+  `where d.merchant_id = :merchantId and d.environment = :environment and d.subscription_id = :subscriptionId`,
+  { status: `'CANCELED'`, endedAt: ':at::timestamptz' },
+)}
+select id from ended where open_status = 'RETRYING'`;
 
 /**
  * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and all
@@ -33,6 +27,7 @@ export async function disableSubscription(
   subscription.generation += 1n;
   subscription.holding = false;
   subscription.probeAt = null;
+  subscription.pausedAt = null;
   if (error) {
     subscription.errorReason = error;
     subscription.errorAt = at;

@@ -7,10 +7,12 @@ import { notFound } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { attemptMessage, deliveryMessage } from './delivery.message.ts';
 import { selectAttempts, selectDelivery } from './delivery.queries.ts';
+import type { WorkflowLink } from './workflow-link.ts';
 
 /** One delivery with its attempts. */
 export async function getDelivery(
   database: Database,
+  link: WorkflowLink,
   request: GetDeliveryRequest,
 ): Promise<GetDeliveryResponse> {
   const key = { ...tenantOf(request), id: request.deliveryId };
@@ -21,7 +23,7 @@ export async function getDelivery(
   if (!delivery) throw notFound('DELIVERY_NOT_FOUND', 'there is no such delivery');
   return {
     $typeName: 'payments.webhooks.v1.GetDeliveryResponse',
-    delivery: deliveryMessage(delivery),
+    delivery: deliveryMessage(delivery, link),
     attempts: attempts.map(attemptMessage),
   };
 }

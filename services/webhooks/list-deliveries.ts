@@ -9,11 +9,13 @@ import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { deliveryMessage } from './delivery.message.ts';
 import { deliveryOrder, selectDeliveries } from './delivery.queries.ts';
+import type { WorkflowLink } from './workflow-link.ts';
 
 /** A page of deliveries, newest first. */
 export async function listDeliveries(
   database: Database,
   pagination: Pagination,
+  link: WorkflowLink,
   request: ListDeliveriesRequest,
 ): Promise<ListDeliveriesResponse> {
   const tenant = tenantOf(request);
@@ -28,7 +30,7 @@ export async function listDeliveries(
   );
   return {
     $typeName: 'payments.webhooks.v1.ListDeliveriesResponse',
-    deliveries: page.rows.map(deliveryMessage),
+    deliveries: page.rows.map((row) => deliveryMessage(row, link)),
     nextPageToken: page.nextPageToken,
   };
 }

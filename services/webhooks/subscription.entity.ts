@@ -21,6 +21,10 @@ export const SubscriptionEntity = defineEntity({
     errorAt: timestampColumn().nullable(),
     holding: p.boolean(),
     probeAt: timestampColumn().nullable(),
+    ordered: p.boolean(),
+    pausedAt: timestampColumn().nullable(),
+    maxConcurrentAttempts: p.integer().nullable(),
+    maxAttemptsPerSecond: p.integer().nullable(),
   },
 });
 

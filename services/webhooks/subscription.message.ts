@@ -21,6 +21,10 @@ export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscripti
     errorReason: row.error_reason ?? undefined,
     errorAt: row.error_at ?? undefined,
     disabledAt: row.disabled_at ?? undefined,
+    ordered: row.ordered,
+    pausedAt: row.paused_at ?? undefined,
+    maxConcurrentAttempts: row.max_concurrent_attempts ?? undefined,
+    maxAttemptsPerSecond: row.max_attempts_per_second ?? undefined,
   };
 }
 
@@ -37,5 +41,9 @@ export function storedSubscriptionMessage(row: SubscriptionRow): WebhookSubscrip
     error_reason: row.errorReason ?? null,
     error_at: timestampOf(row.errorAt) ?? null,
     disabled_at: timestampOf(row.disabledAt) ?? null,
+    ordered: row.ordered,
+    paused_at: timestampOf(row.pausedAt) ?? null,
+    max_concurrent_attempts: row.maxConcurrentAttempts ?? null,
+    max_attempts_per_second: row.maxAttemptsPerSecond ?? null,
   });
 }

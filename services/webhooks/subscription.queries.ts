@@ -23,6 +23,10 @@ export interface SubscriptionReadRow {
   error_reason: string | null;
   error_at: Timestamp | null;
   disabled_at: Timestamp | null;
+  ordered: boolean;
+  paused_at: Timestamp | null;
+  max_concurrent_attempts: number | null;
+  max_attempts_per_second: number | null;
 }
 
 const db = queryBuilder<SubscriptionTables>();
@@ -33,7 +37,8 @@ function subscriptions(parameters: ReadParameters<Tenant>) {
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .select(['merchant_id', 'environment', 'id', 'url', 'event_types', 'state'])
-    .select(['created_at', 'error_reason', 'error_at', 'disabled_at']);
+    .select(['created_at', 'error_reason', 'error_at', 'disabled_at', 'ordered'])
+    .select(['paused_at', 'max_concurrent_attempts', 'max_attempts_per_second']);
 }
 
 interface SubscriptionKey extends Tenant {

@@ -12,6 +12,7 @@ import {
   type LostRow,
   READ_REPORTED,
   RECORD,
+  RECORD_LATE,
   type RecordRow,
   type ReportedRow,
   type RetryCountRow,
@@ -133,10 +134,13 @@ export class AttemptRecorder {
 
   /** Throws DeliveryChanged after writing the others, which are known from then on. */
   async #store(run: Run, { reports }: RecordPlan): Promise<Map<string, RecordedDelivery>> {
-    const rows = reports.flatMap(recordRow);
+    const [late, open] = [reports.filter(isLate), reports.filter((report) => !isLate(report))];
+    const rows = open.flatMap(recordRow);
     const ids = rows.map(({ delivery_id }) => delivery_id);
     const written = rows.length > 0 ? await run(RECORD, [JSON.stringify(rows), ids]) : [];
-    if (written.length < rows.length) throw new DeliveryChanged();
+    const lateRows = late.flatMap(recordRow);
+    const writtenLate = lateRows.length > 0 ? await run(RECORD_LATE, [JSON.stringify(lateRows)]) : [];
+    if (written.length + writtenLate.length < rows.length + lateRows.length) throw new DeliveryChanged();
     this.#logStale(reports);
     return new Map(
       reports.map(({ row, change }) => [
@@ -159,12 +163,15 @@ export class AttemptRecorder {
   }
 }
 
+const isLate = ({ row }: PlannedReport) => row.ended_at !== null;
+
 function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
   if (!change) return [];
   const { outcome } = report;
   const result = 'result' in outcome ? outcome.result : undefined;
   return [
     {
+      environment: row.environment,
       delivery_id: row.id,
       known_status: row.status,
       known_count: row.attempt_count,

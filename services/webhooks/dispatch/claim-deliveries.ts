@@ -29,7 +29,7 @@ interface Claim {
   readonly cut: boolean;
 }
 
-const WAITING = `webhooks.delivery where status = 'PENDING' and batch_id is null`;
+const WAITING = `webhooks.open_delivery where status = 'PENDING' and batch_id is null`;
 const nextWaiting = (after: string) =>
   `(select subscription_id from ${WAITING} and subscription_id > ${after} order by subscription_id limit 1)`;
 const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscription_id limit 1)`;
@@ -53,14 +53,14 @@ with recursive ring (id, start, position) as (
    where ring.position < ${MAX_SUBSCRIPTIONS} and next.id <> ring.start
 ), room as (
   select ring.id, ring.position, least(${MAX_BUSY} - busy.total, share.size) as size,
-         exists (select from webhooks.delivery t where t.subscription_id = ring.id
-                    and t.status in ('RETRYING', 'HELD') and t.ended_at is null) as troubled
+         exists (select from webhooks.open_delivery t where t.subscription_id = ring.id
+                    and t.status in ('RETRYING', 'HELD')) as troubled
     from ring
    cross join (select greatest(${FEW}, ceil($2::numeric / greatest(count(*), 1)))::bigint as size from ring) share
    cross join lateral (
      select count(*) as total,
             count(*) filter (where busy_since < now() - interval '${SLOW_AFTER_MS} ms') as slow
-       from webhooks.delivery b
+       from webhooks.open_delivery b
       where b.subscription_id = ring.id and b.busy_since is not null and b.busy_until > now()
    ) busy
    where busy.slow < ${SEVERAL_SLOW} and busy.total < ${MAX_BUSY}
@@ -75,29 +75,27 @@ with recursive ring (id, start, position) as (
    order by d.turn, room.position
    limit $2
 ), picked as materialized (
-  select d.id, d.status, d.batch_id from webhooks.delivery d
+  select d.id, d.status, d.batch_id from webhooks.open_delivery d
    where d.id = any (array(select id from candidate))
      for update skip locked
 ), claimed as (
-  update webhooks.delivery d
+  update webhooks.open_delivery d
      set batch_id = case when d.environment = 'live' and c.troubled then $4::uuid
                          when d.environment = 'live' then $5::uuid
                          when c.troubled then $6::uuid else $7::uuid end,
          leased_to = $3, busy_since = now(), busy_until = now() + interval '${BATCH_LEASE_MS} ms'
     from picked join candidate c on c.id = picked.id
    where d.id = picked.id and picked.status = 'PENDING' and picked.batch_id is null
-  returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_id
+  returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_type, d.request_id
 ), stored as (
   insert into webhooks.batch (id, environment, leased_until, delivery_ids)
   select batch_id, environment, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
     from claimed group by batch_id, environment
 )
 select (select coalesce(json_agg(json_build_object('id', c.id, 'batch_id', c.batch_id, 'merchant_id', c.merchant_id,
-               'environment', c.environment, 'subscription_id', c.subscription_id, 'event_type', e.type,
-               'request_id', e.request_id) order by c.id), '[]')
-          from claimed c
-          join webhooks.event e
-            on e.merchant_id = c.merchant_id and e.environment = c.environment and e.id = c.event_id) as deliveries,
+               'environment', c.environment, 'subscription_id', c.subscription_id, 'event_type', c.event_type,
+               'request_id', c.request_id) order by c.id), '[]')
+          from claimed c) as deliveries,
        (select start from ring limit 1) as start,
        (select id from ring order by position desc limit 1) as last,
        (select count(*)::int from ring) as looked_at,

@@ -25,9 +25,11 @@ with taken as (
          || ',"sequence":' || sequence || ',"data":' || data || '}'
     from taken
 ), fanned_out as (
-  insert into webhooks.delivery
-    (merchant_id, environment, id, subscription_id, event_id, status, attempt_count, next_attempt_at)
-  select t.merchant_id, t.environment, uuidv7(), s.id, t.id, 'PENDING', 0,
+  insert into webhooks.open_delivery
+    (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
+     status, attempt_count, next_attempt_at)
+  select t.merchant_id, t.environment, uuidv7(), s.id, t.id, t.type, t.object_id, t.sequence, t.request_id, false,
+         'PENDING', 0,
          date_trunc('milliseconds', now()) + case t.environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms'
     from taken t
     join webhooks.subscription s

@@ -4,6 +4,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../delivery.ts';
 import { openSecret } from '../signing-secret.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
+import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';
 import type { RetryRow } from './hand-out-again.ts';
 import { type RetryTurn, takeRetries } from './take-retries.ts';
@@ -50,13 +51,14 @@ const READ_ATTEMPTS: Statement = {
   name: 'read_attempts',
   text: `
 select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.status, d.batch_id, d.leased_to,
-       d.attempt_count, s.url, s.generation, e.type as event_type, e.request_id, e.body
-  from webhooks.delivery d
+       d.attempt_count, d.event_type, d.request_id, s.url, s.generation, e.body
+  from unnest($1::uuid[]) as asked (id)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
-  join webhooks.event e
-    on e.merchant_id = d.merchant_id and e.environment = d.environment and e.id = d.event_id
- where d.id = any ($1::uuid[])`,
+ cross join lateral (
+   select body from webhooks.event
+    where merchant_id = d.merchant_id and environment = d.environment and id = d.event_id limit 1
+ ) e`,
 };
 
 const READ_SECRETS: Statement = {

@@ -17,16 +17,12 @@ const LEASE_OPEN: Statement = {
   name: 'lease_open',
   text: `
 with leased as (
-  update webhooks.delivery
+  update webhooks.open_delivery
      set leased_to = $1, busy_since = now(), busy_until = now() + interval '${BATCH_LEASE_MS} ms'
    where id = any ($2::uuid[]) and status = 'PENDING' and batch_id = any ($3::uuid[])
-  returning id, batch_id, merchant_id, environment, subscription_id, event_id
+  returning id, batch_id, merchant_id, environment, subscription_id, event_type, request_id
 )
-select leased.*, e.type as event_type, e.request_id
-  from leased
-  join webhooks.event e
-    on e.merchant_id = leased.merchant_id and e.environment = leased.environment and e.id = leased.event_id
- order by leased.id`,
+select * from leased order by id`,
 };
 
 const FORGET_BATCHES: Statement = {
@@ -60,20 +56,15 @@ const RETRIES_AGAIN: Statement = {
   name: 'retries_again',
   text: `
 with overdue as (
-  select id from webhooks.delivery
+  select id from webhooks.open_delivery
    where status = 'RETRYING' and next_attempt_at < now() - interval '${OVERDUE_AFTER_MS} ms'
      and (busy_until is null or busy_until < now() - interval '${OVERDUE_AFTER_MS} ms')
      and (handed_out_at is null or handed_out_at < now() - interval '${OVERDUE_AFTER_MS} ms')
    order by next_attempt_at limit ${MAX_RETRIES_AGAIN} for update skip locked
-), handed as (
-  update webhooks.delivery d set leased_to = $1, handed_out_at = now()
-    from overdue where d.id = overdue.id
-  returning d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id
 )
-select handed.*, e.type as event_type, e.request_id
-  from handed
-  join webhooks.event e
-    on e.merchant_id = handed.merchant_id and e.environment = handed.environment and e.id = handed.event_id`,
+update webhooks.open_delivery d set leased_to = $1, handed_out_at = now()
+  from overdue where d.id = overdue.id
+returning d.id, d.merchant_id, d.environment, d.subscription_id, d.event_type, d.request_id`,
 };
 
 /** Retries whose time passed two minutes ago: their workflow is started again, which does no harm where it runs. */
@@ -82,11 +73,8 @@ export const handOutRetriesAgain = (run: Run, caller: string) => run<RetryRow>(R
 const RETRY_STARTS: Statement = {
   name: 'retry_starts',
   text: `
-select d.id, d.merchant_id, d.environment, d.subscription_id, e.type as event_type, e.request_id
-  from webhooks.delivery d
-  join webhooks.event e
-    on e.merchant_id = d.merchant_id and e.environment = d.environment and e.id = d.event_id
- where d.id = any ($1::uuid[])`,
+select id, merchant_id, environment, subscription_id, event_type, request_id
+  from webhooks.open_delivery where id = any ($1::uuid[])`,
 };
 
 /** What the retry workflows of these deliveries are started with. */

@@ -1,7 +1,9 @@
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../delivery.ts';
 import { LOST_AFTER_MS } from '../delivery.ts';
+import { endDeliveries } from '../end-deliveries.ts';
 import type { SubscriptionState } from '../subscription.ts';
+import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 import type { Statement } from './dispatch-database.ts';
 
 /** A delivery and its subscription as a report finds them. */
@@ -31,13 +33,15 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.status, d.attemp
        d.ended_at, d.busy_until,
        case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
        s.state, s.generation, s.error_reason, s.error_at, s.holding, s.probe_at
-  from unnest($1::uuid[], $2::int[]) as asked (id, number)
-  join webhooks.delivery d on d.id = asked.id
+  from unnest($1::uuid[], $2::int[]) as asked (id, number)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
-  left join webhooks.attempt a
-    on a.merchant_id = d.merchant_id and a.environment = d.environment
-   and a.delivery_id = d.id and a.number = asked.number`,
+  left join lateral (
+    select number, ended_at from webhooks.attempt
+     where environment = d.environment and delivery_id = d.id and number = asked.number
+       and asked.number <= d.attempt_count
+     limit 1
+  ) a on true`,
 };
 
 /** In an order, so that two reports about the same subscriptions wait for each other and do not deadlock. */
@@ -59,13 +63,14 @@ export interface RetryCountRow {
 export const COUNT_RETRIES: Statement = {
   name: 'count_retries',
   text: `
-select subscription_id, count(*)::int as retrying from webhooks.delivery
- where subscription_id = any ($1::uuid[]) and status = 'RETRYING' and ended_at is null
+select subscription_id, count(*)::int as retrying from webhooks.open_delivery
+ where subscription_id = any ($1::uuid[]) and status = 'RETRYING'
  group by subscription_id`,
 };
 
 /** One report as the statement below takes it. The known columns are what the decision was made on. */
 export interface RecordRow {
+  readonly environment: EnvironmentName;
   readonly delivery_id: string;
   readonly known_status: DeliveryStatusName;
   readonly known_count: number;
@@ -85,37 +90,79 @@ export interface RecordRow {
   readonly response_excerpt: string | null;
 }
 
-/** Writes deliveries and attempts; leaves out, and does not answer, those that have changed meanwhile. */
-export const RECORD: Statement = {
-  name: 'record_attempts',
-  text: `
-with report as (
+const REPORTS = `
+report as (
   select * from json_to_recordset($1::json) as r (
-    delivery_id uuid, known_status text, known_count int, known_busy_until timestamptz, status text,
-    next_attempt_at timestamptz, ended_at timestamptz, busy_until timestamptz, number int, generation bigint,
-    attempt_started_at timestamptz, attempt_deadline_at timestamptz, attempt_ended_at timestamptz,
-    latency_ms int, http_status int, failure text, response_excerpt text)
-), moved as (
-  update webhooks.delivery d
-     set status = r.status, attempt_count = r.number, next_attempt_at = r.next_attempt_at, ended_at = r.ended_at,
-         busy_since = case when r.busy_until is not null then r.attempt_started_at end, busy_until = r.busy_until,
-         batch_id = case when r.status <> 'RETRYING' then d.batch_id end
-    from report r
-   where d.id = any ($2::uuid[]) and d.id = r.delivery_id and d.status = r.known_status and d.attempt_count = r.known_count
-     and d.busy_until is not distinct from r.known_busy_until
-  returning d.merchant_id, d.environment, r.*
-)
+    environment text, delivery_id uuid, known_status text, known_count int,
+    known_busy_until timestamptz, status text, next_attempt_at timestamptz, ended_at timestamptz,
+    busy_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
+    attempt_deadline_at timestamptz, attempt_ended_at timestamptz, latency_ms int, http_status int, failure text,
+    response_excerpt text)
+)`;
+
+const ATTEMPT_COLUMNS = [
+  'number',
+  'generation',
+  'attempt_started_at',
+  'attempt_deadline_at',
+  'attempt_ended_at',
+  'latency_ms',
+  'http_status',
+  'failure',
+  'response_excerpt',
+];
+const ATTEMPT = ATTEMPT_COLUMNS.join(', ');
+const REPORTED_ATTEMPT = ATTEMPT_COLUMNS.map((column) => `r.${column}`).join(', ');
+
+const INSERT_ATTEMPTS = `
 insert into webhooks.attempt as a
   (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at, ended_at, latency_ms,
-   http_status, failure, response_excerpt)
-select merchant_id, environment, delivery_id, number, generation, attempt_started_at, attempt_deadline_at,
-       attempt_ended_at, latency_ms, http_status, failure, response_excerpt
-  from moved
-on conflict (merchant_id, environment, delivery_id, number) do update
+   http_status, failure, response_excerpt)`;
+const END_KNOWN_ATTEMPT = `
+on conflict (delivery_id, number, environment) do update
    set ended_at = excluded.ended_at, latency_ms = excluded.latency_ms, http_status = excluded.http_status,
        failure = excluded.failure, response_excerpt = excluded.response_excerpt
  where a.ended_at is null
-returning delivery_id`,
+returning delivery_id`;
+
+const AS_KNOWN = `d.id = r.delivery_id and d.status = r.known_status and d.attempt_count = r.known_count`;
+const OPEN_AS_KNOWN = `
+       d.id = any ($2::uuid[]) and ${AS_KNOWN} and d.busy_until is not distinct from r.known_busy_until`;
+
+/** Writes open deliveries and attempts; leaves out, and does not answer, those that have changed meanwhile. */
+export const RECORD: Statement = {
+  name: 'record_attempts',
+  text: `
+with ${REPORTS}, ${endDeliveries(`using report r where r.ended_at is not null and ${OPEN_AS_KNOWN}`, {
+    status: 'r.status',
+    attemptCount: 'r.number',
+    endedAt: 'r.ended_at',
+    returning: REPORTED_ATTEMPT,
+  })}, moved as (
+  update webhooks.open_delivery d
+     set status = r.status, attempt_count = r.number, next_attempt_at = r.next_attempt_at,
+         busy_since = case when r.busy_until is not null then r.attempt_started_at end, busy_until = r.busy_until,
+         batch_id = case when r.status <> 'RETRYING' then d.batch_id end
+    from report r
+   where r.ended_at is null and ${OPEN_AS_KNOWN}
+  returning d.merchant_id, d.environment, d.id, ${REPORTED_ATTEMPT}
+)${INSERT_ATTEMPTS}
+select merchant_id, environment, id, ${ATTEMPT} from ended
+ union all
+select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
+};
+
+/** The same for deliveries that had ended before, which late reports leave as they are. */
+export const RECORD_LATE: Statement = {
+  name: 'record_late_attempts',
+  text: `
+with ${REPORTS}, moved as (
+  update webhooks.ended_delivery d set attempt_count = r.number
+    from report r
+   where d.environment = r.environment and ${AS_KNOWN}
+  returning d.merchant_id, d.environment, d.id, ${REPORTED_ATTEMPT}
+)${INSERT_ATTEMPTS}
+select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 };
 
 /** The health of a subscription; of one whose generation has risen nothing changes. */

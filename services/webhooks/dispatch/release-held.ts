@@ -11,8 +11,8 @@ const RELEASE: Statement = {
   text: `
 with holding as (
   select merchant_id, environment, id, probe_at,
-         exists (select from webhooks.delivery d
-                  where d.subscription_id = s.id and d.status = 'HELD' and d.ended_at is null) as has_held
+         exists (select from webhooks.open_delivery d
+                  where d.subscription_id = s.id and d.status = 'HELD') as has_held
     from webhooks.subscription s
    where holding and (probe_at is null or probe_at <= now())
    order by probe_at nulls first limit ${MAX_SUBSCRIPTIONS}
@@ -21,13 +21,13 @@ with holding as (
   select d.id
     from holding
    cross join lateral (
-     select id from webhooks.delivery
-      where subscription_id = holding.id and status = 'HELD' and ended_at is null
+     select id from webhooks.open_delivery
+      where subscription_id = holding.id and status = 'HELD'
         and busy_since is null and next_attempt_at <= now()
       order by next_attempt_at limit case when holding.probe_at is null then ${MAX_RELEASED} else 1 end
    ) d
 ), released as (
-  update webhooks.delivery d set status = 'PENDING', batch_id = null
+  update webhooks.open_delivery d set status = 'PENDING', batch_id = null
     from due where d.id = due.id and d.status = 'HELD' and d.busy_since is null
   returning d.subscription_id
 )

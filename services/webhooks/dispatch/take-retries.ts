@@ -29,12 +29,12 @@ select d.id, d.status, d.leased_to,
                 where a.merchant_id = d.merchant_id and a.environment = d.environment
                   and a.delivery_id = d.id and a.number = d.attempt_count and a.ended_at is null) as under_way,
        other.*
-  from webhooks.delivery d
+  from webhooks.open_delivery d
  cross join lateral (
    select count(*)::int as busy,
           (count(*) filter (where busy_since < now() - interval '${SLOW_AFTER_MS} ms'))::int as slow,
           extract(epoch from min(busy_until) - now())::float8 * 1000 as free_in_ms
-     from webhooks.delivery b
+     from webhooks.open_delivery b
     where b.subscription_id = d.subscription_id and b.busy_since is not null and b.busy_until > now()
  ) other
  where d.id = any ($1::uuid[])
@@ -45,7 +45,7 @@ select d.id, d.status, d.leased_to,
 const MARK_BUSY: Statement = {
   name: 'mark_busy',
   text: `
-update webhooks.delivery set busy_since = now(), busy_until = now() + interval '${RETRY_BUSY_MS} ms'
+update webhooks.open_delivery set busy_since = now(), busy_until = now() + interval '${RETRY_BUSY_MS} ms'
  where id = any ($1::uuid[])`,
 };
 

@@ -1,35 +1,60 @@
 import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { endDeliveries } from '../../../services/webhooks/end-deliveries.ts';
 import type { TestHouse } from '../../support/house.ts';
 import { type ListFilters, type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
 import { webhooksDesk } from './webhooks-desk.ts';
 
 const SUBSCRIPTIONS = [randomUUID(), randomUUID()];
-const EVENTS = [randomUUID(), randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
+const EVENTS = [0, 1, 2].map(() => uuidv7({ msecs: START_MS }));
+const TYPES = ['payment.succeeded.v1', 'refund.failed.v1'];
+const REQUESTS = ['request a', 'request b', 'request b'];
+const RESEND = randomUUID();
+
+/** Filters that are tried with each other. */
+const FILTERS: Record<'goal' | 'cause', ListSubject['filters']> = {
+  goal: {
+    subscriptionId: { values: [...SUBSCRIPTIONS, randomUUID()], isId: true },
+    eventId: { values: EVENTS, isId: true },
+    status: { values: ['PENDING', 'RETRYING', 'SUCCEEDED', 'CANCELED'] },
+  },
+  cause: {
+    eventType: { values: [...TYPES, 'refund.unknown.v1'] },
+    requestId: { values: ['request a', 'request b'] },
+    resendId: { values: [RESEND], isId: true },
+    createdFrom: { values: ['1', '3'], fits: ({ key }, place) => placeOf(key) >= Number(place) },
+    createdTo: { values: ['4'], fits: ({ key }, place) => placeOf(key) < Number(place) },
+  },
+};
+
+/** A UUIDv7 begins with its milliseconds. */
+const placeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16) - START_MS;
 
 /**
  * The list of deliveries, for the suite of lists. Rows are written past the services: a delivery is made in the order
  * of time, and the list has to stand rows that are committed later than their ids say.
  */
-export function deliveryList(house: TestHouse): ListSubject {
+export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): ListSubject {
   const { deliveries } = webhooksDesk(house, house.transports.inProcess);
   return {
     ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
-    filters: {
-      subscriptionId: { values: [...SUBSCRIPTIONS, randomUUID()], isId: true },
-      eventId: { values: EVENTS, isId: true },
-      status: { values: ['PENDING', 'RETRYING', 'SUCCEEDED', 'CANCELED'] },
-    },
-    truth: `select id as key, id as "order", status, subscription_id as "subscriptionId", event_id as "eventId"
+    filters: FILTERS[filters],
+    truth: `select id as key, id as "order", status, subscription_id as "subscriptionId", event_id as "eventId",
+        event_type as "eventType", request_id as "requestId", resend_id as "resendId"
       from webhooks.delivery where merchant_id = $1 and environment = $2`,
     async deskOf(tenant) {
+      await sqlOf(house, `select webhooks.ensure_partitions('live', to_timestamp($1), now())`, [
+        START_MS / 1_000,
+      ]);
       await sqlOf(
         house,
         `insert into webhooks.event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
-         select $1, 'live', unnest($2::uuid[]), 'payment.succeeded.v1', 'p', 1, 'r', now(), '{}' on conflict do nothing`,
-        [tenant.merchantId, EVENTS],
+         select $1, 'live', id, 'payment.succeeded.v1', 'p', 1, request_id, now(), '{}'
+           from unnest($2::uuid[], $3::text[]) as of (id, request_id) on conflict do nothing`,
+        [tenant.merchantId, EVENTS, REQUESTS],
       );
       let inserted = 0;
       return {
@@ -44,28 +69,40 @@ export function deliveryList(house: TestHouse): ListSubject {
           const n = inserted++;
           await sqlOf(
             house,
-            `insert into webhooks.delivery (merchant_id, environment, id, subscription_id, event_id, status,
-               attempt_count, next_attempt_at) values ($1, 'live', $2, $3, $4, 'PENDING', 0, now())`,
-            [tenant.merchantId, uuidv7({ msecs: START_MS + place }), SUBSCRIPTIONS[n % 2], EVENTS[n % 3]],
+            `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, event_id, event_type,
+               object_id, sequence, request_id, resend_id, ordered, status, attempt_count, next_attempt_at)
+             values ($1, 'live', $2, $3, $4, $5, 'p', 1, $6, $7, false, 'PENDING', 0, now())`,
+            [
+              ...[
+                tenant.merchantId,
+                uuidv7({ msecs: START_MS + place }),
+                SUBSCRIPTIONS[n % 2],
+                EVENTS[n % 3],
+              ],
+              ...[TYPES[n % 5 === 0 ? 1 : 0], REQUESTS[n % 3], n % 4 === 0 ? RESEND : null],
+            ],
           );
         },
         async change({ key }, pick) {
+          const open = `status = 'PENDING' and id = $1`;
           const change =
             pick % 2
-              ? `status = 'SUCCEEDED', ended_at = now(), next_attempt_at = null`
-              : `status = 'RETRYING', attempt_count = 1`;
-          await sqlOf(house, `update webhooks.delivery set ${change} where id = $1 and status = 'PENDING'`, [
-            key,
-          ]);
+              ? `with ${endDeliveries(`where d.id = $1 and d.status = 'PENDING'`, {
+                  ...{ status: `'SUCCEEDED'`, endedAt: 'now()' },
+                })} select from ended`
+              : `update webhooks.open_delivery set status = 'RETRYING', attempt_count = 1 where ${open}`;
+          await sqlOf(house, change, [key]);
         },
       };
     },
   };
 }
 
-function requestOf({ status, ...ids }: ListFilters) {
+function requestOf({ status, createdFrom, createdTo, ...asTheyAre }: ListFilters) {
   return {
-    ...ids,
-    status: status && DeliveryStatus[status as keyof typeof DeliveryStatus],
-  } as { status?: DeliveryStatus };
+    ...asTheyAre,
+    ...(status && { status: DeliveryStatus[status as keyof typeof DeliveryStatus] }),
+    ...(createdFrom && { createdFrom: timestampFromMs(START_MS + Number(createdFrom)) }),
+    ...(createdTo && { createdTo: timestampFromMs(START_MS + Number(createdTo)) }),
+  };
 }

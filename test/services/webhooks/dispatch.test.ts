@@ -55,7 +55,7 @@ async function failFirst(tenant: TestTenant, status = 500) {
 /** Lets the time of a delivery's next attempt come, and forgets that one is under way. */
 const due = (deliveryId: string) =>
   desk.sql(
-    `update webhooks.delivery set next_attempt_at = now() - interval '1 ms', busy_since = null, busy_until = null
+    `update webhooks.open_delivery set next_attempt_at = now() - interval '1 ms', busy_since = null, busy_until = null
       where id = $1`,
     [deliveryId],
   );
@@ -247,7 +247,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const locking = new pg.Client({ connectionString: house.databaseUrl });
     await locking.connect();
     await locking.query('begin');
-    await locking.query('select from webhooks.delivery where id = $1 for update', [deliveryId]);
+    await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
     const failure = desk.report(answered(deliveryId, send, 500));
     await delay(100);
     const success = desk.report(answered(deliveryId, send, 200));
@@ -310,7 +310,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     await due(deliveryId);
     const answers = await Promise.all(Array.from({ length: 5 }, () => desk.ask([{ deliveryId }])));
     expect(answers.flat().filter((answer) => answer.case === 'send')).toHaveLength(1);
-    await desk.sql(`update webhooks.delivery set busy_until = now() where id = $1`, [deliveryId]);
+    await desk.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
     expect((await desk.send({ deliveryId })).attemptNumber).toBe(2);
   });
 
@@ -499,7 +499,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const { deliveryId, outcome } = await failFirst(tenant);
     const overdue = (interval: string) =>
       desk.sql(
-        `update webhooks.delivery set next_attempt_at = now() - $2::interval,
+        `update webhooks.open_delivery set next_attempt_at = now() - $2::interval,
            handed_out_at = handed_out_at - $2::interval where id = $1`,
         [deliveryId, interval],
       );

@@ -189,7 +189,9 @@ describe('a failing endpoint', () => {
     const { id, tenant } = await subscriptionWithWork(9);
     await answerAll(await desk.claim(), 500);
     const heldDue = () =>
-      desk.sql(`update webhooks.delivery set next_attempt_at = now() - interval '1 s' where status = 'HELD'`);
+      desk.sql(
+        `update webhooks.open_delivery set next_attempt_at = now() - interval '1 s' where status = 'HELD'`,
+      );
     const probeDue = () => desk.sql(`update webhooks.subscription set probe_at = now() where id = $1`, [id]);
     await heldDue();
     expect(sizeOf(await desk.claim(100, 1_200))).toBe(0);
@@ -296,7 +298,7 @@ describe('disabling', () => {
     };
     await Promise.all([publish(), publish(), work(), work(), disable()]);
     await desk.claim();
-    const open = await desk.sql('select id, status from webhooks.delivery where ended_at is null');
+    const open = await desk.sql('select id, status from webhooks.open_delivery');
     expect(open).toEqual([]);
     const { subscription } = await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
     expect(subscription!.state).toBe(WebhookSubscriptionState.DISABLED);

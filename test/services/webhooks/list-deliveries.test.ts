@@ -10,9 +10,22 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-describeList('ListDeliveries', () => deliveryList(house));
+describeList('ListDeliveries by what they go to', () => deliveryList(house, 'goal'));
+describeList('ListDeliveries by what caused them', () => deliveryList(house, 'cause'));
 
-describePlans(() => deliveryList(house), statements, [
-  ['', 'delivery_pkey'],
-  ['subscriptionId', 'delivery_subscription'],
+const ended = (columns: string) =>
+  String.raw`ended_delivery_live_\d+_merchant_id_environment_${columns}_idx\d*`;
+
+describePlans(() => deliveryList(house, 'goal'), statements, [
+  ['', 'open_delivery_pkey'],
+  ['', ended('id')],
+  ['subscriptionId', 'open_delivery_subscription'],
+  ['subscriptionId', ended('subscr')],
+]);
+
+describePlans(() => deliveryList(house, 'cause'), statements, [
+  ['eventType', ended('event')],
+  ['resendId', 'open_delivery_resend'],
+  ['resendId', ended('resend')],
+  ['createdFrom', ended('id')],
 ]);

@@ -71,6 +71,32 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
    * @generated from field: google.protobuf.Timestamp disabled_at = 10;
    */
   disabledAt?: Timestamp | undefined;
+
+  /**
+   * True: events of one object are delivered one after the other, in the order of their sequence.
+   *
+   * @generated from field: bool ordered = 11;
+   */
+  ordered: boolean;
+
+  /**
+   * Set while it is paused.
+   *
+   * @generated from field: google.protobuf.Timestamp paused_at = 12;
+   */
+  pausedAt?: Timestamp | undefined;
+
+  /**
+   * As SetDeliveryLimits set them; absent: the default.
+   *
+   * @generated from field: optional int32 max_concurrent_attempts = 13;
+   */
+  maxConcurrentAttempts?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 max_attempts_per_second = 14;
+   */
+  maxAttemptsPerSecond?: number | undefined;
 };
 
 /**
@@ -113,6 +139,14 @@ export declare type CreateWebhookSubscriptionRequest = Message<"payments.webhook
    * @generated from field: repeated string event_types = 5;
    */
   eventTypes: string[];
+
+  /**
+   * Delivers the events of one object one after the other: a failing event holds back the later ones of its object,
+   * and only those, until it is delivered, exhausted or canceled. Cannot be changed later.
+   *
+   * @generated from field: bool ordered = 6;
+   */
+  ordered: boolean;
 };
 
 /**
@@ -358,6 +392,173 @@ export declare type ReactivateWebhookSubscriptionResponse = Message<"payments.we
  * Use `create(ReactivateWebhookSubscriptionResponseSchema)` to create a new message.
  */
 export declare const ReactivateWebhookSubscriptionResponseSchema: GenMessage<ReactivateWebhookSubscriptionResponse>;
+
+/**
+ * A subscription to pause.
+ *
+ * @generated from message payments.webhooks.v1.PauseWebhookSubscriptionRequest
+ */
+export declare type PauseWebhookSubscriptionRequest = Message<"payments.webhooks.v1.PauseWebhookSubscriptionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string subscription_id = 4;
+   */
+  subscriptionId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.PauseWebhookSubscriptionRequest.
+ * Use `create(PauseWebhookSubscriptionRequestSchema)` to create a new message.
+ */
+export declare const PauseWebhookSubscriptionRequestSchema: GenMessage<PauseWebhookSubscriptionRequest>;
+
+/**
+ * The paused subscription.
+ *
+ * @generated from message payments.webhooks.v1.PauseWebhookSubscriptionResponse
+ */
+export declare type PauseWebhookSubscriptionResponse = Message<"payments.webhooks.v1.PauseWebhookSubscriptionResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.WebhookSubscription subscription = 1;
+   */
+  subscription?: WebhookSubscription | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.PauseWebhookSubscriptionResponse.
+ * Use `create(PauseWebhookSubscriptionResponseSchema)` to create a new message.
+ */
+export declare const PauseWebhookSubscriptionResponseSchema: GenMessage<PauseWebhookSubscriptionResponse>;
+
+/**
+ * A subscription to resume.
+ *
+ * @generated from message payments.webhooks.v1.ResumeWebhookSubscriptionRequest
+ */
+export declare type ResumeWebhookSubscriptionRequest = Message<"payments.webhooks.v1.ResumeWebhookSubscriptionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string subscription_id = 4;
+   */
+  subscriptionId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ResumeWebhookSubscriptionRequest.
+ * Use `create(ResumeWebhookSubscriptionRequestSchema)` to create a new message.
+ */
+export declare const ResumeWebhookSubscriptionRequestSchema: GenMessage<ResumeWebhookSubscriptionRequest>;
+
+/**
+ * The resumed subscription.
+ *
+ * @generated from message payments.webhooks.v1.ResumeWebhookSubscriptionResponse
+ */
+export declare type ResumeWebhookSubscriptionResponse = Message<"payments.webhooks.v1.ResumeWebhookSubscriptionResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.WebhookSubscription subscription = 1;
+   */
+  subscription?: WebhookSubscription | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ResumeWebhookSubscriptionResponse.
+ * Use `create(ResumeWebhookSubscriptionResponseSchema)` to create a new message.
+ */
+export declare const ResumeWebhookSubscriptionResponseSchema: GenMessage<ResumeWebhookSubscriptionResponse>;
+
+/**
+ * What a subscription may be sent.
+ *
+ * @generated from message payments.webhooks.v1.SetDeliveryLimitsRequest
+ */
+export declare type SetDeliveryLimitsRequest = Message<"payments.webhooks.v1.SetDeliveryLimitsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string subscription_id = 4;
+   */
+  subscriptionId: string;
+
+  /**
+   * Attempts under way at a time; absent: 200.
+   *
+   * @generated from field: optional int32 max_concurrent_attempts = 5;
+   */
+  maxConcurrentAttempts?: number | undefined;
+
+  /**
+   * Attempts begun per second, with bursts of a second's worth; absent: no limit.
+   *
+   * @generated from field: optional int32 max_attempts_per_second = 6;
+   */
+  maxAttemptsPerSecond?: number | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.SetDeliveryLimitsRequest.
+ * Use `create(SetDeliveryLimitsRequestSchema)` to create a new message.
+ */
+export declare const SetDeliveryLimitsRequestSchema: GenMessage<SetDeliveryLimitsRequest>;
+
+/**
+ * The subscription with its limits.
+ *
+ * @generated from message payments.webhooks.v1.SetDeliveryLimitsResponse
+ */
+export declare type SetDeliveryLimitsResponse = Message<"payments.webhooks.v1.SetDeliveryLimitsResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.WebhookSubscription subscription = 1;
+   */
+  subscription?: WebhookSubscription | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.SetDeliveryLimitsResponse.
+ * Use `create(SetDeliveryLimitsResponseSchema)` to create a new message.
+ */
+export declare const SetDeliveryLimitsResponseSchema: GenMessage<SetDeliveryLimitsResponse>;
 
 /**
  * Whose secret to reveal.
@@ -657,6 +858,101 @@ export declare type GetEventResponse = Message<"payments.webhooks.v1.GetEventRes
 export declare const GetEventResponseSchema: GenMessage<GetEventResponse>;
 
 /**
+ * Which events to list, and which page of them.
+ *
+ * @generated from message payments.webhooks.v1.ListEventsRequest
+ */
+export declare type ListEventsRequest = Message<"payments.webhooks.v1.ListEventsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * A name of the catalogue.
+   *
+   * @generated from field: optional string type = 3;
+   */
+  type?: string | undefined;
+
+  /**
+   * @generated from field: optional string object_id = 4;
+   */
+  objectId?: string | undefined;
+
+  /**
+   * The request that caused them.
+   *
+   * @generated from field: optional string request_id = 5;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * Published at or after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp published_from = 6;
+   */
+  publishedFrom?: Timestamp | undefined;
+
+  /**
+   * Published before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp published_to = 7;
+   */
+  publishedTo?: Timestamp | undefined;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 8;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before; at most 200 characters.
+   *
+   * @generated from field: string page_token = 9;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListEventsRequest.
+ * Use `create(ListEventsRequestSchema)` to create a new message.
+ */
+export declare const ListEventsRequestSchema: GenMessage<ListEventsRequest>;
+
+/**
+ * A page of events.
+ *
+ * @generated from message payments.webhooks.v1.ListEventsResponse
+ */
+export declare type ListEventsResponse = Message<"payments.webhooks.v1.ListEventsResponse"> & {
+  /**
+   * @generated from field: repeated payments.webhooks.v1.Event events = 1;
+   */
+  events: Event[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListEventsResponse.
+ * Use `create(ListEventsResponseSchema)` to create a new message.
+ */
+export declare const ListEventsResponseSchema: GenMessage<ListEventsResponse>;
+
+/**
  * Nothing to say: the catalogue is the same for all.
  *
  * @generated from message payments.webhooks.v1.ListEventTypesRequest
@@ -785,11 +1081,52 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * The Temporal workflow that carries it: batch-<id>, then delivery-<id>; empty while it waits in the table.
+   * The Temporal workflow that carries it: batch-<id>, then delivery-<id>; empty while it waits in the table. Of one that
+   * has ended: the workflow that carried it last, which Temporal keeps for 7 days.
    *
    * @generated from field: string workflow_id = 12;
    */
   workflowId: string;
+
+  /**
+   * That workflow in the Temporal UI, where TEMPORAL_UI_URL is set.
+   *
+   * @generated from field: optional string workflow_url = 13;
+   */
+  workflowUrl?: string | undefined;
+
+  /**
+   * The request that caused the event.
+   *
+   * @generated from field: string request_id = 14;
+   */
+  requestId: string;
+
+  /**
+   * The event's object, and its number for it.
+   *
+   * @generated from field: string object_id = 15;
+   */
+  objectId: string;
+
+  /**
+   * @generated from field: int64 sequence = 16;
+   */
+  sequence: bigint;
+
+  /**
+   * Its subscription is ordered: it goes after the earlier events of its object.
+   *
+   * @generated from field: bool ordered = 17;
+   */
+  ordered: boolean;
+
+  /**
+   * The resend that made it.
+   *
+   * @generated from field: optional string resend_id = 18;
+   */
+  resendId?: string | undefined;
 };
 
 /**
@@ -894,6 +1231,41 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
+
+  /**
+   * A name of the catalogue.
+   *
+   * @generated from field: optional string event_type = 8;
+   */
+  eventType?: string | undefined;
+
+  /**
+   * The request that caused the event.
+   *
+   * @generated from field: optional string request_id = 9;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * The resend that made them.
+   *
+   * @generated from field: optional string resend_id = 10;
+   */
+  resendId?: string | undefined;
+
+  /**
+   * Made at or after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 11;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * Made before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 12;
+   */
+  createdTo?: Timestamp | undefined;
 };
 
 /**
@@ -977,6 +1349,494 @@ export declare type GetDeliveryResponse = Message<"payments.webhooks.v1.GetDeliv
  * Use `create(GetDeliveryResponseSchema)` to create a new message.
  */
 export declare const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse>;
+
+/**
+ * A delivery to try now.
+ *
+ * @generated from message payments.webhooks.v1.RetryDeliveryRequest
+ */
+export declare type RetryDeliveryRequest = Message<"payments.webhooks.v1.RetryDeliveryRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string delivery_id = 4;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.RetryDeliveryRequest.
+ * Use `create(RetryDeliveryRequestSchema)` to create a new message.
+ */
+export declare const RetryDeliveryRequestSchema: GenMessage<RetryDeliveryRequest>;
+
+/**
+ * The delivery, due now.
+ *
+ * @generated from message payments.webhooks.v1.RetryDeliveryResponse
+ */
+export declare type RetryDeliveryResponse = Message<"payments.webhooks.v1.RetryDeliveryResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.RetryDeliveryResponse.
+ * Use `create(RetryDeliveryResponseSchema)` to create a new message.
+ */
+export declare const RetryDeliveryResponseSchema: GenMessage<RetryDeliveryResponse>;
+
+/**
+ * A delivery to cancel.
+ *
+ * @generated from message payments.webhooks.v1.CancelDeliveryRequest
+ */
+export declare type CancelDeliveryRequest = Message<"payments.webhooks.v1.CancelDeliveryRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string delivery_id = 4;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.CancelDeliveryRequest.
+ * Use `create(CancelDeliveryRequestSchema)` to create a new message.
+ */
+export declare const CancelDeliveryRequestSchema: GenMessage<CancelDeliveryRequest>;
+
+/**
+ * The canceled delivery.
+ *
+ * @generated from message payments.webhooks.v1.CancelDeliveryResponse
+ */
+export declare type CancelDeliveryResponse = Message<"payments.webhooks.v1.CancelDeliveryResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.CancelDeliveryResponse.
+ * Use `create(CancelDeliveryResponseSchema)` to create a new message.
+ */
+export declare const CancelDeliveryResponseSchema: GenMessage<CancelDeliveryResponse>;
+
+/**
+ * When events were published: from, inclusive, to, exclusive.
+ *
+ * @generated from message payments.webhooks.v1.PublishedPeriod
+ */
+export declare type PublishedPeriod = Message<"payments.webhooks.v1.PublishedPeriod"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp from = 1;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp to = 2;
+   */
+  to?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.PublishedPeriod.
+ * Use `create(PublishedPeriodSchema)` to create a new message.
+ */
+export declare const PublishedPeriodSchema: GenMessage<PublishedPeriod>;
+
+/**
+ * What to deliver again.
+ *
+ * @generated from message payments.webhooks.v1.ResendDeliveriesRequest
+ */
+export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.ResendDeliveriesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from oneof payments.webhooks.v1.ResendDeliveriesRequest.selection
+   */
+  selection: {
+    /**
+     * @generated from field: string event_id = 4;
+     */
+    value: string;
+    case: "eventId";
+  } | {
+    /**
+     * @generated from field: string request_id = 5;
+     */
+    value: string;
+    case: "requestId";
+  } | {
+    /**
+     * With subscription_id.
+     *
+     * @generated from field: payments.webhooks.v1.PublishedPeriod period = 6;
+     */
+    value: PublishedPeriod;
+    case: "period";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: optional string subscription_id = 7;
+   */
+  subscriptionId?: string | undefined;
+
+  /**
+   * Leaves out events of which the subscription has a delivery that SUCCEEDED or is open.
+   *
+   * @generated from field: bool only_failed = 8;
+   */
+  onlyFailed: boolean;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ResendDeliveriesRequest.
+ * Use `create(ResendDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const ResendDeliveriesRequestSchema: GenMessage<ResendDeliveriesRequest>;
+
+/**
+ * The resend, which has begun.
+ *
+ * @generated from message payments.webhooks.v1.ResendDeliveriesResponse
+ */
+export declare type ResendDeliveriesResponse = Message<"payments.webhooks.v1.ResendDeliveriesResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.Resend resend = 1;
+   */
+  resend?: Resend | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ResendDeliveriesResponse.
+ * Use `create(ResendDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const ResendDeliveriesResponseSchema: GenMessage<ResendDeliveriesResponse>;
+
+/**
+ * Events on their way once more.
+ *
+ * @generated from message payments.webhooks.v1.Resend
+ */
+export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 3;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: payments.webhooks.v1.ResendState state = 4;
+   */
+  state: ResendState;
+
+  /**
+   * Which of the three it is.
+   *
+   * @generated from field: optional string event_id = 5;
+   */
+  eventId?: string | undefined;
+
+  /**
+   * @generated from field: optional string request_id = 6;
+   */
+  requestId?: string | undefined;
+
+  /**
+   * @generated from field: payments.webhooks.v1.PublishedPeriod period = 7;
+   */
+  period?: PublishedPeriod | undefined;
+
+  /**
+   * @generated from field: optional string subscription_id = 8;
+   */
+  subscriptionId?: string | undefined;
+
+  /**
+   * @generated from field: bool only_failed = 9;
+   */
+  onlyFailed: boolean;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 10;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp ended_at = 11;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * Deliveries to make, counted when it began; more may match by the time it comes to them.
+   *
+   * @generated from field: int64 expected_count = 12;
+   */
+  expectedCount: bigint;
+
+  /**
+   * Deliveries made so far, of which so many are open, SUCCEEDED, EXHAUSTED and CANCELED.
+   *
+   * @generated from field: int64 made_count = 13;
+   */
+  madeCount: bigint;
+
+  /**
+   * @generated from field: int64 open_count = 14;
+   */
+  openCount: bigint;
+
+  /**
+   * @generated from field: int64 succeeded_count = 15;
+   */
+  succeededCount: bigint;
+
+  /**
+   * @generated from field: int64 exhausted_count = 16;
+   */
+  exhaustedCount: bigint;
+
+  /**
+   * @generated from field: int64 canceled_count = 17;
+   */
+  canceledCount: bigint;
+
+  /**
+   * resend-<id>, and the same in the Temporal UI, where TEMPORAL_UI_URL is set.
+   *
+   * @generated from field: string workflow_id = 18;
+   */
+  workflowId: string;
+
+  /**
+   * @generated from field: optional string workflow_url = 19;
+   */
+  workflowUrl?: string | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.Resend.
+ * Use `create(ResendSchema)` to create a new message.
+ */
+export declare const ResendSchema: GenMessage<Resend>;
+
+/**
+ * Which resend to answer.
+ *
+ * @generated from message payments.webhooks.v1.GetResendRequest
+ */
+export declare type GetResendRequest = Message<"payments.webhooks.v1.GetResendRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string resend_id = 3;
+   */
+  resendId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetResendRequest.
+ * Use `create(GetResendRequestSchema)` to create a new message.
+ */
+export declare const GetResendRequestSchema: GenMessage<GetResendRequest>;
+
+/**
+ * The resend.
+ *
+ * @generated from message payments.webhooks.v1.GetResendResponse
+ */
+export declare type GetResendResponse = Message<"payments.webhooks.v1.GetResendResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.Resend resend = 1;
+   */
+  resend?: Resend | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetResendResponse.
+ * Use `create(GetResendResponseSchema)` to create a new message.
+ */
+export declare const GetResendResponseSchema: GenMessage<GetResendResponse>;
+
+/**
+ * Which page of resends to list.
+ *
+ * @generated from message payments.webhooks.v1.ListResendsRequest
+ */
+export declare type ListResendsRequest = Message<"payments.webhooks.v1.ListResendsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: optional payments.webhooks.v1.ResendState state = 3;
+   */
+  state?: ResendState | undefined;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before; at most 200 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListResendsRequest.
+ * Use `create(ListResendsRequestSchema)` to create a new message.
+ */
+export declare const ListResendsRequestSchema: GenMessage<ListResendsRequest>;
+
+/**
+ * A page of resends.
+ *
+ * @generated from message payments.webhooks.v1.ListResendsResponse
+ */
+export declare type ListResendsResponse = Message<"payments.webhooks.v1.ListResendsResponse"> & {
+  /**
+   * @generated from field: repeated payments.webhooks.v1.Resend resends = 1;
+   */
+  resends: Resend[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListResendsResponse.
+ * Use `create(ListResendsResponseSchema)` to create a new message.
+ */
+export declare const ListResendsResponseSchema: GenMessage<ListResendsResponse>;
+
+/**
+ * A resend to cancel.
+ *
+ * @generated from message payments.webhooks.v1.CancelResendRequest
+ */
+export declare type CancelResendRequest = Message<"payments.webhooks.v1.CancelResendRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string resend_id = 4;
+   */
+  resendId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.CancelResendRequest.
+ * Use `create(CancelResendRequestSchema)` to create a new message.
+ */
+export declare const CancelResendRequestSchema: GenMessage<CancelResendRequest>;
+
+/**
+ * The canceled resend.
+ *
+ * @generated from message payments.webhooks.v1.CancelResendResponse
+ */
+export declare type CancelResendResponse = Message<"payments.webhooks.v1.CancelResendResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.Resend resend = 1;
+   */
+  resend?: Resend | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.CancelResendResponse.
+ * Use `create(CancelResendResponseSchema)` to create a new message.
+ */
+export declare const CancelResendResponseSchema: GenMessage<CancelResendResponse>;
 
 /**
  * A worker's question for work.
@@ -1301,6 +2161,13 @@ export declare type AttemptKey = Message<"payments.webhooks.v1.AttemptKey"> & {
    * @generated from field: optional string batch_id = 2;
    */
   batchId?: string | undefined;
+
+  /**
+   * Of a RETRYING delivery without an attempt under way: makes its next attempt due, as RetryDelivery does.
+   *
+   * @generated from field: bool now = 3;
+   */
+  now: boolean;
 };
 
 /**
@@ -1466,6 +2333,24 @@ export declare type AttemptNotNow = Message<"payments.webhooks.v1.AttemptNotNow"
    * @generated from field: int32 delay_ms = 1;
    */
   delayMs: number;
+
+  /**
+   * The last attempt, for the story that operations read; absent before the first. It is under way where it has
+   * neither http_status nor failure.
+   *
+   * @generated from field: optional int32 attempt_number = 2;
+   */
+  attemptNumber?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 http_status = 3;
+   */
+  httpStatus?: number | undefined;
+
+  /**
+   * @generated from field: optional payments.webhooks.v1.AttemptFailure failure = 4;
+   */
+  failure?: AttemptFailure | undefined;
 };
 
 /**
@@ -1624,6 +2509,114 @@ export declare type AttemptOutcome = Message<"payments.webhooks.v1.AttemptOutcom
 export declare const AttemptOutcomeSchema: GenMessage<AttemptOutcome>;
 
 /**
+ * Which resend to go on with.
+ *
+ * @generated from message payments.webhooks.v1.ContinueResendRequest
+ */
+export declare type ContinueResendRequest = Message<"payments.webhooks.v1.ContinueResendRequest"> & {
+  /**
+   * @generated from field: string resend_id = 1;
+   */
+  resendId: string;
+
+  /**
+   * How many deliveries to make at most.
+   *
+   * @generated from field: int32 max_deliveries = 2;
+   */
+  maxDeliveries: number;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ContinueResendRequest.
+ * Use `create(ContinueResendRequestSchema)` to create a new message.
+ */
+export declare const ContinueResendRequestSchema: GenMessage<ContinueResendRequest>;
+
+/**
+ * How the resend stands.
+ *
+ * @generated from message payments.webhooks.v1.ContinueResendResponse
+ */
+export declare type ContinueResendResponse = Message<"payments.webhooks.v1.ContinueResendResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.Resend resend = 1;
+   */
+  resend?: Resend | undefined;
+
+  /**
+   * Whether there are more deliveries to make.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ContinueResendResponse.
+ * Use `create(ContinueResendResponseSchema)` to create a new message.
+ */
+export declare const ContinueResendResponseSchema: GenMessage<ContinueResendResponse>;
+
+/**
+ * Nothing to say: the retention is a setting.
+ *
+ * @generated from message payments.webhooks.v1.ApplyRetentionRequest
+ */
+export declare type ApplyRetentionRequest = Message<"payments.webhooks.v1.ApplyRetentionRequest"> & {
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ApplyRetentionRequest.
+ * Use `create(ApplyRetentionRequestSchema)` to create a new message.
+ */
+export declare const ApplyRetentionRequestSchema: GenMessage<ApplyRetentionRequest>;
+
+/**
+ * What was done, by the names of partitions.
+ *
+ * @generated from message payments.webhooks.v1.ApplyRetentionResponse
+ */
+export declare type ApplyRetentionResponse = Message<"payments.webhooks.v1.ApplyRetentionResponse"> & {
+  /**
+   * @generated from field: repeated string created_partitions = 1;
+   */
+  createdPartitions: string[];
+
+  /**
+   * @generated from field: repeated string dropped_partitions = 2;
+   */
+  droppedPartitions: string[];
+
+  /**
+   * Deliveries that were still open when their event's time was up.
+   *
+   * @generated from field: int64 expired_deliveries = 3;
+   */
+  expiredDeliveries: bigint;
+
+  /**
+   * Those whose time is up and that something reads: nothing waits for it, they go the next time.
+   *
+   * @generated from field: repeated string waiting_partitions = 4;
+   */
+  waitingPartitions: string[];
+
+  /**
+   * There was more to do than one call takes.
+   *
+   * @generated from field: bool more = 5;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ApplyRetentionResponse.
+ * Use `create(ApplyRetentionResponseSchema)` to create a new message.
+ */
+export declare const ApplyRetentionResponseSchema: GenMessage<ApplyRetentionResponse>;
+
+/**
  * The states of a subscription.
  *
  * @generated from enum payments.webhooks.v1.WebhookSubscriptionState
@@ -1707,11 +2700,18 @@ export enum DeliveryStatus {
   EXHAUSTED = 5,
 
   /**
-   * The subscription was disabled.
+   * Its subscription was disabled, or it was canceled by CancelDelivery or CancelResend.
    *
    * @generated from enum value: DELIVERY_STATUS_CANCELED = 6;
    */
   CANCELED = 6,
+
+  /**
+   * Of an ordered subscription: an earlier event of the same object is not delivered yet.
+   *
+   * @generated from enum value: DELIVERY_STATUS_BLOCKED = 7;
+   */
+  BLOCKED = 7,
 }
 
 /**
@@ -1776,12 +2776,62 @@ export enum AttemptFailure {
    * @generated from enum value: ATTEMPT_FAILURE_WORKER_LOST = 9;
    */
   WORKER_LOST = 9,
+
+  /**
+   * No route to the host or network.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_UNREACHABLE = 10;
+   */
+  UNREACHABLE = 10,
+
+  /**
+   * The egress proxy refused or failed.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_PROXY = 11;
+   */
+  PROXY = 11,
 }
 
 /**
  * Describes the enum payments.webhooks.v1.AttemptFailure.
  */
 export declare const AttemptFailureSchema: GenEnum<AttemptFailure>;
+
+/**
+ * The states of a resend.
+ *
+ * @generated from enum payments.webhooks.v1.ResendState
+ */
+export enum ResendState {
+  /**
+   * @generated from enum value: RESEND_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Makes deliveries, or waits for those it made to end.
+   *
+   * @generated from enum value: RESEND_STATE_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * Every delivery that it made has ended.
+   *
+   * @generated from enum value: RESEND_STATE_COMPLETED = 2;
+   */
+  COMPLETED = 2,
+
+  /**
+   * @generated from enum value: RESEND_STATE_CANCELED = 3;
+   */
+  CANCELED = 3,
+}
+
+/**
+ * Describes the enum payments.webhooks.v1.ResendState.
+ */
+export declare const ResendStateSchema: GenEnum<ResendState>;
 
 /**
  * What a workflow command does.
@@ -1882,6 +2932,40 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof ReactivateWebhookSubscriptionResponseSchema;
   },
   /**
+   * Holds back the deliveries of a subscription until it is resumed; its state does not change, and it is what internal
+   * teams and operations do, not merchants. No attempt starts later than a second after the answer, one under way ends.
+   * Events go on being collected for it, within the retention. Pausing what is paused is no error.
+   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) of a DISABLED one.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.PauseWebhookSubscription
+   */
+  pauseWebhookSubscription: {
+    methodKind: "unary";
+    input: typeof PauseWebhookSubscriptionRequestSchema;
+    output: typeof PauseWebhookSubscriptionResponseSchema;
+  },
+  /**
+   * Lets the deliveries of a paused subscription flow again, oldest first; retries that have come due go at once.
+   * Resuming what is not paused is no error.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.ResumeWebhookSubscription
+   */
+  resumeWebhookSubscription: {
+    methodKind: "unary";
+    input: typeof ResumeWebhookSubscriptionRequestSchema;
+    output: typeof ResumeWebhookSubscriptionResponseSchema;
+  },
+  /**
+   * Sets how much a subscription may be sent at a time and per second; what is absent goes back to the default.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.SetDeliveryLimits
+   */
+  setDeliveryLimits: {
+    methodKind: "unary";
+    input: typeof SetDeliveryLimitsRequestSchema;
+    output: typeof SetDeliveryLimitsResponseSchema;
+  },
+  /**
    * Answers the signing secret once; the same idempotency key of the same caller answers it again for five minutes.
    * Takes the grant reveal. FAILED_PRECONDITION (SIGNING_SECRET_ALREADY_REVEALED).
    *
@@ -1937,6 +3021,17 @@ export declare const EventService: GenService<{
     output: typeof GetEventResponseSchema;
   },
   /**
+   * Lists a merchant's events, newest first by id, also those that dispatch has not taken yet, within the retention.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   *
+   * @generated from rpc payments.webhooks.v1.EventService.ListEvents
+   */
+  listEvents: {
+    methodKind: "unary";
+    input: typeof ListEventsRequestSchema;
+    output: typeof ListEventsResponseSchema;
+  },
+  /**
    * Lists the catalogue: every event type with its JSON Schema and an example.
    *
    * @generated from rpc payments.webhooks.v1.EventService.ListEventTypes
@@ -1955,7 +3050,7 @@ export declare const EventService: GenService<{
  */
 export declare const DeliveryService: GenService<{
   /**
-   * Lists deliveries of a merchant, newest first by (created_at, id).
+   * Lists deliveries of a merchant, over all subscriptions or of one, newest first by (created_at, id).
    * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.ListDeliveries
@@ -1974,6 +3069,77 @@ export declare const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof GetDeliveryRequestSchema;
     output: typeof GetDeliveryResponseSchema;
+  },
+  /**
+   * Makes the next attempt of an open delivery now, in place of waiting for its time; the schedule goes on after it.
+   * One that waits for its turn or has an attempt under way stays as it is.
+   * NOT_FOUND (DELIVERY_NOT_FOUND); FAILED_PRECONDITION (DELIVERY_STATE) of one that has ended: resend its event.
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.RetryDelivery
+   */
+  retryDelivery: {
+    methodKind: "unary";
+    input: typeof RetryDeliveryRequestSchema;
+    output: typeof RetryDeliveryResponseSchema;
+  },
+  /**
+   * Ends an open delivery as CANCELED; an attempt under way is not repeated. One that is CANCELED already is answered.
+   * NOT_FOUND (DELIVERY_NOT_FOUND); FAILED_PRECONDITION (DELIVERY_STATE) of one that has ended otherwise.
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.CancelDelivery
+   */
+  cancelDelivery: {
+    methodKind: "unary";
+    input: typeof CancelDeliveryRequestSchema;
+    output: typeof CancelDeliveryResponseSchema;
+  },
+  /**
+   * Delivers events again, each with its webhook-id and a delivery of its own, after live events: one event, the events
+   * of one request, or those published in a period for one subscription. Answers at once; the workflow resend-<id>
+   * makes the deliveries, in the order of publishing. Without subscription_id each event goes to every subscription
+   * of its type that is not DISABLED, whether or not it had been one when the event was published.
+   * INVALID_ARGUMENT (RESEND_SELECTION) of a period without subscription_id, or that does not end after it begins;
+   * NOT_FOUND (EVENT_NOT_FOUND, WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) of a
+   * DISABLED subscription, (RESEND_LIMIT_REACHED) with ten of the merchant running.
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.ResendDeliveries
+   */
+  resendDeliveries: {
+    methodKind: "unary";
+    input: typeof ResendDeliveriesRequestSchema;
+    output: typeof ResendDeliveriesResponseSchema;
+  },
+  /**
+   * Answers a resend with its progress. NOT_FOUND (RESEND_NOT_FOUND).
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.GetResend
+   */
+  getResend: {
+    methodKind: "unary";
+    input: typeof GetResendRequestSchema;
+    output: typeof GetResendResponseSchema;
+  },
+  /**
+   * Lists a merchant's resends, newest first by id.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.ListResends
+   */
+  listResends: {
+    methodKind: "unary";
+    input: typeof ListResendsRequestSchema;
+    output: typeof ListResendsResponseSchema;
+  },
+  /**
+   * Ends a running resend: it makes no more deliveries, and those of its own that are open are CANCELED. One that has
+   * ended is answered as it is. NOT_FOUND (RESEND_NOT_FOUND).
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.CancelResend
+   */
+  cancelResend: {
+    methodKind: "unary";
+    input: typeof CancelResendRequestSchema;
+    output: typeof CancelResendResponseSchema;
   },
 }>;
 
@@ -2039,6 +3205,29 @@ export declare const DispatchService: GenService<{
     methodKind: "unary";
     input: typeof ReportAttemptsRequestSchema;
     output: typeof ReportAttemptsResponseSchema;
+  },
+  /**
+   * Makes the next deliveries of a resend, at most max_deliveries, and answers how it stands. Repeating it after a lost
+   * answer makes none twice. NOT_FOUND (RESEND_NOT_FOUND).
+   *
+   * @generated from rpc payments.webhooks.v1.DispatchService.ContinueResend
+   */
+  continueResend: {
+    methodKind: "unary";
+    input: typeof ContinueResendRequestSchema;
+    output: typeof ContinueResendResponseSchema;
+  },
+  /**
+   * Makes partitions of events, deliveries and attempts ahead, ends deliveries that are still open when their event's
+   * time is up, and drops partitions whose time is up: some of it, within half a minute. Repeating it does no harm.
+   * ABORTED (RETENTION_RUNNING) while another call is at it.
+   *
+   * @generated from rpc payments.webhooks.v1.DispatchService.ApplyRetention
+   */
+  applyRetention: {
+    methodKind: "unary";
+    input: typeof ApplyRetentionRequestSchema;
+    output: typeof ApplyRetentionResponseSchema;
   },
 }>;
 

@@ -25,7 +25,6 @@ import { refunds } from './refunds/refunds.area.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
 
 const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, apiKeys];
-const MAINTENANCE = [expiredIdempotencyRecords];
 
 /** The services of one process. */
 export interface Services {
@@ -91,7 +90,8 @@ export async function createServices({
     interceptors,
     tokens: config.SERVICE_TOKENS,
   });
-  const maintenance = new Maintenance({ database, logger, tasks: MAINTENANCE });
+  const tasks = [expiredIdempotencyRecords, ...areas.flatMap((area) => area.maintenance ?? [])];
+  const maintenance = new Maintenance({ database, logger, tasks });
   return {
     server,
     transportFor,

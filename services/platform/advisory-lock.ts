@@ -1,5 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 
+/** Takes the lock of a name until the transaction ends, once another transaction that has it ends. */
+export async function awaitAdvisoryLock(em: EntityManager, name: string): Promise<void> {
+  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
+}
+
 /** Takes the lock of a name until the transaction ends; false when another transaction has it. */
 export async function tryAdvisoryLock(em: EntityManager, name: string): Promise<boolean> {
   const [lock] = await em.execute<{ locked: boolean }[]>(

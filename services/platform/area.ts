@@ -2,6 +2,7 @@ import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Database, EntityDefinition } from './database.ts';
+import type { MaintenanceTask } from './maintenance.ts';
 import type { OutboxSignal } from './outbox.ts';
 import type { Pagination } from './pagination.ts';
 import type { ServiceBinding } from './service-binding.ts';
@@ -25,5 +26,7 @@ export interface Area {
   readonly entities: readonly EntityDefinition[];
   /** What the area may do in other areas. */
   readonly grants: readonly string[];
+  /** Upkeep of the area's tables. */
+  readonly maintenance?: readonly MaintenanceTask[];
   bind(dependencies: AreaDependencies): ServiceBinding[];
 }

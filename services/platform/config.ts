@@ -2,6 +2,7 @@ import {
   addressBlocks,
   boolean,
   duration,
+  durationFrom,
   durations,
   integer,
   keyRing,
@@ -114,6 +115,12 @@ export const SETTINGS = {
     'subscriptions not disabled, per merchant and environment',
   ),
   WEBHOOK_RETRY_WORKFLOW_LIMIT: setting(integer(1, 10_000), '50', 'open retry workflows per subscription'),
+  WEBHOOK_RETENTION_LIVE: setting(
+    durationFrom('1d'),
+    '30d',
+    'how long live events, deliveries and attempts are kept at least; up to a week more',
+  ),
+  WEBHOOK_RETENTION_SANDBOX: setting(durationFrom('1d'), '7d', 'the same of the sandbox; up to a day more'),
   REFUND_FREQUENCY_LIMIT_24H: setting(
     integer(1, 1_000_000),
     '100',

@@ -15,6 +15,9 @@ export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(sqlStateOf(error));
 }
 
+/** Whether a statement gave up because it waited for a lock as long as it may. */
+export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === '55P03';
+
 const AWAY = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'ENOENT'],
   ...['EHOSTUNREACH', 'ENETUNREACH'],

@@ -53,6 +53,15 @@ export const duration: Parser<number> = (value) => {
   return Number(match[1]) * UNIT_MS[match[2]!]!;
 };
 
+/** A duration of at least the one given, as milliseconds. */
+export const durationFrom =
+  (least: string): Parser<number> =>
+  (value) => {
+    const ms = duration(value);
+    if (ms < duration(least)) throw new Error(`must be at least ${least}`);
+    return ms;
+  };
+
 /** Durations separated by commas, as milliseconds. */
 export const durations: Parser<readonly number[]> = (value) => value.split(',').map(duration);
 

@@ -67,3 +67,10 @@ test.each([['nonsense'], ['https://db.example/payments'], ['user:hunter2@db.exam
     expect(faults.join()).not.toContain('hunter2');
   },
 );
+
+test('webhooks are kept for a day at least', () => {
+  const read = (WEBHOOK_RETENTION_LIVE: string) => readConfig({ ...secrets, WEBHOOK_RETENTION_LIVE });
+  expect(read('24h').WEBHOOK_RETENTION_LIVE).toBe(86_400_000);
+  expect(faultsOf(() => read('23h'))).toEqual(['WEBHOOK_RETENTION_LIVE must be at least 1d']);
+  expect(faultsOf(() => read('soon'))[0]).toMatch(/^WEBHOOK_RETENTION_LIVE must be a duration/);
+});

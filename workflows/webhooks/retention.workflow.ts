@@ -1,0 +1,44 @@
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { RetentionActivities } from './retention.activities.ts';
+import type { RetentionResult } from './retention.contract.ts';
+
+const { applyRetention } = proxyActivities<RetentionActivities>({
+  startToCloseTimeout: '2 minutes',
+  scheduleToCloseTimeout: '50 minutes',
+  retry: { maximumInterval: '1 minute' },
+});
+
+/** Bounds the history; the next run goes on. */
+const CALLS_PER_RUN = 100;
+
+/** Drops the partitions of webhooks whose time is up, and tells which. */
+export async function applyWebhookRetention(): Promise<RetentionResult> {
+  let done: RetentionResult = {
+    createdPartitions: [],
+    droppedPartitions: [],
+    waitingPartitions: [],
+    expiredDeliveries: 0,
+  };
+  for (let calls = 0; calls < CALLS_PER_RUN; calls += 1) {
+    const { more, ...step } = await applyRetention();
+    done = {
+      createdPartitions: [...done.createdPartitions, ...step.createdPartitions],
+      droppedPartitions: [...done.droppedPartitions, ...step.droppedPartitions],
+      waitingPartitions: step.waitingPartitions,
+      expiredDeliveries: done.expiredDeliveries + step.expiredDeliveries,
+    };
+    setCurrentDetails(detailsOf(done));
+    if (!more) break;
+  }
+  return done;
+}
+
+function detailsOf(done: RetentionResult): string {
+  const listed = (names: readonly string[]) => names.join(', ') || 'none';
+  return [
+    `Dropped: ${listed(done.droppedPartitions)}.`,
+    `Waiting for their readers: ${listed(done.waitingPartitions)}.`,
+    `Made: ${listed(done.createdPartitions)}.`,
+    `Deliveries given up: ${done.expiredDeliveries}.`,
+  ].join('\n\n');
+}

@@ -74,8 +74,10 @@ export class Database {
       ...(options.onStatement && { logger: options.onStatement, colors: false }),
     });
     const reads = new Pool({ connectionString: options.url, max: options.poolSize, ...connection });
-    // A connection that dies while idle leaves the pool; the next read opens another.
+    // A connection that dies leaves the pool, and the next read opens another: while it is idle the pool would tell of it,
+    // while somebody holds it the connection itself, and an error nobody listens to ends the process.
     reads.on('error', () => undefined);
+    reads.on('connect', (client) => client.on('error', () => undefined));
     return new Database(orm, reads, options);
   }
 

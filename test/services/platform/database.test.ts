@@ -36,6 +36,18 @@ it('has all its connections again after they died inside transactions', async ()
   expect((await Promise.all(answers)).map(([row]) => row!.one)).toEqual([1, 1]);
 });
 
+it('lives on when a connection dies while its holder is between two statements', async () => {
+  const connection = await database.connect();
+  const { rows } = await connection.query<{ pid: number }>('begin; select pg_backend_pid() as pid').then(
+    (results) => (results as unknown as { rows: { pid: number }[] }[])[1]!,
+  );
+  await killer.query('select pg_terminate_backend($1)', [rows[0]!.pid]);
+  await delay(50);
+  await expect(connection.query('select 1')).rejects.toThrow();
+  connection.release();
+  await database.ping();
+});
+
 it('reads while writes wait for a lock, which they give up in the end, and their connections with it', async () => {
   await killer.query('create table held ()');
   await killer.query('begin; lock table held');

@@ -38,9 +38,9 @@ it('has all its connections again after they died inside transactions', async ()
 
 it('lives on when a connection dies while its holder is between two statements', async () => {
   const connection = await database.connect();
-  const { rows } = await connection.query<{ pid: number }>('begin; select pg_backend_pid() as pid').then(
-    (results) => (results as unknown as { rows: { pid: number }[] }[])[1]!,
-  );
+  const { rows } = await connection
+    .query<{ pid: number }>('begin; select pg_backend_pid() as pid')
+    .then((results) => (results as unknown as { rows: { pid: number }[] }[])[1]!);
   await killer.query('select pg_terminate_backend($1)', [rows[0]!.pid]);
   await delay(50);
   await expect(connection.query('select 1')).rejects.toThrow();

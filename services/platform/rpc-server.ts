@@ -9,6 +9,10 @@ import { serviceTokenGate } from './service-tokens.ts';
 import type { ServiceToken } from './setting-parsers.ts';
 
 const READ_MAX_BYTES = 1024 * 1024;
+/** Inside one network compressing a small answer costs more than it saves. */
+const COMPRESS_MIN_BYTES = 32 * 1024;
+/** Longer than clients keep an idle connection, so that none is closed under a request on its way. */
+const KEEP_ALIVE_MS = 120_000;
 const MAX_TIMEOUT_MS = 60_000;
 const SHUTDOWN_MS = 3_000;
 /** How long a connection may stay without a byte. */
@@ -35,6 +39,7 @@ export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOpt
     interceptors,
     requestGate: serviceTokenGate(tokens),
     readMaxBytes: READ_MAX_BYTES,
+    compressMinBytes: COMPRESS_MIN_BYTES,
     maxTimeoutMs: MAX_TIMEOUT_MS,
     shutdownTimeoutMs: SHUTDOWN_MS,
   });
@@ -43,7 +48,7 @@ export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOpt
 
 /** A TCP server that hands a connection to an HTTP/2 or an HTTP/1.1 server by its first bytes. */
 function bothProtocols(listener: RequestListener) {
-  const http1 = createHttp1Server(listener);
+  const http1 = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, listener);
   // A server keeps track of its connections, to close idle and late ones, from when it says it listens: the front does.
   http1.emit('listening');
   const http2 = createHttp2Server(listener as never);

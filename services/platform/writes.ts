@@ -31,7 +31,8 @@ export type WriteRequest = Message & {
   idempotencyKey: string;
 };
 
-interface Scope extends Tenant {
+/** What an idempotency key belongs to, and the request that came with it. */
+export interface IdempotencyScope extends Tenant {
   readonly caller: string;
   readonly method: string;
   readonly key: string;
@@ -63,7 +64,7 @@ export class Writes {
     work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>,
     remember: (answer: MessageShape<Output>) => MessageShape<Output> = (answer) => answer,
   ): Promise<MessageShape<Output>> {
-    const scope = scopeOf(request, context);
+    const scope = idempotencyScope(request, context);
     const schema = context.method.output as Output;
     return this.transaction(tenantOf(request), requestIdOf(context), async (tx, em) => {
       const recorded = await claim(em, scope);
@@ -88,7 +89,7 @@ export class Writes {
     request: WriteRequest,
     context: HandlerContext,
   ): Promise<MessageShape<Output> | undefined> {
-    const scope = scopeOf(request, context);
+    const scope = idempotencyScope(request, context);
     const recorded = await this.#database.transaction((em) => find(em, scope));
     if (!recorded) return undefined;
     context.responseHeader.set(REPLAYED_HEADER, 'true');
@@ -121,7 +122,8 @@ function requireCaller({ signal }: HandlerContext): void {
   if (signal.aborted) throw ConnectError.from(signal.reason, Code.Canceled);
 }
 
-function scopeOf(request: WriteRequest, context: HandlerContext): Scope {
+/** The scope of a write RPC's idempotency key. */
+export function idempotencyScope(request: WriteRequest, context: HandlerContext): IdempotencyScope {
   const caller = callerOf(context.values)?.name ?? '';
   const body = toJson(context.method.input, request) as Record<string, unknown>;
   delete body.idempotencyKey;
@@ -134,15 +136,19 @@ function scopeOf(request: WriteRequest, context: HandlerContext): Scope {
   };
 }
 
-async function claim(em: EntityManager, scope: Scope): Promise<Uint8Array | undefined> {
-  const name = [scope.merchantId, scope.environment, scope.caller, scope.method, scope.key].join('\n');
-  if (!(await tryAdvisoryLock(em, name))) {
+/** The name of the lock that whoever works under a key holds. */
+export function lockNameOf({ merchantId, environment, caller, method, key }: IdempotencyScope): string {
+  return [merchantId, environment, caller, method, key].join('\n');
+}
+
+async function claim(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
+  if (!(await tryAdvisoryLock(em, lockNameOf(scope)))) {
     throw aborted('IDEMPOTENCY_KEY_IN_USE', 'a request with this idempotency key is still running');
   }
   return find(em, scope);
 }
 
-async function find(em: EntityManager, scope: Scope): Promise<Uint8Array | undefined> {
+async function find(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
   const [row] = await em.execute<{ request_hash: Buffer; response: Buffer }[]>(
     `select request_hash, response from platform.idempotency_record
       where merchant_id = ? and environment = ? and caller = ? and method = ? and key = ?
@@ -156,7 +162,7 @@ async function find(em: EntityManager, scope: Scope): Promise<Uint8Array | undef
   return row.response;
 }
 
-async function record(em: EntityManager, scope: Scope, response: Uint8Array): Promise<void> {
+async function record(em: EntityManager, scope: IdempotencyScope, response: Uint8Array): Promise<void> {
   await em.execute(
     `insert into platform.idempotency_record
        (merchant_id, environment, caller, method, key, request_hash, response)

@@ -34,16 +34,23 @@ export class DispatchDatabase {
     }
   };
 
-  /** Statements in one transaction; after a deadlock the work starts again, a bounded number of times. */
-  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return retryTransaction(() => this.#transactionOnce(work));
+  /**
+   * Statements in one transaction; after a deadlock the work starts again, a bounded number of times.
+   * @param options.lockTimeoutMs how long a statement waits for a row before it fails; default: as everywhere.
+   */
+  transaction<T>(
+    work: (run: Run) => Promise<T>,
+    { lockTimeoutMs }: { lockTimeoutMs?: number } = {},
+  ): Promise<T> {
+    const begin = lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`;
+    return retryTransaction(() => this.#transactionOnce(begin, work));
   }
 
-  async #transactionOnce<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  async #transactionOnce<T>(begin: string, work: (run: Run) => Promise<T>): Promise<T> {
     const connection = await this.#database.connect();
     let broken = false;
     try {
-      await connection.query('begin');
+      await connection.query(begin);
       const answer = await work((statement, values) => this.#query(connection, statement, values));
       await connection.query('commit');
       return answer;

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { Code, type ConnectError } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { PAYMENT, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'webhooks' });
+});
+afterAll(() => house.close());
+
+const events = () => webhooksDesk(house, house.transports.inProcess).events;
+const publication = (tenant: TestTenant, objectId: string = randomUUID(), idempotencyKey = newKey()) => ({
+  ...{ ...tenant, objectId, idempotencyKey },
+  type: 'payment.succeeded.v1',
+  data: PAYMENT,
+});
+
+/** Rows of a statement on the house's database. */
+async function query<Row extends object>(text: string, values: unknown[]): Promise<Row[]> {
+  const client = new Client({ connectionString: house.databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const published = (tenant: TestTenant) =>
+  query<{ id: string; object_id: string; sequence: string; transaction: string }>(
+    'select id, object_id, sequence, xmin::text as transaction from platform.outbox_event where merchant_id = $1',
+    [tenant.merchantId],
+  );
+
+describe('events published at the same time', () => {
+  it('share transactions, each object numbered for itself, and are answered as they were stored', async () => {
+    const tenants = [newTenant(), newTenant(), newTenant()];
+    const objects = ['a', 'b', 'c'];
+    const calls = Array.from({ length: 250 }, (_, index) => {
+      const request = publication(tenants[index % 3]!, objects[index % 7 < 3 ? 0 : index % 2]!);
+      return { request, answer: events().publishEvent(request) };
+    });
+    const answered = await Promise.all(calls.map(({ answer }) => answer));
+    const rows = (await Promise.all(tenants.map(published))).flat();
+    expect(rows.length).toBe(250);
+    expect(new Set(rows.map(({ transaction }) => transaction)).size).toBeLessThan(10);
+    const stored = new Map(rows.map((row) => [row.id, row]));
+    for (const { event } of answered) {
+      expect(stored.get(event!.id)).toMatchObject({
+        object_id: event!.objectId,
+        sequence: String(event!.sequence),
+      });
+    }
+    const byObject = Map.groupBy(answered, ({ event }) => `${event!.merchantId} ${event!.objectId}`);
+    for (const numbered of byObject.values()) {
+      const sequences = numbered.map(({ event }) => Number(event!.sequence));
+      expect(sequences).toEqual(sequences.map((_, index) => index + 1));
+    }
+    const replayed = await Promise.all(calls.map(({ request }) => events().publishEvent(request)));
+    expect(replayed).toEqual(answered);
+  });
+
+  it('are published once when they show the same key', async () => {
+    const tenant = newTenant();
+    const request = publication(tenant);
+    const other = publication(tenant, randomUUID(), request.idempotencyKey);
+    const outcomes = await Promise.allSettled(
+      [request, request, other, publication(tenant)].map((asked) => events().publishEvent(asked)),
+    );
+    expect(outcomes[0]!.status).toBe('fulfilled');
+    const refusal = (outcomes[2] as PromiseRejectedResult).reason as ConnectError;
+    expect([Code.AlreadyExists, Code.Aborted]).toContain(refusal.code);
+    expect(outcomes[3]!.status).toBe('fulfilled');
+    expect(await published(tenant)).toHaveLength(2);
+    expect(await events().publishEvent(request)).toEqual(
+      (outcomes[0] as PromiseFulfilledResult<unknown>).value,
+    );
+  });
+
+  it('do not wait for one whose object another transaction holds', async () => {
+    const [held, free] = [newTenant(), newTenant()];
+    await events().publishEvent(publication(held, 'held'));
+    const holder = new Client({ connectionString: house.databaseUrl });
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('select from platform.object_sequence where merchant_id = $1 for update', [
+      held.merchantId,
+    ]);
+    const waiting = events().publishEvent(publication(held, 'held'));
+    const others = Array.from({ length: 5 }, () => events().publishEvent(publication(free)));
+    const first = await Promise.race([waiting.then(() => 'the one that is held'), Promise.all(others)]);
+    expect(first).toHaveLength(5);
+    await holder.query('commit');
+    await holder.end();
+    expect((await waiting).event!.sequence).toBe(2n);
+  });
+
+  it('leave out one whose caller has gone, and publish it when it is asked for again', async () => {
+    const tenant = newTenant();
+    const [given, kept] = [publication(tenant), publication(tenant)];
+    const caller = new AbortController();
+    const gone = events().publishEvent(given, { signal: caller.signal });
+    const stays = events().publishEvent(kept);
+    caller.abort();
+    await expect(gone).rejects.toMatchObject({ code: Code.Canceled });
+    const { event } = await stays;
+    expect((await published(tenant)).map(({ id }) => id)).toEqual([event!.id]);
+    expect((await events().publishEvent(given)).event!.sequence).toBe(1n);
+  });
+});

@@ -5,19 +5,22 @@ export const MAX_EXCERPT_BYTES = 4 * 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
-/**
- * Reads a response body up to 64 KiB; of a longer one the rest is never read.
- * @returns its beginning, safe to store and show: at most 4 KiB of UTF-8.
- */
-export async function readExcerpt(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const kept: Uint8Array[] = [];
-  let readBytes = 0;
-  for await (const chunk of body) {
-    if (readBytes < MAX_EXCERPT_BYTES) kept.push(chunk);
-    readBytes += chunk.length;
-    if (readBytes >= MAX_RESPONSE_READ_BYTES) break;
+/** The beginning of a response body as it comes in, safe to store and show; of a long one the rest is not read. */
+export class ResponseExcerpt {
+  readonly #kept: Uint8Array[] = [];
+  #readBytes = 0;
+
+  /** @returns false once 64 KiB have been read. */
+  add(chunk: Uint8Array): boolean {
+    if (this.#readBytes < MAX_EXCERPT_BYTES) this.#kept.push(chunk);
+    this.#readBytes += chunk.length;
+    return this.#readBytes < MAX_RESPONSE_READ_BYTES;
   }
-  return excerptOf(Buffer.concat(kept));
+
+  /** At most 4 KiB of UTF-8. */
+  text(): string {
+    return this.#readBytes === 0 ? '' : excerptOf(Buffer.concat(this.#kept));
+  }
 }
 
 /** At most 4 KiB of UTF-8 text; what is no text, or no printable character, shows as U+FFFD. */

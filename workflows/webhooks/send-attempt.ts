@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici';
 import {
   codeOf,
   EgressError,
@@ -6,7 +5,7 @@ import {
   isNotHttp,
 } from '../../services/platform/egress/egress-error.ts';
 import type { EgressGuard } from '../../services/platform/egress/egress-guard.ts';
-import { readExcerpt } from './response-excerpt.ts';
+import { type Answer, Exchange } from './exchange.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { signWebhook } from './sign.ts';
 
@@ -67,6 +66,18 @@ export type AttemptRecord = AnsweredAttempt | FailedAttempt;
 const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
 const DEFAULT_USER_AGENT = 'Merchant-Payments-Webhooks/1.0';
 
+class AttemptStopped extends Error {
+  readonly kind: AttemptFailureKind;
+
+  constructor(kind: AttemptFailureKind) {
+    super(`stopped: ${kind}`);
+    this.kind = kind;
+  }
+}
+
+const TIMED_OUT = new AttemptStopped('TIMEOUT');
+const ABORTED = new AttemptStopped('ABORTED');
+
 /** True for 2xx, and for nothing else: a redirect is not followed and fails. */
 export function isDelivered({ httpStatus }: AttemptRecord): boolean {
   return httpStatus !== undefined && httpStatus >= 200 && httpStatus < 300;
@@ -85,36 +96,44 @@ export async function sendAttempt(
 ): Promise<AttemptRecord> {
   const startedAt = deps.now?.() ?? new Date();
   const startedMs = performance.now();
-  const deadline = AbortSignal.timeout(deps.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
-  const stop = signal ? AbortSignal.any([deadline, signal]) : deadline;
   const timing = () => ({ startedAt, latencyMs: Math.round(performance.now() - startedMs) });
+  if (signal?.aborted) return { ...timing(), failureKind: 'ABORTED' };
+  const exchange = new Exchange();
+  const deadline = setTimeout(
+    () => exchange.stop(TIMED_OUT),
+    deps.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS,
+  );
+  const onAbort = () => exchange.stop(ABORTED);
+  signal?.addEventListener('abort', onAbort);
   try {
-    const answer = await untilStopped(stop, () => exchange(deps, attempt, startedAt, stop));
-    return { ...timing(), ...answer };
+    begin(exchange, deps, attempt, startedAt);
+    return { ...timing(), ...(await recorded(exchange)) };
   } catch (error) {
-    const stoppedAs = deadline.aborted ? 'TIMEOUT' : 'ABORTED';
-    return { ...timing(), failureKind: stop.aborted ? stoppedAs : failureKindOf(error) };
+    return { ...timing(), failureKind: failureKindOf(error) };
+  } finally {
+    clearTimeout(deadline);
+    signal?.removeEventListener('abort', onAbort);
   }
 }
 
-async function exchange(deps: SendAttemptDeps, attempt: Attempt, startedAt: Date, stop: AbortSignal) {
+function begin(exchange: Exchange, deps: SendAttemptDeps, attempt: Attempt, startedAt: Date): void {
   const verdict = deps.guard.judgeUrl(attempt.url);
   if (!verdict.ok) throw new EgressError('EGRESS_DENIED', verdict.detail);
   const { pathname, search } = new URL(verdict.url.href);
-  const response = await deps.guard.dispatcherFor(attempt.poolKey, verdict.url).request({
+  const request = {
     method: 'POST',
     path: pathname + search,
     headers: headersOf(attempt, startedAt, deps.userAgent ?? DEFAULT_USER_AGENT),
     body: attempt.body,
-    signal: stop,
-  });
-  const responseExcerpt = await readExcerpt(response.body);
-  const retryAfterMs = retryAfterOf(response);
-  return {
-    httpStatus: response.statusCode,
-    responseExcerpt,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
+  deps.guard.dispatcherFor(attempt.poolKey, verdict.url).dispatch(request, exchange);
+}
+
+async function recorded(exchange: Exchange) {
+  const answer = await exchange.answer;
+  const { httpStatus, responseExcerpt } = answer;
+  const retryAfterMs = retryAfterOf(answer);
+  return { httpStatus, responseExcerpt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
 function headersOf({ webhookId, body, secrets }: Attempt, startedAt: Date, userAgent: string) {
@@ -128,26 +147,14 @@ function headersOf({ webhookId, body, secrets }: Attempt, startedAt: Date, userA
   };
 }
 
-function retryAfterOf({ statusCode, headers }: Dispatcher.ResponseData): number | undefined {
-  if (statusCode !== 429 && statusCode !== 503) return undefined;
-  return parseRetryAfter([headers['retry-after']].flat()[0], Date.now());
-}
-
-/** A wall of its own: undici hears a signal only once it has given the request a connection. */
-async function untilStopped<Answer>(stop: AbortSignal, work: () => Promise<Answer>): Promise<Answer> {
-  stop.throwIfAborted();
-  const stopped = Promise.withResolvers<never>();
-  const onAbort = () => stopped.reject(stop.reason);
-  stop.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work(), stopped.promise]);
-  } finally {
-    stop.removeEventListener('abort', onAbort);
-  }
+function retryAfterOf({ httpStatus, retryAfter }: Answer): number | undefined {
+  if (httpStatus !== 429 && httpStatus !== 503) return undefined;
+  return parseRetryAfter(retryAfter, Date.now());
 }
 
 /** Rethrows what no receiver can cause: a mistake of ours is not an attempt that failed. */
 function failureKindOf(error: unknown): AttemptFailureKind {
+  if (error instanceof AttemptStopped) return error.kind;
   if (error instanceof EgressError) return error.kind;
   if (isNotHttp(error)) return 'PROTOCOL';
   const code = codeOf(error);

@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { type Config, readConfig, SETTINGS } from '../../services/platform/config.ts';
 import { readComposeFile } from '../support/compose-file.ts';
 
@@ -15,6 +16,7 @@ test('compose starts the whole apart, each runtime by a file there is, after wha
     'services',
     'gateway',
     'worker',
+    'prometheus',
   ]);
   for (const { image, command, depends_on = [] } of Object.values(containers)) {
     expect(Object.keys(containers)).toEqual(
@@ -47,5 +49,23 @@ test('every container of ours gets settings that its process takes, and no secre
     for (const secret of [...secretNames, 'DATABASE_URL']) {
       expect(containers[name]!.environment).not.toHaveProperty(secret);
     }
+  }
+});
+
+test('Prometheus scrapes every process of ours at its operations port, and watches the alerts', async () => {
+  const { containers, files } = await readComposeFile();
+  const { configs, volumes } = containers.prometheus!;
+  expect(configs).toEqual([{ source: 'prometheus', target: '/etc/prometheus/prometheus.yml' }]);
+  const { rule_files, scrape_configs } = parse(files.prometheus!.content);
+  const [rules, inside] = volumes![0]!.split(':');
+  await access(new URL(rules!, root));
+  expect(rule_files).toEqual([inside]);
+  const [{ names, port }] = scrape_configs[0].dns_sd_configs;
+  expect(port).toBe(Number(SETTINGS.OPS_PORT.fallback));
+  const ours = Object.entries(containers).filter(([, { image }]) => image === 'merchant-payments');
+  expect(names).toEqual(ours.map(([name]) => name).filter((name) => name !== 'migrate'));
+  for (const name of names) {
+    expect(containers[name]!.environment).toMatchObject({ HOST: '0.0.0.0' });
+    expect(containers[name]!.environment).not.toHaveProperty('OPS_PORT');
   }
 });

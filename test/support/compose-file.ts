@@ -9,9 +9,11 @@ export interface Container {
   readonly command?: string[];
   readonly environment?: Record<string, string>;
   readonly depends_on?: string[] | Record<string, unknown>;
+  readonly configs?: { source: string; target: string }[];
+  readonly volumes?: string[];
 }
 
-/** docker-compose.yml with new secrets in the places of its variables, and the secrets. */
+/** docker-compose.yml with new secrets in the places of its variables, and the secrets; and the files that it holds. */
 export async function readComposeFile() {
   const env = parseEnv(composeEnv());
   const text = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
@@ -19,6 +21,8 @@ export async function readComposeFile() {
     if (!env[name]) throw new Error(`docker-compose.yml takes ${name}, which .env does not have`);
     return env[name];
   });
-  const containers: Record<string, Container> = parse(filled, { merge: true }).services;
-  return { containers, env };
+  const { services, configs } = parse(filled, { merge: true });
+  const containers: Record<string, Container> = services;
+  const files: Record<string, { content: string }> = configs;
+  return { containers, files, env };
 }

@@ -15,7 +15,8 @@ export async function scrape(opsUrl?: string): Promise<Scraped> {
   return (sample) => samples.get(sample);
 }
 
-async function readMetrics(opsUrl: string | undefined): Promise<string> {
+/** Its text. */
+export async function readMetrics(opsUrl?: string): Promise<string> {
   if (opsUrl) return (await fetch(`${opsUrl}/metrics`)).text();
   const ready = async () => ({ ok: true, details: {} });
   return (await createOpsServer({ ready, metrics }).inject('/metrics')).body;

@@ -38,6 +38,7 @@ const endedCounter = new Counter({
   labelNames: ['environment', 'outcome'],
   registers: [metrics],
 });
+for (const environment of ['live', 'test']) endedCounter.inc({ environment, outcome: 'delivered' }, 0);
 
 /**
  * The attempts of this process, from the begin of the request until its report is taken. One that is asked for again

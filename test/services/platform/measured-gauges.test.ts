@@ -1,0 +1,59 @@
+import { afterEach, expect, it } from 'vitest';
+import { registerMeasuredGauges } from '../../../services/platform/measured-gauges.ts';
+import { metrics } from '../../../services/platform/telemetry.ts';
+import { scrape } from '../../support/scrape.ts';
+
+afterEach(() => metrics.clear());
+
+/** Registers a gauge `measured_<name>` of a measurement; a minute old it is still told. */
+const register = (name: string, measure: () => Promise<number>, keptMs = 60_000) =>
+  registerMeasuredGauges({
+    ...{ measure, keptMs },
+    gauges: [{ name: `measured_${name}`, help: 'Of a test.', read: (measured) => measured }],
+  });
+
+it('a measurement serves the scrapes that come soon after it, and then another is made', async () => {
+  let value = 0;
+  register('kept', async () => ++value);
+  register('fresh', async () => ++value, 0);
+  expect((await scrape())('measured_kept')).toBe(1);
+  const later = await scrape();
+  expect([later('measured_kept'), later('measured_fresh')]).toEqual([1, 3]);
+});
+
+it('what cannot be measured, or not in time, is not known, and the others are told', async () => {
+  let begun = 0;
+  const never = () => {
+    begun += 1;
+    return new Promise<number>(() => undefined);
+  };
+  register('failing', () => Promise.reject(new Error('no database')));
+  register('hanging', never, 0);
+  register('well', async () => 7);
+  for (let scrapes = 0; scrapes < 2; scrapes += 1) {
+    const scraped = await scrape();
+    expect(scraped('measured_failing')).toBeNaN();
+    expect(scraped('measured_hanging')).toBeNaN();
+    expect(scraped('measured_well')).toBe(7);
+  }
+  // One hangs; more of them do not pile up.
+  expect(begun).toBe(1);
+});
+
+it('tells each set of labels from one measurement', async () => {
+  registerMeasuredGauges({
+    measure: async () => ({ live: 3 }),
+    keptMs: 0,
+    gauges: [
+      {
+        name: 'measured_labelled',
+        help: 'Of a test.',
+        labels: [{ environment: 'live' }, { environment: 'test' }],
+        read: (measured: Record<string, number>, { environment }) => measured[environment!] ?? 0,
+      },
+    ],
+  });
+  const scraped = await scrape();
+  expect(scraped('measured_labelled{environment="live"}')).toBe(3);
+  expect(scraped('measured_labelled{environment="test"}')).toBe(0);
+});

@@ -1,10 +1,12 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
 import { queryBuilder } from '../platform/database.ts';
-import { prepareRead } from '../platform/prepared-read.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
+import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 
-interface StoredEvent {
+/** An event as hot reads answer it: its data as JSON text. */
+export interface EventReadRow {
   merchant_id: string;
   environment: EnvironmentName;
   id: string;
@@ -13,52 +15,62 @@ interface StoredEvent {
   sequence: bigint;
   request_id: string;
   occurred_at: Timestamp;
+  data: string;
 }
 
 interface EventTables {
-  'webhooks.event': StoredEvent & { body: string };
-  'platform.outbox_event': StoredEvent & { data: string };
+  'webhooks.published_event': EventReadRow;
 }
 
-/** An event as hot reads answer it: its data as JSON text. */
-export interface EventReadRow extends StoredEvent {
-  data: string;
+const db = queryBuilder<EventTables>();
+
+function events(parameters: ReadParameters<Tenant>) {
+  return db
+    .selectFrom('webhooks.published_event')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .select([
+      'merchant_id',
+      'environment',
+      'id',
+      'type',
+      'object_id',
+      'sequence',
+      'request_id',
+      'occurred_at',
+    ])
+    .select(sql<string>`coalesce(data, body::json -> 'data')::text`.as('data'));
 }
 
 interface EventKey extends Tenant {
   readonly id: string;
 }
 
-const db = queryBuilder<EventTables>();
-const COLUMNS = [
-  'merchant_id',
-  'environment',
-  'id',
-  'type',
-  'object_id',
-  'sequence',
-  'request_id',
-  'occurred_at',
-] as const;
-
-/** One event, be it on its way to dispatch or past it. */
+/** One event. */
 export const selectEvent = prepareRead<EventKey, EventReadRow>((parameters) =>
-  db
-    .selectFrom('webhooks.event')
-    .where('merchant_id', '=', parameters('merchantId'))
-    .where('environment', '=', parameters('environment'))
-    .where('id', '=', parameters('id'))
-    .select(COLUMNS)
-    .select(sql<string>`(body::json -> 'data')::text`.as('data'))
-    .unionAll(
-      db
-        .selectFrom('platform.outbox_event')
-        .where('merchant_id', '=', parameters('merchantId'))
-        .where('environment', '=', parameters('environment'))
-        .where('id', '=', parameters('id'))
-        .select(COLUMNS)
-        .select(sql<string>`data::text`.as('data')),
-    )
-    .$castTo<EventReadRow>()
-    .compile(),
+  events(parameters).where('id', '=', parameters('id')).$castTo<EventReadRow>().compile(),
 );
+
+interface EventPage extends Tenant, PageRange {
+  readonly type: string | undefined;
+  readonly objectId: string | undefined;
+  readonly requestId: string | undefined;
+  /** Ids from here, inclusive. */
+  readonly fromId: string | undefined;
+  /** Ids to here, exclusive. */
+  readonly toId: string | undefined;
+}
+
+/** Events are listed newest first: ids are in the order of their publishing. */
+export const eventOrder: ListOrder<EventReadRow> = { columns: ['id'], direction: 'desc' };
+
+/** A page of events in their order. */
+export const selectEvents = prepareRead<EventPage, EventReadRow>((parameters) => {
+  let query = events(parameters);
+  if (parameters.has('type')) query = query.where('type', '=', parameters('type'));
+  if (parameters.has('objectId')) query = query.where('object_id', '=', parameters('objectId'));
+  if (parameters.has('requestId')) query = query.where('request_id', '=', parameters('requestId'));
+  if (parameters.has('fromId')) query = query.where('id', '>=', parameters('fromId'));
+  if (parameters.has('toId')) query = query.where('id', '<', parameters('toId'));
+  return inOrder(query, eventOrder, parameters).$castTo<EventReadRow>().compile();
+});

@@ -9,6 +9,7 @@ import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { deliveryMessage } from './delivery.message.ts';
 import { deliveryOrder, selectDeliveries } from './delivery.queries.ts';
+import { firstIdFrom } from './id-range.ts';
 import type { WorkflowLink } from './workflow-link.ts';
 
 /** A page of deliveries, newest first. */
@@ -19,14 +20,19 @@ export async function listDeliveries(
   request: ListDeliveriesRequest,
 ): Promise<ListDeliveriesResponse> {
   const tenant = tenantOf(request);
+  const status = request.status === undefined ? undefined : enumName(DeliveryStatus, request.status);
   const filters = {
     subscriptionId: request.subscriptionId?.toLowerCase(),
     eventId: request.eventId?.toLowerCase(),
-    status: request.status === undefined ? undefined : enumName(DeliveryStatus, request.status),
+    eventType: request.eventType,
+    requestId: request.requestId,
+    resendId: request.resendId?.toLowerCase(),
+    fromId: request.createdFrom && firstIdFrom(request.createdFrom),
+    toId: request.createdTo && firstIdFrom(request.createdTo),
   };
-  const scope = { tenant, list: 'deliveries', filters, order: deliveryOrder };
+  const scope = { tenant, list: 'deliveries', filters: { status, ...filters }, order: deliveryOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectDeliveries({ ...tenant, ...filters, ...range })),
+    database.read(selectDeliveries(status, { ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.webhooks.v1.ListDeliveriesResponse',

@@ -30,7 +30,10 @@ afterAll(() => house.close());
 
 describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %s', (way) => {
   const desk = () => webhooksDesk(house, house.transports[way]);
-  const create = (tenant: TestTenant, request: Partial<CreateWebhookSubscriptionRequest> = {}) =>
+  const create = (
+    tenant: TestTenant,
+    request: Partial<Pick<CreateWebhookSubscriptionRequest, 'idempotencyKey' | 'url' | 'eventTypes'>> = {},
+  ) =>
     desk().subscriptions.createWebhookSubscription({
       ...tenant,
       idempotencyKey: newKey(),

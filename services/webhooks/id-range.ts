@@ -1,0 +1,13 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+
+const NANOS_PER_MS = 1_000_000;
+
+/**
+ * The least UUIDv7 of a time: what was made at or after it has no lesser id, what was made before it has one. Ids tell
+ * milliseconds, so a time within one counts as the next; none tells a time before 1970.
+ */
+export function firstIdFrom({ seconds, nanos }: Timestamp): string {
+  const ms = Math.max(Number(seconds) * 1_000 + Math.ceil(nanos / NANOS_PER_MS), 0);
+  const hex = ms.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}

@@ -1,0 +1,78 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { v7 as uuidv7 } from 'uuid';
+import type { TestHouse } from '../../support/house.ts';
+import { type ListFilters, type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { PAYMENT, webhooksDesk } from './webhooks-desk.ts';
+
+const START_MS = Date.now() - 3_600_000;
+const TYPES = ['payment.succeeded.v1', 'refund.failed.v1'];
+const OBJECTS = ['object a', 'object b', 'object c'];
+const REQUESTS = ['request a', 'request b'];
+
+/**
+ * The list of events, for the suite of lists. They are written past the services, into the outbox; what changes of one
+ * is that dispatch takes it.
+ */
+export function eventList(house: TestHouse): ListSubject {
+  const { events } = webhooksDesk(house, house.transports.inProcess);
+  return {
+    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    filters: {
+      type: { values: [...TYPES, 'refund.unknown.v1'] },
+      objectId: { values: OBJECTS },
+      requestId: { values: REQUESTS },
+      publishedFrom: { values: ['1', '3'], fits: ({ key }, place) => placeOf(key) >= Number(place) },
+      publishedTo: { values: ['4'], fits: ({ key }, place) => placeOf(key) < Number(place) },
+    },
+    truth: `select id as key, id as "order", type, object_id as "objectId", request_id as "requestId"
+      from webhooks.published_event where merchant_id = $1 and environment = $2`,
+    async deskOf(tenant) {
+      await sqlOf(house, `select webhooks.ensure_partitions('live', to_timestamp($1), now())`, [
+        START_MS / 1_000,
+      ]);
+      let inserted = 0;
+      return {
+        tenant,
+        list: ({ filters = {}, limit = 0, after = '' }) => {
+          const request = { ...tenant, ...requestOf(filters), pageSize: limit, pageToken: after };
+          return rpcPage(events.listEvents(request), (answer) => answer.events.map(({ id }) => id));
+        },
+        async insert(place) {
+          const n = inserted++;
+          await sqlOf(
+            house,
+            `insert into platform.outbox_event
+               (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
+             values ($1, 'live', $2, $3, $4, 1, $5, now(), $6)`,
+            [
+              ...[tenant.merchantId, uuidv7({ msecs: START_MS + place }), TYPES[n % 5 === 0 ? 1 : 0]],
+              ...[OBJECTS[n % 3], REQUESTS[n % 2], PAYMENT],
+            ],
+          );
+        },
+        async change({ key }) {
+          await sqlOf(
+            house,
+            `with taken as (delete from platform.outbox_event where id = $1 returning *)
+             insert into webhooks.event
+               (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
+             select merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at,
+                    '{"data":' || data || '}' from taken`,
+            [key],
+          );
+        },
+      };
+    },
+  };
+}
+
+/** A UUIDv7 begins with its milliseconds. */
+const placeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16) - START_MS;
+
+function requestOf({ publishedFrom, publishedTo, ...asTheyAre }: ListFilters) {
+  return {
+    ...asTheyAre,
+    ...(publishedFrom && { publishedFrom: timestampFromMs(START_MS + Number(publishedFrom)) }),
+    ...(publishedTo && { publishedTo: timestampFromMs(START_MS + Number(publishedTo)) }),
+  };
+}

@@ -30,9 +30,11 @@ function failureOf(kind: AttemptFailureKind): AttemptFailure {
     case 'CONNECT_TIMEOUT':
       return AttemptFailure.CONNECT_TIMEOUT;
     case 'CONNECTION_REFUSED':
-    case 'UNREACHABLE':
-    case 'PROXY':
       return AttemptFailure.CONNECTION_REFUSED;
+    case 'UNREACHABLE':
+      return AttemptFailure.UNREACHABLE;
+    case 'PROXY':
+      return AttemptFailure.PROXY;
     case 'CONNECTION_RESET':
       return AttemptFailure.CONNECTION_RESET;
     case 'TLS':

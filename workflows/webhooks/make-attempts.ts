@@ -3,6 +3,8 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import {
   type AttemptAnswer,
+  AttemptFailure,
+  type AttemptNotNow,
   type AttemptOutcome,
   DeliveryStatus,
   type DispatchService,
@@ -25,6 +27,8 @@ export interface AttemptKey {
   readonly deliveryId: string;
   /** The batch it belongs to; absent in a retry workflow. */
   readonly batchId?: string;
+  /** Makes the next attempt of a retry due. */
+  readonly now?: boolean;
 }
 
 /** What came of one delivery's turn. */
@@ -103,8 +107,18 @@ function turnWithAttempt(
   { status, retry, nextAttemptAt }: AttemptOutcome,
 ): Turn {
   const nextMs = nextAttemptAt ? timestampMs(nextAttemptAt) : attempt.deadlineAt.getTime() + LOST_AFTER_MS;
-  const end = record ? (record.failureKind ?? `HTTP ${record.httpStatus}`) : 'still under way';
-  return { status, retry, delayMs: nextMs - Date.now(), story: `attempt ${attempt.attemptNumber}: ${end}` };
+  const end = record && (record.failureKind ?? `HTTP ${record.httpStatus}`);
+  return { status, retry, delayMs: nextMs - Date.now(), story: storyOf(attempt.attemptNumber, end) };
+}
+
+/** @param end undefined while it is under way. */
+const storyOf = (attemptNumber: number, end: string | undefined) =>
+  `attempt ${attemptNumber}: ${end ?? 'still under way'}`;
+
+function storyOfWait({ attemptNumber, httpStatus, failure }: AttemptNotNow): string {
+  if (attemptNumber === undefined) return 'nothing is due yet';
+  if (failure !== undefined) return storyOf(attemptNumber, AttemptFailure[failure]);
+  return storyOf(attemptNumber, httpStatus === undefined ? undefined : `HTTP ${httpStatus}`);
 }
 
 function turnWithoutAttempt({ answer }: AttemptAnswer): Turn {
@@ -113,13 +127,10 @@ function turnWithoutAttempt({ answer }: AttemptAnswer): Turn {
       const { status, retry } = answer.value;
       return { status, retry, delayMs: LEFT_ALONE_MS, story: `nothing to send: ${DeliveryStatus[status]}` };
     }
-    case 'notNow':
-      return {
-        status: undefined,
-        retry: undefined,
-        delayMs: answer.value.delayMs,
-        story: 'nothing is due yet',
-      };
+    case 'notNow': {
+      const { delayMs } = answer.value;
+      return { status: undefined, retry: undefined, delayMs, story: storyOfWait(answer.value) };
+    }
     default:
       throw new TypeError('GetAttempt answered neither send nor skip nor not now');
   }

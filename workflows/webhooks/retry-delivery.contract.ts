@@ -4,8 +4,14 @@ export const workflowType = 'retryDelivery';
 
 export const workflowId = (deliveryId: string) => `delivery-${deliveryId}`;
 
-/** Asks PostgreSQL again at once, in place of waiting for the time named before. Takes no arguments. */
+/** For people, in the Temporal UI: makes the next attempt now, in place of waiting for its time. Takes no arguments. */
 export const RETRY_NOW_SIGNAL = 'retryNow';
+
+/**
+ * For services, with a change after which the delivery is due earlier: asks PostgreSQL again when that is, in place of
+ * waiting for the time named before. Takes no arguments.
+ */
+export const ASK_AGAIN_SIGNAL = 'askAgain';
 
 export interface RetryDeliveryInput {
   readonly deliveryId: string;

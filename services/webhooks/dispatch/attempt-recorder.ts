@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { aborted } from '../../platform/errors.ts';
 import type { Writes } from '../../platform/writes.ts';
-import type { ReportedAttempt } from '../delivery.ts';
+import type { DeliveryChange, ReportedAttempt } from '../delivery.ts';
 import { disableSubscription } from '../disable-subscription.ts';
 import { SubscriptionEntity } from '../subscription.entity.ts';
 import type { DispatchDatabase, Run } from './dispatch-database.ts';
@@ -36,6 +36,8 @@ interface Dependencies {
 
 const GONE = 410;
 const MAX_TRIES = 5;
+/** Less is not worth a signal: most attempts that hang end just before they count as lost. */
+const WORTH_TELLING_MS = 2_000;
 
 /** Between the plan and its writing a delivery was canceled, or reported by another. */
 class DeliveryChanged extends Error {}
@@ -189,8 +191,22 @@ function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
       http_status: result?.httpStatus ?? null,
       failure: result?.failure ?? null,
       response_excerpt: result?.responseExcerpt ?? null,
+      asks_again: isDueEarlier(row, change),
     },
   ];
+}
+
+/**
+ * Whether a failed attempt that was handed over is followed by the next well before its retry workflow asks: that waits
+ * until the attempt counts as lost.
+ */
+function isDueEarlier(
+  { attempt, busy_until }: ReportedRow,
+  { status, nextAttemptAt, busyUntil }: DeliveryChange,
+) {
+  if (status !== 'RETRYING' || attempt !== 'UNDER_WAY' || busyUntil || !nextAttemptAt || !busy_until)
+    return false;
+  return nextAttemptAt.getTime() < busy_until.getTime() - WORTH_TELLING_MS;
 }
 
 function healthRows({ healths }: RecordPlan) {

@@ -125,7 +125,13 @@ function answerCase(answer: AttemptAnswer): AttemptAnswerMessage['answer'] {
     case 'NOT_NOW':
       return {
         case: 'notNow',
-        value: { $typeName: 'payments.webhooks.v1.AttemptNotNow', delayMs: answer.delayMs },
+        value: {
+          $typeName: 'payments.webhooks.v1.AttemptNotNow',
+          delayMs: answer.delayMs,
+          attemptNumber: answer.last?.number,
+          httpStatus: answer.last?.httpStatus ?? undefined,
+          failure: answer.last?.failure ? AttemptFailure[answer.last.failure] : undefined,
+        },
       };
     default:
       return answer satisfies never;

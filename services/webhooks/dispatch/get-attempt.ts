@@ -7,19 +7,21 @@ import type { AttemptRecorder } from './attempt-recorder.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';
 import type { RetryRow } from './hand-out-again.ts';
-import { type RetryTurn, takeRetries } from './take-retries.ts';
+import { type LastAttempt, type RetryTurn, takeRetries } from './take-retries.ts';
 
 /** What a worker asks about: a delivery of a batch, or of a retry workflow. */
 export interface AttemptQuestion {
   readonly deliveryId: string;
   readonly batchId?: string;
+  /** Makes the next attempt of a retry due. */
+  readonly now: boolean;
 }
 
 /** What it is told. */
 export type AttemptAnswer =
   | { readonly kind: 'SEND'; readonly row: SendableRow; readonly secrets: readonly string[] }
   | { readonly kind: 'SKIP'; readonly status: DeliveryStatusName; readonly retry: RetryRow | undefined }
-  | { readonly kind: 'NOT_NOW'; readonly delayMs: number };
+  | { readonly kind: 'NOT_NOW'; readonly delayMs: number; readonly last: LastAttempt | undefined };
 
 export interface SendableRow extends RetryRow {
   readonly event_id: string;
@@ -85,8 +87,8 @@ export async function getAttempt(
   questions: readonly AttemptQuestion[],
   requestId: string,
 ): Promise<AttemptAnswer[]> {
-  const retryIds = questions.filter(({ batchId }) => !batchId).map(({ deliveryId }) => deliveryId);
-  const turns = await takeRetries(deps, caller, retryIds, requestId);
+  const retries = questions.filter(({ batchId }) => !batchId);
+  const turns = await takeRetries(deps, caller, retries, requestId);
   const ids = questions.map(({ deliveryId }) => deliveryId);
   const rows = await deps.db.run<SendableRow>(READ_ATTEMPTS, [ids]);
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -111,7 +113,7 @@ function answerForRetry(row: SendableRow, turn: RetryTurn | undefined): AttemptA
   const waits = row.status === 'PENDING' || row.status === 'HELD';
   if (waits) return { kind: 'SKIP', status: 'HELD', retry: undefined };
   if (row.status !== 'RETRYING' || !turn) return { kind: 'SKIP', status: row.status, retry: undefined };
-  return turn === 'SEND' ? { kind: 'SEND', row, secrets: [] } : { kind: 'NOT_NOW', delayMs: turn.delayMs };
+  return turn === 'SEND' ? { kind: 'SEND', row, secrets: [] } : { kind: 'NOT_NOW', ...turn };
 }
 
 /** Adds the secrets that sign, current first; a subscription whose secret cannot be opened holds up only itself. */
@@ -143,6 +145,8 @@ async function withSecrets(
   return answers.map((answer): AttemptAnswer => {
     if (answer.kind !== 'SEND') return answer;
     const own = opened.get(answer.row.subscription_id);
-    return own ? { ...answer, secrets: own } : { kind: 'NOT_NOW', delayMs: WITHOUT_KEY_DELAY_MS };
+    return own
+      ? { ...answer, secrets: own }
+      : { kind: 'NOT_NOW', delayMs: WITHOUT_KEY_DELAY_MS, last: undefined };
   });
 }

@@ -1,3 +1,4 @@
+import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../delivery.ts';
 import { LOST_AFTER_MS } from '../delivery.ts';
@@ -88,6 +89,8 @@ export interface RecordRow {
   readonly http_status: number | null;
   readonly failure: string | null;
   readonly response_excerpt: string | null;
+  /** Its retry workflow waits for longer than it has to: it is told. */
+  readonly asks_again: boolean;
 }
 
 const REPORTS = `
@@ -97,7 +100,7 @@ report as (
     known_busy_until timestamptz, status text, next_attempt_at timestamptz, ended_at timestamptz,
     busy_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
     attempt_deadline_at timestamptz, attempt_ended_at timestamptz, latency_ms int, http_status int, failure text,
-    response_excerpt text)
+    response_excerpt text, asks_again boolean)
 )`;
 
 const ATTEMPT_COLUMNS = [
@@ -145,7 +148,13 @@ with ${REPORTS}, ${endDeliveries(`using report r where r.ended_at is not null an
          batch_id = case when r.status <> 'RETRYING' then d.batch_id end
     from report r
    where r.ended_at is null and ${OPEN_AS_KNOWN}
-  returning d.merchant_id, d.environment, d.id, ${REPORTED_ATTEMPT}
+  returning d.merchant_id, d.environment, d.id, d.request_id, r.asks_again, ${REPORTED_ATTEMPT}
+), told as (
+  insert into platform.outbox_command
+    (merchant_id, environment, id, kind, workflow_id, signal_name, arguments, request_id)
+  select merchant_id, environment, uuidv7(), 'SIGNAL', '${retryDelivery.workflowId('')}' || id,
+         '${retryDelivery.ASK_AGAIN_SIGNAL}', '[]', request_id
+    from moved where asks_again
 )${INSERT_ATTEMPTS}
 select merchant_id, environment, id, ${ATTEMPT} from ended
  union all

@@ -1,10 +1,23 @@
-import type { DeliveryStatusName } from '../delivery.ts';
+import type { AttemptFailureName, DeliveryStatusName } from '../delivery.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import { MAX_BUSY, RETRY_BUSY_MS, SEVERAL_SLOW, SLOW_AFTER_MS } from './dispatch-limits.ts';
 
 /** Whether a retry goes now, or when to ask again. */
-export type RetryTurn = 'SEND' | { readonly delayMs: number };
+export type RetryTurn = 'SEND' | { readonly delayMs: number; readonly last: LastAttempt | undefined };
+
+/** How the last attempt stands; with neither status nor failure it is under way. */
+export interface LastAttempt {
+  readonly number: number;
+  readonly httpStatus: number | null;
+  readonly failure: AttemptFailureName | null;
+}
+
+/** Which retry a worker asks about, and whether its attempt is to be made now. */
+export interface RetryQuestion {
+  readonly deliveryId: string;
+  readonly now: boolean;
+}
 
 interface RetryStateRow {
   readonly id: string;
@@ -12,7 +25,10 @@ interface RetryStateRow {
   readonly leased_to: string | null;
   readonly due_in_ms: number;
   readonly busy_in_ms: number | null;
+  readonly number: number | null;
   readonly under_way: boolean;
+  readonly http_status: number | null;
+  readonly failure: AttemptFailureName | null;
   readonly busy: number;
   readonly slow: number;
   /** Until the first of the subscription's attempts under way ends at the latest. */
@@ -25,11 +41,12 @@ const LOCK_RETRIES: Statement = {
 select d.id, d.status, d.leased_to,
        extract(epoch from d.next_attempt_at - now())::float8 * 1000 as due_in_ms,
        extract(epoch from d.busy_until - now())::float8 * 1000 as busy_in_ms,
-       exists (select from webhooks.attempt a
-                where a.merchant_id = d.merchant_id and a.environment = d.environment
-                  and a.delivery_id = d.id and a.number = d.attempt_count and a.ended_at is null) as under_way,
-       other.*
+       a.number, a.number is not null and a.ended_at is null as under_way, a.http_status, a.failure, other.*
   from webhooks.open_delivery d
+  left join lateral (
+    select number, ended_at, http_status, failure from webhooks.attempt
+     where environment = d.environment and delivery_id = d.id and number = d.attempt_count limit 1
+  ) a on true
  cross join lateral (
    select count(*)::int as busy,
           (count(*) filter (where busy_since < now() - interval '${SLOW_AFTER_MS} ms'))::int as slow,
@@ -40,6 +57,14 @@ select d.id, d.status, d.leased_to,
  where d.id = any ($1::uuid[])
  order by d.id
    for update of d`,
+};
+
+/** One that has an attempt under way is busy, and stays as it is. */
+const MAKE_DUE: Statement = {
+  name: 'make_due',
+  text: `
+update webhooks.open_delivery set next_attempt_at = now()
+ where id = any ($1::uuid[]) and status = 'RETRYING' and next_attempt_at > now() and busy_until is null`,
 };
 
 const MARK_BUSY: Statement = {
@@ -61,10 +86,13 @@ const NOT_LEASED_MS = 5_000;
 export async function takeRetries(
   { db, recorder }: { db: DispatchDatabase; recorder: AttemptRecorder },
   caller: string,
-  ids: readonly string[],
+  questions: readonly RetryQuestion[],
   requestId: string,
 ): Promise<Map<string, RetryTurn>> {
-  if (ids.length === 0) return new Map();
+  if (questions.length === 0) return new Map();
+  const ids = questions.map(({ deliveryId }) => deliveryId);
+  const now = questions.filter((question) => question.now).map(({ deliveryId }) => deliveryId);
+  if (now.length > 0) await db.run(MAKE_DUE, [now]);
   const take = () => db.transaction((run) => takeOnce(run, caller, ids));
   const { turns, lost } = await take();
   if (lost.length === 0) return turns;
@@ -82,13 +110,22 @@ async function takeOnce(run: Run, caller: string, ids: readonly string[]) {
 }
 
 function turnOf(row: RetryStateRow, caller: string): RetryTurn {
-  if (row.leased_to !== caller) return { delayMs: NOT_LEASED_MS };
-  if (row.busy_in_ms !== null && row.busy_in_ms > 0) return { delayMs: Math.ceil(row.busy_in_ms) };
-  if (row.under_way) return { delayMs: ASK_AGAIN_MS };
-  if (row.due_in_ms > 0) return { delayMs: Math.ceil(row.due_in_ms) };
-  if (row.slow < SEVERAL_SLOW && row.busy < MAX_BUSY) return 'SEND';
+  const delayMs = delayOf(row, caller);
+  if (delayMs === undefined) return 'SEND';
+  const { number, http_status: httpStatus, failure } = row;
+  const last = number === null ? undefined : { number, httpStatus, failure };
+  return { delayMs: Math.ceil(delayMs), last };
+}
+
+/** Undefined where the attempt goes now. */
+function delayOf(row: RetryStateRow, caller: string): number | undefined {
+  if (row.leased_to !== caller) return NOT_LEASED_MS;
+  if (row.busy_in_ms !== null && row.busy_in_ms > 0) return row.busy_in_ms;
+  if (row.under_way) return ASK_AGAIN_MS;
+  if (row.due_in_ms > 0) return row.due_in_ms;
+  if (row.slow < SEVERAL_SLOW && row.busy < MAX_BUSY) return undefined;
   const free = Math.min(Math.max(row.free_in_ms ?? 0, ASK_AGAIN_MS), MAX_WAIT_FOR_ROOM_MS);
-  return { delayMs: Math.ceil(free + Math.random() * ASK_AGAIN_MS) };
+  return free + Math.random() * ASK_AGAIN_MS;
 }
 
 const isLost = ({ under_way, busy_in_ms }: RetryStateRow) => under_way && (busy_in_ms ?? 0) <= 0;

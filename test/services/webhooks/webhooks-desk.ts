@@ -77,12 +77,12 @@ export function webhooksDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: T
       );
     },
 
-    async ask(keys: { deliveryId: string; batchId?: string }[]) {
+    async ask(keys: { deliveryId: string; batchId?: string; now?: boolean }[]) {
       return (await dispatch.getAttempt({ attempts: keys })).answers.map(({ answer }) => answer);
     },
 
     /** What is to be sent for one key; fails when it is not. */
-    async send(key: { deliveryId: string; batchId?: string }): Promise<AttemptSend> {
+    async send(key: { deliveryId: string; batchId?: string; now?: boolean }): Promise<AttemptSend> {
       const { answers } = await dispatch.getAttempt({ attempts: [key] });
       const answer = answers[0]!.answer;
       if (answer.case !== 'send') throw new Error(`answered ${answer.case}`);

@@ -6,5 +6,7 @@ export const WORKER_CALLER: Caller = {
   grants: new Set([
     ...['dispatch', 'operations'],
     ...['refunds:read', 'refunds:write', 'funds:read', 'funds:write', 'advances:read', 'advances:write'],
+    // Whoever cancels a retry workflow in the Temporal UI cancels its delivery.
+    'webhooks:write',
   ]),
 };

@@ -11,4 +11,5 @@ export { executeFundedRefunds } from './refunds/refund-funding.workflow.ts';
 export { endRefundHold, holdRefundFunds } from './refunds/refund-hold.workflow.ts';
 export { reverseRefund } from './refunds/refund-reversal.workflow.ts';
 export { deliverBatch } from './webhooks/deliver-batch.workflow.ts';
+export { resendDeliveries } from './webhooks/resend-deliveries.workflow.ts';
 export { retryDelivery } from './webhooks/retry-delivery.workflow.ts';

@@ -1,8 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { DeliveryService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
+import { cancelResend } from './cancel-resend.ts';
 import { getDelivery } from './get-delivery.ts';
+import { getResend } from './get-resend.ts';
 import { listDeliveries } from './list-deliveries.ts';
+import { listResends } from './list-resends.ts';
+import { resendDeliveries } from './resend-deliveries.ts';
 import { workflowLink } from './workflow-link.ts';
 
 /** The RPCs about deliveries. */
@@ -10,10 +14,15 @@ export function deliveryService({
   config,
   database,
   pagination,
+  writes,
 }: AreaDependencies): ServiceImpl<typeof DeliveryService> {
   const link = workflowLink(config);
   return {
     listDeliveries: (request) => listDeliveries(database, pagination, link, request),
     getDelivery: (request) => getDelivery(database, link, request),
+    resendDeliveries: (request, context) => resendDeliveries(writes, link, request, context),
+    getResend: (request) => getResend(database, link, request),
+    listResends: (request) => listResends(database, pagination, link, request),
+    cancelResend: (request, context) => cancelResend(writes, link, request, context),
   };
 }

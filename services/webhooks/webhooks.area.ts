@@ -11,6 +11,7 @@ import { bindService } from '../platform/service-binding.ts';
 import { deliveryService } from './deliveries.service.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';
 import { eventService } from './events.service.ts';
+import { ResendEntity } from './resend.entity.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
 import { subscriptionService } from './subscriptions.service.ts';
 
@@ -20,7 +21,7 @@ export function webhooksArea(
 ): Area {
   return {
     name: 'webhooks',
-    entities: [SubscriptionEntity, SigningSecretEntity],
+    entities: [SubscriptionEntity, SigningSecretEntity, ResendEntity],
     grants: [],
     bind: (dependencies) => [
       bindService(

@@ -203,8 +203,29 @@ async function webhooks(house: TestHouse) {
   const page = await deliveries.listDeliveries({ ...tenant, subscriptionId });
   await deliveries.getDelivery({ ...tenant, deliveryId: page.deliveries[0]!.id });
   await twoPages((bounds) => deliveries.listDeliveries({ ...tenant, ...bounds }));
+  await resends(transport, tenant, { subscriptionId, eventId: event!.id });
   await subscriptions.disableWebhookSubscription({ ...write(), subscriptionId });
   await subscriptions.reactivateWebhookSubscription({ ...write(), subscriptionId });
+}
+
+async function resends(
+  transport: Transport,
+  tenant: ReturnType<typeof newTenant>,
+  { subscriptionId, eventId }: { subscriptionId: string; eventId: string },
+) {
+  const client = createClient(DeliveryService, transport);
+  const dispatcher = createClient(DispatchService, transport);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const value = { from: daysAgo(1), to: daysAgo(0) };
+  const period = { selection: { case: 'period' as const, value }, subscriptionId, onlyFailed: true };
+  await client.resendDeliveries({ ...write(), ...period });
+  const selection = { case: 'eventId' as const, value: eventId };
+  const { resend } = await client.resendDeliveries({ ...write(), selection });
+  const resendId = resend!.id;
+  await dispatcher.continueResend({ resendId, maxDeliveries: 1 });
+  await client.getResend({ ...tenant, resendId });
+  await twoPages((page) => client.listResends({ ...tenant, ...page }));
+  await client.cancelResend({ ...write(), resendId });
 }
 
 /** What the worker asks: carries out every command, and reports every attempt as accepted. */

@@ -1,3 +1,5 @@
+import type { Writes } from '../../platform/writes.ts';
+import { restartResends } from '../restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import { type ClaimedDelivery, DeliveryClaims } from './claim-deliveries.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
@@ -25,6 +27,7 @@ export interface ClaimRequest {
 interface Dependencies {
   readonly db: DispatchDatabase;
   readonly recorder: AttemptRecorder;
+  readonly writes: Writes;
   readonly work: WorkSignal;
   /** Before the first attempt of a delivery, in milliseconds. */
   readonly firstWaits: { readonly live: number; readonly test: number };
@@ -73,9 +76,10 @@ export class WorkClaims {
   async #upkeep({ caller, requestId }: ClaimRequest): Promise<ClaimedWork> {
     if (performance.now() < this.#upkeepAt) return NOTHING;
     this.#upkeepAt = performance.now() + UPKEEP_INTERVAL_MS;
-    const { db, recorder } = this.#deps;
+    const { db, recorder, writes } = this.#deps;
     await recorder.closeLost(null, requestId);
     await releaseHeld(db.run);
+    await restartResends({ db, writes });
     const deliveries = await db.transaction((run) => handOutBatchesAgain(run, caller));
     return { deliveries, retries: await handOutRetriesAgain(db.run, caller) };
   }

@@ -2,6 +2,8 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../../platform/area.ts';
 import { callerOf, requestIdOf } from '../../platform/call-context.ts';
+import { continueResend } from '../continue-resend.ts';
+import { workflowLink } from '../workflow-link.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
 import { WorkClaims } from './claim-batch.ts';
 import { claimCommands, confirmCommands } from './claim-commands.ts';
@@ -29,7 +31,8 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const recorder = new AttemptRecorder({ db, writes, settings, logger });
   const firstWaits = { live: schedules.live[0] ?? 0, test: schedules.test[0] ?? 0 };
   const work = new WorkSignal(dependencies);
-  const claims = new WorkClaims({ db, recorder, work, firstWaits });
+  const claims = new WorkClaims({ db, recorder, writes, work, firstWaits });
+  const resendDeps = { db, writes, outboxSignal: dependencies.outboxSignal, link: workflowLink(config) };
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
   registerOutboxLag(db);
   return {
@@ -64,6 +67,7 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
         ),
       };
     },
+    continueResend: (request, context) => continueResend(resendDeps, request, requestIdOf(context)),
   };
 }
 

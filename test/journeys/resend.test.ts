@@ -1,0 +1,143 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  DeliveryService,
+  ResendState,
+  WebhookSubscriptionState,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
+import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import { newKey, startHouse, type TestHouse } from '../support/house.ts';
+import { loopbackSettings } from '../support/loopback-settings.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { startReceiver } from '../support/tls-receiver.ts';
+import { SandboxMerchant } from './sandbox-merchant.ts';
+
+const { RUNNING, COMPLETED, CANCELED } = ResendState;
+const EVENTS = 2_000;
+
+let temporal: TestTemporal;
+let house: TestHouse;
+let worker: PaymentsWorker;
+
+beforeAll(async () => {
+  temporal = await startTemporal();
+  house = await startHouse(loopbackSettings());
+  worker = await startWorker({
+    config: house.config,
+    logger: createLogger('fatal'),
+    transport: house.services.transportFor(WORKER_CALLER),
+    temporalAddress: temporal.address,
+  });
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  await worker?.close();
+  await house?.close();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+/** A merchant that was pinged, with a history of events that its subscription missed; ids in the order of publishing. */
+async function merchantWithPast(port: Parameters<typeof SandboxMerchant.subscribe>[1]) {
+  const merchant = await SandboxMerchant.subscribe(house.transports.grpc, port);
+  await merchant.becomes(WebhookSubscriptionState.ACTIVE);
+  const from = Date.now() - 60_000;
+  const ids = Array.from({ length: EVENTS }, (_, n) => uuidv7({ msecs: from + n }));
+  const client = new pg.Client({ connectionString: house.databaseUrl });
+  await client.connect();
+  await client.query(
+    `insert into webhooks.event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
+     select $1, 'test', id, 'payment.succeeded.v1', id::text, 1, 'r', now(),
+            json_build_object('id', id, 'type', 'payment.succeeded.v1', 'data', json_build_object())::text
+       from unnest($2::uuid[]) as id`,
+    [merchant.tenant.merchantId, ids],
+  );
+  await client.end();
+  return { merchant, ids, period: { from: timestampFromMs(from), to: timestampFromMs(from + EVENTS) } };
+}
+
+type Past = Awaited<ReturnType<typeof merchantWithPast>>;
+
+const deliveries = () => createClient(DeliveryService, house.transports.grpc);
+
+async function begin({ merchant, period }: Past) {
+  const { resend } = await deliveries().resendDeliveries({
+    ...{ ...merchant.tenant, idempotencyKey: newKey(), subscriptionId: merchant.subscriptionId },
+    selection: { case: 'period', value: period },
+  });
+  return resend!;
+}
+
+const progress = async ({ merchant }: Past, resendId: string) =>
+  (await deliveries().getResend({ ...merchant.tenant, resendId })).resend!;
+
+const workflowOf = (resendId: string) => temporal.client.workflow.getHandle(`resend-${resendId}`);
+
+const hasArrived = ({ merchant }: Past, least: number) =>
+  vi.waitFor(() => expect(merchant.arrivals.length).toBeGreaterThanOrEqual(least), {
+    timeout: 60_000,
+    interval: 50,
+  });
+
+describe('a resend of two thousand events', () => {
+  it('tells its progress, lets a live event go first, and completes with each event delivered', async () => {
+    await using receiver = await startReceiver();
+    const past = await merchantWithPast(receiver);
+    const { id, expectedCount } = await begin(past);
+    expect(Number(expectedCount)).toBe(EVENTS);
+    const made: number[] = [];
+    const watched = vi.waitFor(
+      async () => {
+        const resend = await progress(past, id);
+        made.push(Number(resend.madeCount));
+        expect(resend.state).toBe(COMPLETED);
+        return resend;
+      },
+      { timeout: 120_000, interval: 100 },
+    );
+    await hasArrived(past, 300);
+    const live = await past.merchant.publish();
+    await past.merchant.received([live]);
+    expect((await progress(past, id)).state).toBe(RUNNING);
+    const done = await watched;
+    const all = BigInt(EVENTS);
+    expect(done).toMatchObject({ madeCount: all, succeededCount: all, openCount: 0n, canceledCount: 0n });
+    expect(made).toEqual([...made].sort((a, b) => a - b));
+    expect(new Set(made).size).toBeGreaterThan(5);
+    const arrived = past.merchant.arrivals.map((arrival) => arrival.id);
+    // What was on its way already is at most what a resend has open.
+    expect(arrived.indexOf(live)).toBeLessThan(EVENTS - 500);
+    expect(new Set(arrived)).toEqual(new Set([...past.ids, live]));
+    expect(await workflowOf(id).result()).toMatchObject({
+      state: 'COMPLETED',
+      made: EVENTS,
+      succeeded: EVENTS,
+    });
+  }, 180_000);
+
+  it('stops when it is canceled in the middle', async () => {
+    await using receiver = await startReceiver();
+    const past = await merchantWithPast(receiver);
+    const { id } = await begin(past);
+    await hasArrived(past, 300);
+    const key = { ...past.merchant.tenant, resendId: id, idempotencyKey: newKey() };
+    const canceled = (await deliveries().cancelResend(key)).resend!;
+    expect(canceled).toMatchObject({ state: CANCELED, openCount: 0n });
+    expect(Number(canceled.madeCount)).toBeLessThan(EVENTS);
+    await delay(1_000);
+    const arrived = past.merchant.arrivals.length;
+    expect(arrived).toBeLessThanOrEqual(Number(canceled.madeCount));
+    await vi.waitFor(
+      async () => expect((await workflowOf(id).describe()).status.name).toBe('CANCELLED'),
+      10_000,
+    );
+    await delay(1_000);
+    expect(past.merchant.arrivals).toHaveLength(arrived);
+    expect(await progress(past, id)).toEqual(canceled);
+  }, 120_000);
+});

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { TestHouse } from '../../support/house.ts';
+import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { webhooksDesk } from './webhooks-desk.ts';
+
+const START_MS = Date.now() - 3_600_000;
+
+/** The list of resends, for the suite of lists; rows are written past the services, as many as run at a time. */
+export function resendList(house: TestHouse): ListSubject {
+  const { deliveries } = webhooksDesk(house, house.transports.inProcess);
+  return {
+    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    filters: { state: { values: ['RUNNING', 'COMPLETED', 'CANCELED'] } },
+    truth: `select id as key, id as "order", state
+      from webhooks.resend where merchant_id = $1 and environment = $2`,
+    deskOf: async (tenant) => ({
+      tenant,
+      list: ({ filters = {}, limit = 0, after = '' }) => {
+        const state = filters.state && ResendState[filters.state as keyof typeof ResendState];
+        const request = { ...tenant, ...(state && { state }), pageSize: limit, pageToken: after };
+        return rpcPage(deliveries.listResends(request), (answer) => answer.resends.map(({ id }) => id));
+      },
+      async insert(place) {
+        await sqlOf(
+          house,
+          `insert into webhooks.resend (merchant_id, environment, id, event_id, only_failed, state, request_id,
+             created_at, asked_at, after_event_id, after_subscription_id, last_event_id, expected_count, made_count,
+             succeeded_count, exhausted_count, canceled_count, open_ids)
+           values ($1, 'live', $2, $3, false, 'RUNNING', 'r', now(), now(), $3, $3, $3, 1, 0, 0, 0, 0, '{}')`,
+          [tenant.merchantId, uuidv7({ msecs: START_MS + place }), randomUUID()],
+        );
+      },
+      async change({ key }, pick) {
+        const state = pick % 2 ? 'COMPLETED' : 'CANCELED';
+        const end = `update webhooks.resend set state = $1, ended_at = now() where id = $2 and state = 'RUNNING'`;
+        await sqlOf(house, end, [state, key]);
+      },
+    }),
+  };
+}

@@ -64,24 +64,26 @@ select environment, kind, count(*)::int as count
  where kind is not null group by environment, kind`,
 };
 
-interface RunwayRow {
+interface PartitionsRow {
   readonly environment: string;
-  readonly seconds: number;
+  readonly runway: number;
+  readonly age: number;
 }
 
 /** Partitions are made without gaps, so the last one of each log says how far it reaches; the shortest log counts. */
-const RUNWAY: Statement = {
-  name: 'measure_runway',
+const PARTITIONS: Statement = {
+  name: 'measure_partitions',
   text: `
-select environment, extract(epoch from min(coalesce(until, now())) - now())::float8 as seconds
+select environment, extract(epoch from min(coalesce(until, now())) - now())::float8 as runway,
+       extract(epoch from now() - least(min(since), now()))::float8 as age
   from unnest($1::text[]) as environment
  cross join unnest(array['event', 'ended_delivery', 'attempt']) as log
  cross join lateral (
-   select max(uuid_extract_timestamp(
-                substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \\(''([0-9a-f-]+)''')::uuid)) as until
+   select min(uuid_extract_timestamp(bounds[1]::uuid)) as since, max(uuid_extract_timestamp(bounds[2]::uuid)) as until
      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    cross join lateral regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''(.+)''\\) TO \\(''(.+)''') as bounds
     where i.inhparent = to_regclass('webhooks.' || log || '_' || environment)
- ) last
+ ) reach
  group by environment`,
 };
 
@@ -115,7 +117,7 @@ export function registerDispatchMetrics(db: DispatchDatabase): void {
   registerOutbox(db);
   registerOpenDeliveries(db);
   registerSubscriptions(db);
-  registerRunway(db);
+  registerPartitions(db);
 }
 
 function registerOutbox(db: DispatchDatabase): void {
@@ -183,17 +185,22 @@ function registerSubscriptions(db: DispatchDatabase): void {
   });
 }
 
-function registerRunway(db: DispatchDatabase): void {
+function registerPartitions(db: DispatchDatabase): void {
   registerMeasuredGauges({
-    measure: () => db.run<RunwayRow>(RUNWAY, [ENVIRONMENTS]),
+    measure: () => db.run<PartitionsRow>(PARTITIONS, [ENVIRONMENTS]),
     keptMs: MINUTE_MS,
     gauges: [
       {
         name: 'payments_webhook_partition_runway_seconds',
         help: 'How far into the future partitions of events, deliveries and attempts exist, by environment.',
         labels: BY_ENVIRONMENT,
-        read: (rows, { environment }) =>
-          rows.find((row) => row.environment === environment)?.seconds ?? Number.NaN,
+        read: (rows, { environment }) => rows.find((row) => row.environment === environment)!.runway,
+      },
+      {
+        name: 'payments_webhook_partition_age_seconds',
+        help: 'How long ago the oldest partition of them begins, by environment.',
+        labels: BY_ENVIRONMENT,
+        read: (rows, { environment }) => rows.find((row) => row.environment === environment)!.age,
       },
     ],
   });

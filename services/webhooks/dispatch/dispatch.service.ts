@@ -15,8 +15,8 @@ import {
   reportedAttempt,
 } from './dispatch.message.ts';
 import { DispatchDatabase } from './dispatch-database.ts';
+import { registerDispatchMetrics } from './dispatch-metrics.ts';
 import { getAttempt } from './get-attempt.ts';
-import { registerOutboxLag } from './outbox-lag.ts';
 import { reportAttempts } from './report-attempts.ts';
 import { WorkSignal } from './work-signal.ts';
 
@@ -34,7 +34,7 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const claims = new WorkClaims({ db, recorder, writes, work, firstWaits });
   const resendDeps = { db, writes, outboxSignal: dependencies.outboxSignal, link: workflowLink(config) };
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
-  registerOutboxLag(db);
+  registerDispatchMetrics(db);
   return {
     claimBatch: async ({ waitMs, maxDeliveries }, context) => {
       const { signal } = context;

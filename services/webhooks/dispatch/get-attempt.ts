@@ -6,6 +6,7 @@ import { openSecret } from '../signing-secret.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';
+import { observeFirstAttempts } from './dispatch-metrics.ts';
 import type { RetryRow } from './hand-out-again.ts';
 import { type LastAttempt, type RetryTurn, takeRetries } from './take-retries.ts';
 
@@ -29,6 +30,7 @@ export interface SendableRow extends RetryRow {
   readonly batch_id: string | null;
   readonly leased_to: string | null;
   readonly attempt_count: number;
+  readonly resend_id: string | null;
   readonly url: string;
   readonly generation: bigint;
   readonly body: string;
@@ -53,7 +55,7 @@ const READ_ATTEMPTS: Statement = {
   name: 'read_attempts',
   text: `
 select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.status, d.batch_id, d.leased_to,
-       d.attempt_count, d.event_type, d.request_id, s.url, s.generation, e.body
+       d.attempt_count, d.resend_id, d.event_type, d.request_id, s.url, s.generation, e.body
   from unnest($1::uuid[]) as asked (id)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
@@ -142,6 +144,7 @@ async function withSecrets(
       logger.error({ err: error, subscriptionId }, 'a signing secret cannot be opened');
     }
   }
+  observeFirstAttempts(rows.filter(({ subscription_id }) => opened.has(subscription_id)));
   return answers.map((answer): AttemptAnswer => {
     if (answer.kind !== 'SEND') return answer;
     const own = opened.get(answer.row.subscription_id);

@@ -7,6 +7,7 @@ import { getResend } from './get-resend.ts';
 import { listDeliveries } from './list-deliveries.ts';
 import { listResends } from './list-resends.ts';
 import { resendDeliveries } from './resend-deliveries.ts';
+import { retryDelivery } from './retry-delivery.ts';
 import { workflowLink } from './workflow-link.ts';
 
 /** The RPCs about deliveries. */
@@ -20,6 +21,7 @@ export function deliveryService({
   return {
     listDeliveries: (request) => listDeliveries(database, pagination, link, request),
     getDelivery: (request) => getDelivery(database, link, request),
+    retryDelivery: (request, context) => retryDelivery(writes, link, request, context),
     resendDeliveries: (request, context) => resendDeliveries(writes, link, request, context),
     getResend: (request) => getResend(database, link, request),
     listResends: (request) => listResends(database, pagination, link, request),

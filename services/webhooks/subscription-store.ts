@@ -13,6 +13,13 @@ export async function lockSubscription(tx: TenantTransaction, id: string): Promi
   return subscription;
 }
 
+/** The subscription, not locked. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND). */
+export async function readSubscription(tx: TenantTransaction, id: string): Promise<SubscriptionRow> {
+  const subscription = await tx.findOne(SubscriptionEntity, { id });
+  if (!subscription) throw subscriptionNotFound();
+  return subscription;
+}
+
 /** Until the transaction ends, no other adds or enables a subscription of this tenant. */
 export async function lockSubscriptionLimit(tx: TenantTransaction): Promise<void> {
   await tx.execute(

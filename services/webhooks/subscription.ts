@@ -43,6 +43,13 @@ export function isSameHealth(a: SubscriptionHealth, b: SubscriptionHealth): bool
 
 /** Only what is DISABLED can be reactivated. WEBHOOK_SUBSCRIPTION_STATE. */
 export function requireDisabled(state: SubscriptionState): void {
-  if (state === 'DISABLED') return;
-  throw failedPrecondition('WEBHOOK_SUBSCRIPTION_STATE', `the subscription is ${state}`, { state });
+  if (state !== 'DISABLED') throw subscriptionState(state);
 }
+
+/** What is DISABLED delivers nothing. WEBHOOK_SUBSCRIPTION_STATE. */
+export function requireEnabled(state: SubscriptionState): void {
+  if (state === 'DISABLED') throw subscriptionState(state);
+}
+
+const subscriptionState = (state: SubscriptionState) =>
+  failedPrecondition('WEBHOOK_SUBSCRIPTION_STATE', `the subscription is ${state}`, { state });

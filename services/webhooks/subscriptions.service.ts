@@ -6,9 +6,12 @@ import { createWebhookSubscription } from './create-webhook-subscription.ts';
 import { disableWebhookSubscription } from './disable-webhook-subscription.ts';
 import { getWebhookSubscription } from './get-webhook-subscription.ts';
 import { listWebhookSubscriptions } from './list-webhook-subscriptions.ts';
+import { pauseWebhookSubscription } from './pause-webhook-subscription.ts';
 import { reactivateWebhookSubscription } from './reactivate-webhook-subscription.ts';
+import { resumeWebhookSubscription } from './resume-webhook-subscription.ts';
 import { revealSigningSecret } from './reveal-signing-secret.ts';
 import { rotateSigningSecret } from './rotate-signing-secret.ts';
+import { setDeliveryLimits } from './set-delivery-limits.ts';
 
 /** The RPCs about subscriptions. */
 export function subscriptionService(
@@ -24,6 +27,9 @@ export function subscriptionService(
     disableWebhookSubscription: (request, context) => disableWebhookSubscription(writes, request, context),
     reactivateWebhookSubscription: (request, context) =>
       reactivateWebhookSubscription(writes, limit, request, context),
+    pauseWebhookSubscription: (request, context) => pauseWebhookSubscription(writes, request, context),
+    resumeWebhookSubscription: (request, context) => resumeWebhookSubscription(writes, request, context),
+    setDeliveryLimits: (request, context) => setDeliveryLimits(writes, request, context),
     revealSigningSecret: (request, context) => revealSigningSecret(writes, keys, request, context),
     rotateSigningSecret: (request, context) => rotateSigningSecret({ config, writes }, request, context),
   };

@@ -9,6 +9,7 @@ import type { Config } from '../platform/config.ts';
 import { createEnvironmentGuards, type EnvironmentGuards } from '../platform/egress/environment-guards.ts';
 import { bindService } from '../platform/service-binding.ts';
 import { deliveryService } from './deliveries.service.ts';
+import { DeliveryEntity } from './delivery.entity.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';
 import { eventService } from './events.service.ts';
 import { ResendEntity } from './resend.entity.ts';
@@ -21,7 +22,7 @@ export function webhooksArea(
 ): Area {
   return {
     name: 'webhooks',
-    entities: [SubscriptionEntity, SigningSecretEntity, ResendEntity],
+    entities: [SubscriptionEntity, SigningSecretEntity, DeliveryEntity, ResendEntity],
     grants: [],
     bind: (dependencies) => [
       bindService(

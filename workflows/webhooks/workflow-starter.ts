@@ -16,7 +16,7 @@ import { retrying } from '../retrying.ts';
 import { searchAttributesOf } from '../search-attributes.ts';
 import { TASK_QUEUE } from '../task-queue.ts';
 import * as deliverBatch from './deliver-batch.contract.ts';
-import { workflowType as retryDelivery } from './retry-delivery.contract.ts';
+import { type RetryDeliveryInput, workflowType as retryDelivery } from './retry-delivery.contract.ts';
 import { retryDeliveryInput } from './retry-delivery.input.ts';
 import { retryDeliveryStart } from './retry-delivery.start.ts';
 
@@ -63,15 +63,7 @@ export class WorkflowStarter {
     const args: unknown[] = JSON.parse(command.argumentsJson || '[]');
     switch (kind) {
       case WorkflowCommandKind.START:
-        return this.#start(command.workflowType, {
-          workflowId,
-          args,
-          typedSearchAttributes: searchAttributesOf({
-            environment: environmentName(command.environment),
-            merchantIds: [command.merchantId],
-            requestIds: [command.requestId],
-          }),
-        });
+        return this.#start(command.workflowType, startOf(command, args));
       case WorkflowCommandKind.SIGNAL:
         return this.#persist(() =>
           unlessGone(this.#client.workflow.getHandle(workflowId).signal(command.signalName, ...args)),
@@ -118,6 +110,21 @@ export class WorkflowStarter {
   #inTime(call: () => Promise<unknown>): Promise<unknown> {
     return this.#client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
   }
+}
+
+/** A retry workflow is started as by its batch. */
+function startOf({ workflowType, workflowId, ...command }: WorkflowCommand, args: unknown[]) {
+  if (workflowType === retryDelivery)
+    return { ...retryDeliveryStart(args[0] as RetryDeliveryInput), workflowId };
+  return {
+    workflowId,
+    args,
+    typedSearchAttributes: searchAttributesOf({
+      environment: environmentName(command.environment),
+      merchantIds: [command.merchantId],
+      requestIds: [command.requestId],
+    }),
+  };
 }
 
 async function unlessGone(call: Promise<unknown>): Promise<void> {

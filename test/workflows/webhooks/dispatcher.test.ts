@@ -74,7 +74,10 @@ describe('the dispatcher', () => {
     const client = await startWith(dispatch);
     await isDelivered(delivery, 20_000);
     const workflowId = 'delivery-started-by-command';
-    const retry = { deliveryId: delivery.id, merchantId: randomUUID(), environment: 'test' };
+    const retry = {
+      ...{ deliveryId: delivery.id, merchantId: randomUUID(), environment: 'test' },
+      ...{ subscriptionId: randomUUID(), requestId: 'r', eventType: 'payment.succeeded.v1' },
+    };
     const ids = [
       dispatch.command({ kind: START, workflowId, workflowType: 'retryDelivery', arguments: [retry] }),
       dispatch.command({ kind: SIGNAL, workflowId, signalName: 'retryNow' }),
@@ -84,7 +87,12 @@ describe('the dispatcher', () => {
     const refused = dispatch.command({ kind: UNSPECIFIED, workflowId: 'anybody' });
     await vi.waitFor(() => expect(dispatch.confirmed.sort()).toEqual(ids.sort()), { timeout: 5_000 });
     expect(dispatch.confirmed).not.toContain(refused);
-    expect(await client.workflow.getHandle(workflowId).result()).toBe('SUCCEEDED');
+    const workflow = client.workflow.getHandle(workflowId);
+    expect(await workflow.result()).toBe('SUCCEEDED');
+    const attributes = (await workflow.describe()).typedSearchAttributes.getAll();
+    expect(attributes.map(({ value }) => value)).toEqual(
+      expect.arrayContaining([[retry.subscriptionId], retry.eventType]),
+    );
   });
 
   it('goes on when the services come back', async () => {

@@ -9,6 +9,7 @@ import { createRefundActivities } from './refunds/refund.activities.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';
 import type { MakeAttemptsDeps } from './webhooks/make-attempts.ts';
 import { createResendActivities } from './webhooks/resend.activities.ts';
+import { createRetentionActivities } from './webhooks/retention.activities.ts';
 
 export interface ActivityDependencies {
   /** To the services, as the worker. */
@@ -28,5 +29,6 @@ export function createActivities({ transport, delivery }: ActivityDependencies) 
     ...createAdvanceActivities({ advances, funds }),
     ...createDeliveryActivities(delivery),
     ...createResendActivities({ dispatch: delivery.dispatch, deliveries }),
+    ...createRetentionActivities(delivery),
   };
 }

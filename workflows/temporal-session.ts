@@ -17,6 +17,7 @@ import { prepareNamespace } from './temporal-namespace.ts';
 import { installRuntime, sdkLogger } from './temporal-runtime.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 import { startDispatcher } from './webhooks/dispatcher.ts';
+import { ensureWebhookSchedules } from './webhooks/webhook-schedules.ts';
 import { WorkflowStarter } from './webhooks/workflow-starter.ts';
 
 export type WorkerConfig = EgressConfig & Pick<Config, 'TEMPORAL_NAMESPACE' | 'WEBHOOK_BATCH_INTERVAL'>;
@@ -67,7 +68,9 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
     await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
       logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
     );
-    await ensureFundsSchedules(new Client({ connection, namespace: config.TEMPORAL_NAMESPACE }));
+    const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+    await ensureFundsSchedules(client);
+    await ensureWebhookSchedules(client);
     const worker = await createWorker(deps, connection);
     return runSession(deps, connection, worker);
   } catch (error) {

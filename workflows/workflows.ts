@@ -12,4 +12,5 @@ export { endRefundHold, holdRefundFunds } from './refunds/refund-hold.workflow.t
 export { reverseRefund } from './refunds/refund-reversal.workflow.ts';
 export { deliverBatch } from './webhooks/deliver-batch.workflow.ts';
 export { resendDeliveries } from './webhooks/resend-deliveries.workflow.ts';
+export { applyWebhookRetention } from './webhooks/retention.workflow.ts';
 export { retryDelivery } from './webhooks/retry-delivery.workflow.ts';

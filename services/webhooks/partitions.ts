@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Logger } from 'pino';
 import { awaitAdvisoryLock } from '../platform/advisory-lock.ts';
 import type { Database } from '../platform/database.ts';
 import type { MaintenanceTask } from '../platform/maintenance.ts';
@@ -12,7 +13,8 @@ select made as name
    least(now(), (select uuid_extract_timestamp(id) from platform.outbox_event order by id limit 1)),
    now() + known.ahead) as made`;
 
-const REMADE_AFTER_MS = 60 * 60_000;
+const AGAIN_AFTER_MS = 60 * 60_000;
+const AGAIN_AFTER_FAILURE_MS = 5_000;
 
 /**
  * Makes the partitions of events, deliveries and attempts that the next days need, and those that are missing since
@@ -35,29 +37,42 @@ export const webhookPartitionsAhead: MaintenanceTask = {
 /** Partitions as those who are about to write need them. */
 export class PartitionsAhead {
   readonly #database: Database;
-  #madeAt = 0;
-  #making: Promise<unknown> | undefined;
+  readonly #logger: Logger;
+  #checkedAt = 0;
+  #againAfterMs = 0;
+  #checking: Promise<void> | undefined;
 
-  constructor(database: Database) {
+  constructor(database: Database, logger: Logger) {
     this.#database = database;
+    this.#logger = logger;
   }
 
   /** Makes what is missing; answers the names of those it made. */
-  async make(): Promise<string[]> {
-    const made = await this.#database.transaction(makePartitions);
-    this.#madeAt = Date.now();
-    return made;
+  make(): Promise<string[]> {
+    return this.#database.transaction(makePartitions);
   }
 
   /**
-   * Resolves when partitions are there, made anew where the last time is long ago by the clock: after a start, and
-   * after a machine that slept, nothing waits for the next round of maintenance.
+   * Resolves when partitions are there, looked for anew where the last time is long ago by the clock: after a start,
+   * and after a machine that slept, nothing waits for the next round of maintenance. A failure is logged: partitions
+   * made long before may do.
    */
   async ensure(): Promise<void> {
-    if (Math.abs(Date.now() - this.#madeAt) < REMADE_AFTER_MS) return;
-    this.#making ??= this.make().finally(() => {
-      this.#making = undefined;
+    if (Math.abs(Date.now() - this.#checkedAt) < this.#againAfterMs) return;
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
     });
-    await this.#making;
+    await this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.make();
+      this.#againAfterMs = AGAIN_AFTER_MS;
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'partitions of webhooks could not be made ahead');
+      this.#againAfterMs = AGAIN_AFTER_FAILURE_MS;
+    }
+    this.#checkedAt = Date.now();
   }
 }

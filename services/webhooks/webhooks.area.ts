@@ -12,6 +12,7 @@ import { deliveryService } from './deliveries.service.ts';
 import { DeliveryEntity } from './delivery.entity.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';
 import { eventService } from './events.service.ts';
+import { webhookPartitionsAhead } from './partitions.ts';
 import { ResendEntity } from './resend.entity.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
 import { subscriptionService } from './subscriptions.service.ts';
@@ -24,6 +25,7 @@ export function webhooksArea(
     name: 'webhooks',
     entities: [SubscriptionEntity, SigningSecretEntity, DeliveryEntity, ResendEntity],
     grants: [],
+    maintenance: [webhookPartitionsAhead],
     bind: (dependencies) => [
       bindService(
         WebhookSubscriptionService,

@@ -235,7 +235,7 @@ async function dispatch(transport: Transport) {
   await client.confirmCommands({ commandIds: commands.map(({ id }) => id) });
   for (;;) {
     const { batches } = await client.claimBatch({ waitMs: 0, maxDeliveries: 100 });
-    if (batches.length === 0) return;
+    if (batches.length === 0) break;
     for (const { id: batchId, deliveryIds } of batches) {
       const keys = deliveryIds.map((deliveryId) => ({ deliveryId, batchId }));
       const { answers } = await client.getAttempt({ attempts: keys });
@@ -248,6 +248,7 @@ async function dispatch(transport: Transport) {
       await client.reportAttempts({ reports });
     }
   }
+  await client.applyRetention({});
 }
 
 async function apiKeys(transport: Transport) {

@@ -2,7 +2,9 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../../platform/area.ts';
 import { callerOf, requestIdOf } from '../../platform/call-context.ts';
+import { applyRetention } from '../apply-retention.ts';
 import { continueResend } from '../continue-resend.ts';
+import { PartitionsAhead } from '../partitions.ts';
 import { workflowLink } from '../workflow-link.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
 import { WorkClaims } from './claim-batch.ts';
@@ -34,10 +36,13 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const claims = new WorkClaims({ db, recorder, writes, work, firstWaits });
   const resendDeps = { db, writes, outboxSignal: dependencies.outboxSignal, link: workflowLink(config) };
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
+  const partitions = new PartitionsAhead(database, logger);
+  const retention = { live: config.WEBHOOK_RETENTION_LIVE, test: config.WEBHOOK_RETENTION_SANDBOX };
   registerDispatchMetrics(db);
   return {
     claimBatch: async ({ waitMs, maxDeliveries }, context) => {
       const { signal } = context;
+      await partitions.ensure();
       const claim = { caller: callerName(context), requestId: requestIdOf(context), signal };
       return claimMessage(await claims.claim({ ...claim, waitMs, maxDeliveries }));
     },
@@ -68,6 +73,7 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
       };
     },
     continueResend: (request, context) => continueResend(resendDeps, request, requestIdOf(context)),
+    applyRetention: () => applyRetention({ database, db, partitions, retention, logger }),
   };
 }
 

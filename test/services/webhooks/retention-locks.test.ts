@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createServices, type Services } from '../../../services/server.ts';
+import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../../support/house.ts';
+import { fillPast } from './webhook-past.ts';
+import { answered, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+const DAY_MS = 86_400_000;
+const DELIVERIES = 30_000;
+/** Whatever dispatch does fails when it waits for a lock so long. */
+const DISPATCH_LOCK_TIMEOUT = '250ms';
+
+/** The locks that every change of a table holds when it ends, of whichever backend makes it. */
+const LOG_LOCKS = `
+create table public.held_lock (command text, relation oid, mode text);
+create table public.known_table (oid oid, name text, kind text);
+create function public.log_locks() returns event_trigger language plpgsql as $$
+begin
+  insert into public.held_lock
+  select tg_tag, relation, mode from pg_locks where pid = pg_backend_pid() and locktype = 'relation' and granted;
+end $$;
+create event trigger log_locks on ddl_command_end execute function public.log_locks()`;
+
+/** Statements that wait for a lock of whoever changes tables. */
+const BLOCKED = `
+select waiting.query as waits, holding.query as holds
+  from pg_stat_activity waiting
+  join pg_stat_activity holding on holding.pid = any (pg_blocking_pids(waiting.pid))
+ where waiting.wait_event_type = 'Lock' and holding.query ~* '^(alter|drop) table'
+   and waiting.query !~* '^(alter|drop) table'`;
+
+let databaseUrl: string;
+let services: Services;
+let desk: WebhooksDesk;
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+  const options = encodeURIComponent(`-c timezone=UTC -c lock_timeout=${DISPATCH_LOCK_TIMEOUT}`);
+  services = await createServices({
+    config: testConfig(),
+    databaseUrl: `${databaseUrl}?options=${options}`,
+    logger: createLogger('fatal'),
+  });
+  const transport = services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) });
+  desk = webhooksDesk({ databaseUrl }, transport);
+  await desk.sql(LOG_LOCKS);
+});
+afterAll(() => services.close());
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+/** A merchant with a filled log of five weeks ago; answers its id. */
+async function filledPast(): Promise<string> {
+  const tenant = newTenant();
+  const { id: subscriptionId } = await desk.subscribe(tenant);
+  const to = new Date(Date.now() - 38 * DAY_MS);
+  const from = new Date(to.getTime() - 6 * DAY_MS);
+  await desk.sql(`select webhooks.ensure_partitions('live', $1, $2)`, [from, to]);
+  const client = await connect();
+  const { merchantId } = tenant;
+  await fillPast(client, { merchantId, subscriptionId, from, to, deliveries: DELIVERIES, attemptsEach: 2 });
+  return merchantId;
+}
+
+/** Publishes and delivers without a pause until it is stopped; a statement that fails fails the flow. */
+function startFlow() {
+  let delivered = 0;
+  let running = true;
+  const publishing = async () => {
+    const tenant = newTenant();
+    await desk.subscribe(tenant);
+    while (running) await desk.publish(tenant, randomUUID());
+  };
+  const delivering = async () => {
+    while (running) {
+      const { batches } = await desk.claim(100, 200);
+      const keys = batches.flatMap(({ id: batchId, deliveryIds }) =>
+        deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
+      );
+      if (keys.length === 0) continue;
+      const answers = await desk.ask(keys);
+      const reports = answers.flatMap((answer, index) =>
+        answer.case === 'send' ? [answered(keys[index]!.deliveryId, answer.value, 204)] : [],
+      );
+      delivered += (await desk.report(...reports)).length;
+    }
+  };
+  const flow = Promise.all([publishing(), delivering(), delivering()]);
+  flow.catch(() => undefined);
+  return {
+    delivered: () => delivered,
+    /** Rejects with what had failed. */
+    async stop() {
+      running = false;
+      await flow;
+    },
+  };
+}
+
+/** Looks all the time who waits for whom; answers what was seen once it is called. */
+async function watchWaits() {
+  const client = await connect();
+  let running = true;
+  const seen: { waits: string; holds: string }[] = [];
+  const watching = (async () => {
+    while (running) seen.push(...(await client.query(BLOCKED)).rows);
+  })();
+  return async () => {
+    running = false;
+    await watching;
+    return seen;
+  };
+}
+
+/** Applies the retention amid deliveries; answers what was dropped, what waits, and who waited for it. */
+async function applyAmidDeliveries() {
+  const flow = startFlow();
+  await expect.poll(flow.delivered, { timeout: 10_000 }).toBeGreaterThan(20);
+  const waits = await watchWaits();
+  const before = flow.delivered();
+  const answer = await desk.dispatch.applyRetention({});
+  const meanwhile = flow.delivered() - before;
+  await expect.poll(flow.delivered, { timeout: 10_000 }).toBeGreaterThan(before + meanwhile + 20);
+  await flow.stop();
+  return { ...answer, meanwhile, waited: await waits() };
+}
+
+/** What the commands since then held of the tables that there were before them: `kind` is p of a parent. */
+async function startLockLog() {
+  await desk.sql('truncate public.held_lock, public.known_table');
+  await desk.sql(`insert into public.known_table
+    select oid, relname, relkind from pg_class
+     where relnamespace = 'webhooks'::regnamespace and relkind in ('r', 'p')`);
+  return () =>
+    desk.sql<{ kind: string; name: string; mode: string }>(
+      `select distinct kind, name, mode from public.held_lock join public.known_table on oid = relation
+        order by kind, name, mode`,
+    );
+}
+
+it('drops a filled partition while deliveries go on, and no statement of theirs waits for it', async () => {
+  await filledPast();
+  const heldLocks = await startLockLog();
+  const { droppedPartitions, waited } = await applyAmidDeliveries();
+  expect(droppedPartitions.map((name) => name.replace(/_live_\d+$/, '')).toSorted()).toEqual(
+    expect.arrayContaining(['attempt', 'ended_delivery', 'event']),
+  );
+  expect(waited).toEqual([]);
+  const locks = await heldLocks();
+  const parents = locks.filter(({ kind }) => kind === 'p');
+  expect(new Set(parents.map(({ name }) => name))).toEqual(
+    new Set(['attempt_live', 'ended_delivery_live', 'event_live']),
+  );
+  expect(new Set(parents.map(({ mode }) => mode))).toEqual(new Set(['ShareUpdateExclusiveLock']));
+  const exclusive = locks.filter(({ mode }) => mode === 'AccessExclusiveLock').map(({ name }) => name);
+  expect(exclusive.toSorted()).toEqual(droppedPartitions.toSorted());
+});
+
+it('lets a long reader of the old partition finish, and deliveries go on beside both', async () => {
+  const merchantId = await filledPast();
+  const reader = await connect();
+  await reader.query('begin isolation level repeatable read');
+  const count = 'select count(*)::int as n from webhooks.event where merchant_id = $1';
+  const held = await reader.query(count, [merchantId]);
+  expect(held.rows).toEqual([{ n: DELIVERIES }]);
+  const first = await applyAmidDeliveries();
+  expect(first.waited).toEqual([]);
+  expect(first.waitingPartitions[0]).toMatch(/^event_live_/);
+  // It waited its seconds, in which deliveries went on.
+  expect(first.meanwhile).toBeGreaterThan(20);
+  expect((await reader.query(count, [merchantId])).rows).toEqual([{ n: DELIVERIES }]);
+  await reader.query('commit');
+  const second = await applyAmidDeliveries();
+  expect(second.waited).toEqual([]);
+  expect(second.droppedPartitions).toEqual(first.waitingPartitions);
+  expect(second.waitingPartitions).toEqual([]);
+});

@@ -1,0 +1,133 @@
+import { fileURLToPath } from 'node:url';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { createRetentionActivities } from '../../../workflows/webhooks/retention.activities.ts';
+import { scheduleId, workflowType } from '../../../workflows/webhooks/retention.contract.ts';
+import { ensureWebhookSchedules } from '../../../workflows/webhooks/webhook-schedules.ts';
+import { growOlder, partitionNames } from '../../services/webhooks/webhook-past.ts';
+import { webhooksDesk } from '../../services/webhooks/webhooks-desk.ts';
+import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { recordHistories } from '../../support/recorded-histories.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+
+type Activities = ReturnType<typeof createRetentionActivities>;
+
+let house: TestHouse;
+let temporal: TestTemporal;
+let connection: NativeConnection;
+beforeAll(async () => {
+  installRuntime(createLogger('fatal'));
+  [house, temporal] = await Promise.all([startHouse({ SERVICES: 'webhooks' }), startTemporal()]);
+  connection = await NativeConnection.connect({ address: temporal.address });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  const { RECORD_HISTORIES } = process.env;
+  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
+  await connection.close();
+  await temporal[Symbol.asyncDispose]();
+  await house.close();
+});
+
+/** Has a worker with these activities at work. */
+async function working<T>(activities: Activities, work: () => Promise<T>): Promise<T> {
+  const workflowsPath = fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url));
+  const worker = await Worker.create({ connection, taskQueue: TASK_QUEUE, workflowsPath, activities });
+  return worker.runUntil(work());
+}
+
+/** Over the port, as the worker calls. */
+const retention = () =>
+  createRetentionActivities({ dispatch: createClient(DispatchService, house.transports.connect) });
+
+it('is applied by a Schedule every hour, and tells what was dropped', async () => {
+  const desk = webhooksDesk(house, house.transports.inProcess);
+  const tenant = newTenant();
+  await desk.subscribe(tenant);
+  await desk.claim();
+  await growOlder(desk, tenant.merchantId, '38 days');
+  const before = await partitionNames(desk, 'live');
+  await ensureWebhookSchedules(temporal.client);
+  await ensureWebhookSchedules(temporal.client);
+  const schedule = temporal.client.schedule.getHandle(scheduleId);
+  const { info, policies } = await schedule.describe();
+  expect(policies.catchupWindow).toBe(60_000);
+  const [next, second] = info.nextActionTimes.map((time) => time.getTime());
+  expect(second! - next!).toBe(3_600_000);
+  await working(retention(), async () => {
+    await schedule.trigger();
+    const workflowId = await vi.waitFor(
+      async () => (await schedule.describe()).info.recentActions[0]!.action.workflow.workflowId,
+      { timeout: 15_000, interval: 200 },
+    );
+    const result = await temporal.client.workflow.getHandle(workflowId).result();
+    const after = await partitionNames(desk, 'live');
+    const gone = before.filter((name) => !after.includes(name));
+    expect(gone.length).toBeGreaterThanOrEqual(3);
+    // The ping of the subscription, which was claimed and never sent.
+    expect(result).toEqual({
+      createdPartitions: [],
+      droppedPartitions: expect.toSatisfy((names: string[]) => names.toSorted().join() === gone.join()),
+      waitingPartitions: [],
+      expiredDeliveries: 1,
+    });
+  });
+  await schedule.delete();
+});
+
+it('goes on until nothing is left, past failures, and adds up what was done', async () => {
+  const steps = [
+    {
+      created: ['event_live_20260601'],
+      dropped: [],
+      waiting: ['event_live_20260101'],
+      expired: 500,
+      more: true,
+    },
+    new ConnectError('another call is applying the retention', Code.Aborted),
+    {
+      created: [],
+      dropped: ['event_live_20260101'],
+      waiting: ['attempt_live_20260101'],
+      expired: 3,
+      more: true,
+    },
+    { created: [], dropped: ['attempt_live_20260101'], waiting: [], expired: 0, more: false },
+  ];
+  let calls = 0;
+  const workflowId = 'retention-in-steps';
+  const result = await working(
+    {
+      async applyRetention() {
+        const step = steps[calls++]!;
+        if (step instanceof Error) throw step;
+        return {
+          createdPartitions: step.created,
+          droppedPartitions: step.dropped,
+          waitingPartitions: step.waiting,
+          expiredDeliveries: step.expired,
+          more: step.more,
+        };
+      },
+    },
+    async () => {
+      const started = { taskQueue: TASK_QUEUE, workflowId };
+      const handle = await temporal.client.workflow.start(workflowType, started);
+      const end = await handle.result();
+      const shown = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+      expect(shown.currentDetails).toContain('Dropped: event_live_20260101, attempt_live_20260101.');
+      return end;
+    },
+  );
+  expect(calls).toBe(steps.length);
+  expect(result).toEqual({
+    createdPartitions: ['event_live_20260601'],
+    droppedPartitions: ['event_live_20260101', 'attempt_live_20260101'],
+    waitingPartitions: [],
+    expiredDeliveries: 503,
+  });
+});

@@ -15,12 +15,16 @@ import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
 export interface TestTemporal extends AsyncDisposable {
   /** `host:port`. */
   readonly address: string;
+  /** Of the server that runs now. */
+  readonly pid: number | undefined;
   /** Connects when it is first used. */
   readonly client: Client;
   /** As the power cut does it. */
   kill(): Promise<void>;
   /** Again, on the same port and state. */
   start(): Promise<void>;
+  /** Deletes the state of a server that was killed. */
+  loseState(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 60_000;
@@ -34,11 +38,12 @@ export async function startTemporal(): Promise<TestTemporal> {
   const folder = await mkdtemp(join(tmpdir(), 'temporal-test-'));
   const port = await findFreePort();
   const address = `127.0.0.1:${port}`;
+  const file = join(folder, 'temporal.db');
   const connection = Connection.lazy({ address });
   let child: ChildProcess | undefined;
 
   async function start() {
-    child = spawn(program, serverArguments(port, join(folder, 'temporal.db')), { stdio: 'ignore' });
+    child = spawn(program, serverArguments(port, file), { stdio: 'ignore' });
     await answers(connection, child);
   }
   async function kill() {
@@ -50,9 +55,15 @@ export async function startTemporal(): Promise<TestTemporal> {
   await start();
   return {
     address,
+    get pid() {
+      return child?.pid;
+    },
     client: new Client({ connection }),
     kill,
     start,
+    async loseState() {
+      for (const suffix of ['', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true });
+    },
     async [Symbol.asyncDispose]() {
       await connection.close();
       await kill();

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+
+export const PROCESSES = ['worker-1', 'worker-2', 'services', 'gateway', 'postgres', 'temporal'] as const;
+export const LINKS = [
+  'publishers to services',
+  'merchants to gateway',
+  'gateway to services',
+  'services to postgres',
+  'worker-1 to services',
+  'worker-2 to services',
+  'worker-1 to temporal',
+  'worker-2 to temporal',
+  'workers to endpoint-1',
+  'workers to endpoint-2',
+  'workers to endpoint-3',
+] as const;
+/** The first has no moods of its own: only what lies between it and the workers fails. */
+export const ENDPOINTS = ['endpoint-1', 'endpoint-2', 'endpoint-3'] as const;
+const MOODY_ENDPOINTS = ['endpoint-2', 'endpoint-3'] as const;
+const WORKERS = ['worker-1', 'worker-2'] as const;
+
+export type ProcessName = (typeof PROCESSES)[number];
+export type LinkName = (typeof LINKS)[number];
+export type EndpointName = (typeof ENDPOINTS)[number];
+
+export type NetworkFault = 'drop' | 'lose answers' | 'delay' | 'reset' | 'half-close';
+export type Mood = 'answer 500' | 'answer 503' | 'answer late' | 'hang' | 'hang up';
+
+/** One thing that goes wrong, from a time of the run on, for so long. */
+export type Fault = { readonly atMs: number; readonly forMs: number } & (
+  | { readonly kind: 'kill' | 'pause' | 'pause past the lease'; readonly target: ProcessName }
+  | { readonly kind: 'lose state'; readonly target: 'temporal' }
+  | { readonly kind: NetworkFault; readonly target: LinkName }
+  | { readonly kind: Mood; readonly target: EndpointName }
+);
+export type FaultKind = Fault['kind'];
+
+interface KindPlan {
+  readonly kind: FaultKind;
+  readonly targets: readonly string[];
+  /** How often in one round; 'each': once for every target. */
+  readonly times: number | 'each';
+  /** Least and longest duration. */
+  readonly forMs: readonly [number, number];
+  /** Only every other round: it takes two minutes to recover from. */
+  readonly rounds?: 'even' | 'odd';
+}
+
+const PLAN: readonly KindPlan[] = [
+  { kind: 'kill', targets: PROCESSES, times: 'each', forMs: [50, 3_000] },
+  { kind: 'pause', targets: PROCESSES, times: 'each', forMs: [500, 5_000] },
+  { kind: 'lose state', targets: ['temporal'], times: 1, forMs: [50, 2_000], rounds: 'even' },
+  { kind: 'pause past the lease', targets: WORKERS, times: 1, forMs: [62_000, 75_000], rounds: 'odd' },
+  { kind: 'drop', targets: LINKS, times: 3, forMs: [500, 6_000] },
+  { kind: 'lose answers', targets: LINKS, times: 3, forMs: [500, 4_000] },
+  { kind: 'delay', targets: LINKS, times: 2, forMs: [1_000, 6_000] },
+  { kind: 'reset', targets: LINKS, times: 3, forMs: [0, 1_500] },
+  { kind: 'half-close', targets: LINKS, times: 3, forMs: [500, 4_000] },
+  { kind: 'answer 500', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 6_000] },
+  { kind: 'answer 503', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 6_000] },
+  { kind: 'answer late', targets: MOODY_ENDPOINTS, times: 1, forMs: [2_000, 6_000] },
+  { kind: 'hang', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 5_000] },
+  { kind: 'hang up', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 4_000] },
+];
+
+/** A target is left alone so long after a fault, so that it is up when the next one hits it. */
+const REST_MS = 4_000;
+const MOST_ROUND_MS = 120_000;
+
+/**
+ * The faults of a run, in the order of their times; the same for the same seed and duration. Each round, two minutes or
+ * the run if that is shorter, has every kind of fault, killing and pausing every process, at random times that overlap.
+ */
+export function planFaults(seed: number, durationMs: number): Fault[] {
+  const count = Math.max(1, Math.round(durationMs / MOST_ROUND_MS));
+  const roundMs = durationMs / count;
+  const rounds = fc.sample(fc.noBias(fc.tuple(roundOf('even', roundMs), roundOf('odd', roundMs))), {
+    seed,
+    numRuns: Math.ceil(count / 2),
+  });
+  const planned = rounds
+    .flat()
+    .slice(0, count)
+    .flatMap((faults, round) => faults.map((fault) => ({ ...fault, atMs: fault.atMs + round * roundMs })));
+  return withoutMeeting(planned).filter(({ atMs, forMs }) => atMs + forMs <= durationMs + REST_MS);
+}
+
+function roundOf(parity: 'even' | 'odd', roundMs: number): fc.Arbitrary<Fault[]> {
+  const cards = PLAN.filter(({ rounds }) => rounds === undefined || rounds === parity).flatMap((plan) =>
+    plan.times === 'each'
+      ? plan.targets.map((target) => ({ ...plan, targets: [target] }))
+      : Array.from({ length: plan.times }, () => plan),
+  );
+  const faults = cards.map(({ kind, targets, forMs: [least, most], rounds }) =>
+    fc.record({
+      kind: fc.constant(kind),
+      target: fc.constantFrom(...targets),
+      // What takes long to recover from comes early.
+      atMs: fc.integer({ min: 0, max: Math.floor(rounds === undefined ? roundMs : roundMs / 6) }),
+      forMs: fc.integer({ min: least, max: most }),
+    }),
+  );
+  return fc.tuple(...faults).map((round) => round as Fault[]);
+}
+
+/** Puts off what would hit a target that still suffers from another fault. */
+function withoutMeeting(faults: readonly Fault[]): Fault[] {
+  const freeAt = new Map<string, number>();
+  return faults
+    .toSorted((a, b) => a.atMs - b.atMs)
+    .map((fault) => {
+      const atMs = Math.max(fault.atMs, freeAt.get(fault.target) ?? 0);
+      freeAt.set(fault.target, atMs + fault.forMs + REST_MS);
+      return { ...fault, atMs };
+    })
+    .toSorted((a, b) => a.atMs - b.atMs);
+}

@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NetworkFault } from './fault-schedule.ts';
+
+/** A TCP proxy on loopback between two parts of the system, whose network fails when it is told to. */
+export interface FaultyLink extends AsyncDisposable {
+  readonly port: number;
+  /**
+   * drop: nothing arrives any more, in either direction. lose answers: requests arrive, answers do not. delay: each
+   * piece waits. reset: connections are reset, new ones too. half-close: connections that there are look ended by the
+   * server, which does not know. Connections that have lost something are cut when the fault ends, as TCP would.
+   * @returns the end of the fault.
+   */
+  begin(fault: NetworkFault): () => void;
+}
+
+interface Connection {
+  readonly client: Socket;
+  readonly server: Socket;
+  damaged: boolean;
+}
+
+const DELAY_MS = 150;
+
+/** @param upstreamPort of a server on loopback, which need not be there yet. */
+export async function openLink(upstreamPort: number): Promise<FaultyLink> {
+  const connections = new Set<Connection>();
+  let fault: NetworkFault | undefined;
+
+  /** Whether a piece is lost; what is lost damages its connection for good. */
+  function isLost(connection: Connection, isAnswer: boolean): boolean {
+    if (fault === 'drop' || (fault === 'lose answers' && isAnswer)) connection.damaged = true;
+    return connection.damaged && (fault === 'drop' || isAnswer);
+  }
+  async function carry(connection: Connection, from: Socket, to: Socket): Promise<void> {
+    const isAnswer = from === connection.server;
+    await pipeline(
+      from,
+      async function* (source: AsyncIterable<Buffer>) {
+        for await (const piece of source) {
+          if (fault === 'delay') await delay(DELAY_MS);
+          if (!isLost(connection, isAnswer)) yield piece;
+        }
+      },
+      to,
+    );
+  }
+  const cut = ({ client, server }: Connection) => {
+    client.resetAndDestroy();
+    server.resetAndDestroy();
+  };
+  const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    client.on('error', () => undefined);
+    if (fault === 'reset') return void client.resetAndDestroy();
+    const server = connect({ port: upstreamPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+    server.on('error', () => undefined);
+    const connection = { client, server, damaged: false };
+    connections.add(connection);
+    Promise.all([carry(connection, client, server), carry(connection, server, client)])
+      .catch(() => cut(connection))
+      .finally(() => connections.delete(connection));
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return {
+    port: (listener.address() as AddressInfo).port,
+    begin(begun) {
+      fault = begun;
+      if (begun === 'reset') for (const connection of connections) cut(connection);
+      if (begun === 'half-close') {
+        for (const connection of connections) {
+          connection.damaged = true;
+          connection.client.end();
+        }
+      }
+      return () => {
+        fault = undefined;
+        for (const connection of connections) if (connection.damaged) cut(connection);
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) cut(connection);
+      listener.close();
+      await once(listener, 'close');
+    },
+  };
+}

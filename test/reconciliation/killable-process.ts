@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export interface KillableOptions {
+  readonly name: string;
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Its log; kept over its deaths. */
+  readonly logFile: string;
+  /** What it logs once it serves. */
+  readonly readyLine: string;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const START_AGAIN_MS = 500;
+const READY_MS = 60_000;
+
+/** A program of the house that is killed and started again; when it ends by itself, as a supervisor would start it. */
+export class KillableProcess implements AsyncDisposable {
+  readonly name: string;
+  /** Ends that nobody asked for, of a process that was serving; one that does not find its database at its start may end. */
+  readonly crashes: string[] = [];
+  readonly #options: KillableOptions;
+  #child: ChildProcess | undefined;
+  #logFrom = 0;
+  #served = false;
+
+  constructor(options: KillableOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  /** Resolves when it serves, or after a minute in which it did not: whatever it waits for may be away. */
+  async start(): Promise<void> {
+    this.#spawn();
+    const giveUpAt = performance.now() + READY_MS;
+    while (!this.#isReady() && performance.now() < giveUpAt) await delay(50);
+  }
+
+  /** As the power cut does it. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(signal);
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.kill();
+  }
+
+  #spawn(): void {
+    const { file, settings, logFile } = this.#options;
+    const log = openSync(logFile, 'a');
+    this.#logFrom = statSync(logFile).size;
+    this.#served = false;
+    const child = spawn(process.execPath, [file], { cwd: ROOT, env: settings, stdio: ['ignore', log, log] });
+    closeSync(log);
+    this.#child = child;
+    child.once('exit', async (code, signal) => {
+      if (this.#child !== child) return;
+      if (this.#isReady()) {
+        this.crashes.push(`${this.name} ended with ${signal ?? code}: ${this.#logged().slice(-1_500)}`);
+      }
+      await delay(START_AGAIN_MS);
+      if (this.#child === child) this.#spawn();
+    });
+  }
+
+  #isReady(): boolean {
+    this.#served ||= this.#logged().includes(this.#options.readyLine);
+    return this.#served;
+  }
+
+  /** What it has logged since its last start. */
+  #logged(): string {
+    return readFileSync(this.#options.logFile).subarray(this.#logFrom).toString();
+  }
+}

@@ -1,0 +1,105 @@
+import { createClient } from '@connectrpc/connect';
+import pg from 'pg';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DeliveryService, DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import type { LoggedAttempt, LoggedDelivery } from './records.ts';
+import type { System } from './system.ts';
+
+const PAGE_SIZE = 100;
+
+/** What is not done yet, by name; all zero once the system has settled. */
+export type Remainder = Readonly<Record<string, number>>;
+
+/** Past the links: what waits in tables, and the workflows that are open. */
+export async function countRemainder({ databaseUrl, temporal }: System): Promise<Remainder> {
+  const [counts] = await query<Record<string, number>>(
+    databaseUrl,
+    `select (select count(*)::int from platform.outbox_event) as "outbox events",
+            (select count(*)::int from platform.outbox_command) as "outbox commands",
+            (select count(*)::int from webhooks.delivery where ended_at is null) as "open deliveries",
+            (select count(*)::int from webhooks.attempt where ended_at is null) as "open attempts",
+            (select count(*)::int from webhooks.batch) as batches`,
+  );
+  const { count } = await temporal.client.workflow.count("ExecutionStatus = 'Running'");
+  return { ...counts, 'open workflows': count };
+}
+
+/** Ids of what Temporal is to start by the clock. */
+export async function listSchedules({ temporal }: System): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { scheduleId } of temporal.client.schedule.list()) ids.push(scheduleId);
+  return ids;
+}
+
+/** All deliveries of the merchants, by the list that teams see, with the attempts of each. */
+export async function listDeliveries(
+  system: System,
+  merchantIds: readonly string[],
+): Promise<LoggedDelivery[]> {
+  const attempts = await attemptsByDelivery(system.databaseUrl, merchantIds);
+  const client = createClient(DeliveryService, remoteTransport(system.servicesUrl, system.token));
+  const found: LoggedDelivery[] = [];
+  for (const merchantId of merchantIds) {
+    let pageToken = '';
+    do {
+      const page = { pageSize: PAGE_SIZE, pageToken };
+      const answer = await client.listDeliveries({ merchantId, environment: Environment.TEST, ...page });
+      for (const { id, subscriptionId, eventId, eventType, status, attemptCount } of answer.deliveries) {
+        const named = { id, subscriptionId, eventId, eventType, attemptCount };
+        found.push({ ...named, status: DeliveryStatus[status], attempts: attempts.get(id) ?? [] });
+      }
+      pageToken = answer.nextPageToken;
+    } while (pageToken !== '');
+  }
+  return found;
+}
+
+interface AttemptRow {
+  readonly delivery_id: string;
+  readonly number: number;
+  readonly started_at: Date;
+  readonly ended_at: Date | null;
+  readonly http_status: number | null;
+  readonly failure: string | null;
+}
+
+/** By one statement: to ask for each of a hundred thousand deliveries would take longer than the run. */
+async function attemptsByDelivery(databaseUrl: string, merchantIds: readonly string[]) {
+  const rows = await query<AttemptRow>(
+    databaseUrl,
+    `select delivery_id, number, started_at, ended_at, http_status, failure from webhooks.attempt
+      where merchant_id = any ($1) order by delivery_id, number`,
+    [merchantIds],
+  );
+  const attempts = rows.map((row): [string, LoggedAttempt] => [
+    row.delivery_id,
+    {
+      ...{ number: row.number, startedAt: row.started_at.getTime(), endedAt: row.ended_at?.getTime() },
+      ...{ httpStatus: row.http_status ?? undefined, failure: row.failure ?? undefined },
+    },
+  ]);
+  return new Map(
+    [...Map.groupBy(attempts, ([id]) => id)].map(([id, own]) => [id, own.map(([, attempt]) => attempt)]),
+  );
+}
+
+/** Every event that there is of the merchants, whoever was told of it. */
+export function listEvents(databaseUrl: string, merchantIds: readonly string[]) {
+  return query<{ id: string; type: string }>(
+    databaseUrl,
+    'select id, type from webhooks.event where merchant_id = any ($1)',
+    [merchantIds],
+  );
+}
+
+async function query<Row>(databaseUrl: string, text: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query(text, values);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,148 @@
+import type { Arrival, Evidence, KnownSubscription, LoggedDelivery } from './records.ts';
+import { explainRepeats } from './repeats.ts';
+
+const PING = 'webhook.ping.v1';
+
+/** What was promised and did not come true, each a sentence; empty where the promise held. */
+export interface Reconciliation {
+  /** Pairs of an event and a subscription that it had to reach. */
+  readonly expected: number;
+  /** Such pairs without an arrival. */
+  readonly missing: readonly string[];
+  /** Arrivals, deliveries and events that nobody asked for. */
+  readonly unwanted: readonly string[];
+  /** Deliveries whose attempt log is not complete, or not what the endpoint saw. */
+  readonly badLogs: readonly string[];
+  readonly outOfOrder: readonly string[];
+  /** Arrivals after one that was answered with 2xx, by cause. */
+  readonly duplicates: ReadonlyMap<string, number>;
+  /** Arrivals that no attempt of the log stands for, by cause. */
+  readonly unrecorded: ReadonlyMap<string, number>;
+  /** Of both, those that no fault explains. */
+  readonly unexplained: readonly string[];
+}
+
+/** Compares what was accepted with what arrived and with what the log says. */
+export function reconcile(evidence: Evidence): Reconciliation {
+  const known = new Map(evidence.subscriptions.map((subscription) => [subscription.id, subscription]));
+  const arrivals = Map.groupBy(evidence.arrivals, keyOf);
+  const deliveries = Map.groupBy(evidence.deliveries, ({ subscriptionId, eventId }) =>
+    keyOf({ path: known.get(subscriptionId)?.path ?? subscriptionId, eventId }),
+  );
+  const { expected, missing } = findMissing(evidence, arrivals, deliveries);
+  return {
+    ...{ expected: expected.length, missing },
+    unwanted: [...findUnwanted(evidence, known, arrivals), ...findTwins(deliveries)],
+    badLogs: evidence.deliveries.flatMap((delivery) => findLogFaults(delivery)),
+    outOfOrder: findOutOfOrder(evidence, arrivals),
+    ...explainRepeats(arrivals, deliveries, evidence.faults),
+  };
+}
+
+/** Of an event and the subscription that a path belongs to. */
+const keyOf = ({ path, eventId }: { path: string; eventId: string }) => `${path} ${eventId}`;
+
+/** What was asked for after a subscription had been answered has to reach it; what was accepted before must not. */
+function findMissing(
+  { accepted, subscriptions, deliveries }: Evidence,
+  arrivals: ReadonlyMap<string, readonly Arrival[]>,
+  logged: ReadonlyMap<string, readonly LoggedDelivery[]>,
+) {
+  const pings = deliveries.filter(({ eventType }) => eventType === PING);
+  const pinged = new Map(pings.map(({ subscriptionId, eventId }) => [subscriptionId, eventId]));
+  const expected = subscriptions.flatMap((subscription) => [
+    keyOf({ path: subscription.path, eventId: pinged.get(subscription.id) ?? 'ping' }),
+    ...accepted
+      .filter((event) => matches(subscription, event) && event.askedAt > subscription.answeredAt)
+      .map(({ id }) => keyOf({ path: subscription.path, eventId: id })),
+  ]);
+  const missing = expected.flatMap((key) => {
+    if (!arrivals.has(key)) return [`${key}: never arrived`];
+    return logged.has(key) ? [] : [`${key}: not in the delivery list`];
+  });
+  return { expected, missing };
+}
+
+const matches = (
+  { merchantId, eventTypes }: KnownSubscription,
+  event: { readonly merchantId: string; readonly type: string },
+) => event.merchantId === merchantId && eventTypes.includes(event.type);
+
+function findUnwanted(
+  { accepted, subscriptions, events }: Evidence,
+  known: ReadonlyMap<string, KnownSubscription>,
+  arrivals: ReadonlyMap<string, readonly Arrival[]>,
+): string[] {
+  const byId = new Map(accepted.map((event) => [event.id, event]));
+  const byPath = new Map([...known.values()].map((subscription) => [subscription.path, subscription]));
+  const published = events.filter(({ type }) => type !== PING);
+  const pings = events.length - published.length;
+  const isWanted = ({ path, eventId, type }: Arrival) => {
+    const subscription = byPath.get(path);
+    const event = byId.get(eventId);
+    if (!subscription || type === PING) return subscription !== undefined;
+    return event && matches(subscription, event) && event.timestampMs >= subscription.createdAtMs;
+  };
+  return [
+    ...(byId.size === accepted.length ? [] : ['two publications were answered with the same event']),
+    ...published.filter(({ id }) => !byId.has(id)).map(({ id }) => `${id}: published twice by one key`),
+    ...(pings === subscriptions.length ? [] : [`${pings} pings of ${subscriptions.length} subscriptions`]),
+    ...[...arrivals].flatMap(([key, [first]]) => (isWanted(first!) ? [] : [`${key}: came uncalled for`])),
+  ];
+}
+
+const findTwins = (deliveries: ReadonlyMap<string, readonly LoggedDelivery[]>): string[] =>
+  [...deliveries].flatMap(([key, { length }]) => (length === 1 ? [] : [`${key}: ${length} deliveries`]));
+
+/** Numbers without gaps, all ended, in the order of their times, the last one a success and no other. */
+function findLogFaults({ id, status, attemptCount, attempts }: LoggedDelivery): string[] {
+  const faults: string[] = [];
+  if (status !== 'SUCCEEDED') faults.push(`is ${status}`);
+  if (attempts.length !== attemptCount) faults.push(`counts ${attemptCount} of ${attempts.length} attempts`);
+  for (const [index, { number, startedAt, endedAt, httpStatus, failure }] of attempts.entries()) {
+    const isLast = index === attempts.length - 1;
+    const isSuccess = httpStatus !== undefined && httpStatus >= 200 && httpStatus < 300;
+    if (number !== index + 1) faults.push(`attempt ${number} stands at ${index + 1}`);
+    if (endedAt === undefined) faults.push(`attempt ${number} has not ended`);
+    else if (endedAt < startedAt) faults.push(`attempt ${number} ended before it began`);
+    if ((httpStatus === undefined) === (failure === undefined))
+      faults.push(`attempt ${number} has no outcome`);
+    if (isSuccess !== isLast)
+      faults.push(`attempt ${number} of ${attempts.length}: ${failure ?? httpStatus}`);
+    const previous = attempts[index - 1];
+    if (previous && startedAt < (previous.endedAt ?? 0))
+      faults.push(`attempt ${number} overlaps the one before`);
+  }
+  return faults.map((fault) => `delivery ${id}: ${fault}`);
+}
+
+/** An event of an ordered subscription comes after its object's earlier ones have been answered with success. */
+function findOutOfOrder(
+  { accepted, subscriptions }: Evidence,
+  arrivals: ReadonlyMap<string, readonly Arrival[]>,
+): string[] {
+  const ordered = subscriptions.filter((subscription) => subscription.ordered);
+  return ordered.flatMap((subscription) => {
+    const matching = accepted.filter((event) => matches(subscription, event));
+    const objects = Map.groupBy(matching, ({ objectId }) => objectId);
+    return [...objects].flatMap(([objectId, events]) => {
+      const came = events
+        .toSorted((a, b) => a.sequence - b.sequence)
+        .map(({ id, sequence }) => ({
+          sequence,
+          all: arrivals.get(keyOf({ path: subscription.path, eventId: id })),
+        }))
+        .filter(({ all }) => all !== undefined);
+      return came.slice(1).flatMap(({ sequence, all }, index) => {
+        const done = Math.min(...came[index]!.all!.map((arrival) => succeededAt(arrival)));
+        if (all![0]!.order > done) return [];
+        return [
+          `${subscription.path} ${objectId}: ${sequence} came before ${came[index]!.sequence} was delivered`,
+        ];
+      });
+    });
+  });
+}
+
+const succeededAt = ({ answer, answeredOrder }: Arrival) =>
+  answer !== undefined && answer < 300 ? answeredOrder! : Number.POSITIVE_INFINITY;

@@ -1,0 +1,210 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ArrivalLog, type Endpoint, startEndpoint } from './endpoints.ts';
+import { ENDPOINTS, type EndpointName, type Fault, type LinkName, planFaults } from './fault-schedule.ts';
+import { countRemainder, listDeliveries, listEvents, listSchedules, type Remainder } from './look-up.ts';
+import { Merchants, subscribeOn } from './merchants.ts';
+import { startPublishers } from './publishers.ts';
+import { type Reconciliation, reconcile } from './reconcile.ts';
+import type { AcceptedEvent, Arrival, FaultWindow, LoggedDelivery } from './records.ts';
+import { type System, startSystem } from './system.ts';
+
+export interface RunOptions {
+  readonly seed: number;
+  /** How long faults go on. */
+  readonly durationMs: number;
+  readonly eventsPerSecond: number;
+  readonly say: (line: string) => void;
+  /** Ends the run early, by a rejection once everything is stopped. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a run has come to. */
+export interface RunResult extends Reconciliation {
+  readonly accepted: readonly AcceptedEvent[];
+  readonly arrivals: readonly Arrival[];
+  readonly deliveries: readonly LoggedDelivery[];
+  readonly faults: readonly FaultWindow[];
+  readonly subscriptions: number;
+  /** What was still not done when the time to settle was up. */
+  readonly left: Remainder;
+  /** From the end of the last fault until nothing was left. */
+  readonly settledAfterMs: number;
+  /** Requests with a wrong signature, refusals, and processes that ended by themselves. */
+  readonly broken: readonly string[];
+  /** During faults. */
+  readonly publishingMs: number;
+}
+
+const MERCHANTS = 4;
+const EVENT_TYPES = [
+  ...['payment.succeeded.v1', 'payment.failed.v1', 'refund.requested.v1', 'refund.succeeded.v1'],
+  ...['product.created.v1', 'dispute.opened.v1'],
+];
+const SUBSCRIBE_EVERY_MS = 10_000;
+const CALM_MS = 2_000;
+/** The slowest recovery: a retry whose workflow is gone is handed out again after two minutes, then goes on. */
+const SETTLE_MS = 6 * 60_000;
+const POLL_MS = 1_000;
+
+/** Runs the system under load and the seed's faults, waits until it has settled, and reconciles. */
+export async function runReconciliation(options: RunOptions): Promise<RunResult> {
+  const { seed, durationMs, eventsPerSecond, say, signal } = options;
+  await using stack = new AsyncDisposableStack();
+  const log = new ArrivalLog();
+  const endpoints = new Map<EndpointName, Endpoint>();
+  const ports = new Map<LinkName, number>();
+  for (const name of ENDPOINTS) {
+    const endpoint = stack.use(await startEndpoint(log));
+    endpoints.set(name, endpoint);
+    ports.set(`workers to ${name}`, endpoint.port);
+  }
+  const system = stack.use(await startSystem(ports));
+  const merchants = new Merchants(system, log);
+  const portOf = (n: number) => system.links.get(`workers to ${ENDPOINTS[n % ENDPOINTS.length]!}`)!.port;
+  const merchantIds = await firstMerchants(merchants, portOf);
+  const { servicesUrl, token } = system;
+  const eventTypes = EVENT_TYPES;
+  const publishers = await startPublishers({ servicesUrl, token, merchantIds, eventTypes, eventsPerSecond });
+  await delay(CALM_MS, undefined, { signal });
+  const schedules = await listSchedules(system);
+
+  say(`seed ${seed}: the faults begin`);
+  const startedAt = Date.now();
+  const subscribers = subscribeOn(
+    merchants,
+    (n) => ({
+      merchantId: merchantIds[n % MERCHANTS]!,
+      port: portOf(n),
+      eventTypes: [anyOf(EVENT_TYPES, n)],
+    }),
+    SUBSCRIBE_EVERY_MS,
+  );
+  const faults = await playFaults(planFaults(seed, durationMs), system, endpoints, options);
+  await delay(Math.max(0, startedAt + durationMs - Date.now()), undefined, { signal });
+  const publishingMs = Date.now() - startedAt;
+  const healedAt = Date.now();
+  await Promise.all([publishers.stop(), subscribers.stop()]);
+  const left = await settle(system, options);
+  const settledAfterMs = Date.now() - healedAt;
+
+  const schedulesLeft = new Set(await listSchedules(system));
+  const { accepted } = publishers;
+  const { subscriptions } = merchants;
+  const { arrivals } = log;
+  const deliveries = await listDeliveries(system, merchantIds);
+  const events = await listEvents(system.databaseUrl, merchantIds);
+  const evidence = { accepted, subscriptions, arrivals, deliveries, events, faults };
+  return {
+    ...reconcile(evidence),
+    ...{ accepted, arrivals, deliveries, faults, left, settledAfterMs, publishingMs },
+    subscriptions: subscriptions.length,
+    broken: [
+      ...(log.unverified > 0 ? [`${log.unverified} arrivals whose secret is not known`] : []),
+      ...schedules.filter((id) => !schedulesLeft.has(id)).map((id) => `the schedule ${id} is gone`),
+      ...[...log.forged, ...publishers.refused, ...merchants.refused, ...system.crashes()],
+    ],
+  };
+}
+
+/** Each with an ordered subscription, one of everything, and one of few types; they are at different endpoints. */
+async function firstMerchants(merchants: Merchants, portOf: (n: number) => number): Promise<string[]> {
+  const merchantIds: string[] = [];
+  for (let n = 0; n < MERCHANTS; n += 1) {
+    const merchantId = await merchants.join();
+    merchantIds.push(merchantId);
+    await merchants.subscribeOrdered({ merchantId, port: portOf(n), eventTypes: EVENT_TYPES.slice(0, 4) });
+    await merchants.subscribe({ merchantId, port: portOf(n + 1), eventTypes: EVENT_TYPES });
+    await merchants.subscribe({ merchantId, port: portOf(n + 2), eventTypes: EVENT_TYPES.slice(n, n + 2) });
+  }
+  return merchantIds;
+}
+
+const anyOf = <T>(values: readonly T[], n: number): T => values[n % values.length]!;
+
+/** Plays the schedule to its end. @returns when each fault began, and when what it hit served again. */
+async function playFaults(
+  plan: readonly Fault[],
+  system: System,
+  endpoints: ReadonlyMap<EndpointName, Endpoint>,
+  { say, signal }: RunOptions,
+): Promise<FaultWindow[]> {
+  const startedAt = performance.now();
+  /** A target that is slow to come back is let be until it has. */
+  const busy = new Map<string, Promise<void>>();
+  const windows: FaultWindow[] = [];
+  for (const fault of plan) {
+    await delay(Math.max(0, startedAt + fault.atMs - performance.now()), undefined, { signal });
+    const { kind, target } = fault;
+    const played = (busy.get(target) ?? Promise.resolve()).then(async () => {
+      const from = Date.now();
+      say(`${seconds(performance.now() - startedAt)} ${kind}: ${target}, ${seconds(fault.forMs)}`);
+      await playFault(fault, system, endpoints);
+      windows.push({ kind, target, from, to: Date.now() });
+    });
+    // The last word has Promise.all below.
+    played.catch(() => undefined);
+    busy.set(target, played);
+  }
+  await Promise.all(busy.values());
+  return windows;
+}
+
+async function playFault(
+  fault: Fault,
+  { victims, links, temporal }: System,
+  endpoints: ReadonlyMap<EndpointName, Endpoint>,
+): Promise<void> {
+  switch (fault.kind) {
+    case 'kill':
+    case 'lose state': {
+      const victim = victims[fault.target];
+      await victim.kill();
+      if (fault.kind === 'lose state') await temporal.loseState();
+      await delay(fault.forMs);
+      return victim.start();
+    }
+    case 'pause':
+    case 'pause past the lease': {
+      const victim = victims[fault.target];
+      victim.signal('SIGSTOP');
+      await delay(fault.forMs);
+      return victim.signal('SIGCONT');
+    }
+    case 'drop':
+    case 'lose answers':
+    case 'delay':
+    case 'reset':
+    case 'half-close': {
+      const end = links.get(fault.target)!.begin(fault.kind);
+      await delay(fault.forMs);
+      return end();
+    }
+    case 'answer 500':
+    case 'answer 503':
+    case 'answer late':
+    case 'hang':
+    case 'hang up': {
+      const endpoint = endpoints.get(fault.target)!;
+      endpoint.mood = fault.kind;
+      await delay(fault.forMs);
+      endpoint.mood = undefined;
+      return;
+    }
+    default:
+      fault satisfies never;
+  }
+}
+
+/** Waits until nothing is left to do. @returns what is, when the time is up. */
+async function settle(system: System, { say, signal }: RunOptions): Promise<Remainder> {
+  const giveUpAt = performance.now() + SETTLE_MS;
+  for (let n = 0; ; n += 1) {
+    const left = await countRemainder(system);
+    const isSettled = Object.values(left).every((count) => count === 0);
+    if (isSettled || performance.now() > giveUpAt) return left;
+    if (n % 10 === 0) say(`settling: ${JSON.stringify(left)}`);
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

@@ -1,0 +1,25 @@
+import { randomInt } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import { runReconciliation } from './reconciliation-run.ts';
+import { faultsOf, tableOf } from './reconciliation-table.ts';
+
+const FAULTS_MS = 40_000;
+/** Two minutes as a rule: the lease of the last batches, and two minutes from the loss of Temporal's state. */
+const RUN_MS = 10 * 60_000;
+
+it(
+  'delivers every accepted event, whatever is killed, paused or cut off, and can account for it',
+  async () => {
+    const seed = Number(process.env.RECONCILE_SEED ?? randomInt(2 ** 31));
+    const played: string[] = [];
+    const result = await runReconciliation({
+      ...{ seed, durationMs: FAULTS_MS, eventsPerSecond: 60 },
+      say: (line) => played.push(line),
+    });
+    console.info(`seed ${seed}\n${tableOf(result)}`);
+    expect(faultsOf(result), `RECONCILE_SEED=${seed}\n${played.join('\n')}`).toEqual([]);
+    expect(result.expected).toBeGreaterThan(1_000);
+  },
+  RUN_MS + TEMPORAL_START_MS,
+);

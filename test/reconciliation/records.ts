@@ -1,0 +1,83 @@
+import type { FaultKind } from './fault-schedule.ts';
+
+/** An event that a publisher was told is accepted. Times are of the test's clock, in milliseconds. */
+export interface AcceptedEvent {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly type: string;
+  readonly objectId: string;
+  readonly sequence: number;
+  /** As it will be delivered. */
+  readonly timestampMs: number;
+  readonly askedAt: number;
+  readonly acceptedAt: number;
+  /** How often it was asked for with the same key. */
+  readonly tries: number;
+}
+
+/** A subscription whose creation was answered. */
+export interface KnownSubscription {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly eventTypes: readonly string[];
+  readonly ordered: boolean;
+  /** Of its URL: the subscription's own. */
+  readonly path: string;
+  readonly createdAtMs: number;
+  readonly answeredAt: number;
+}
+
+/** A whole request that an endpoint has received. */
+export interface Arrival {
+  /** Its place among all arrivals and answers of all endpoints. */
+  readonly order: number;
+  readonly at: number;
+  readonly path: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly sequence: number;
+  /** webhook-timestamp, in seconds: when its attempt began. */
+  readonly stamp: number;
+  /** Undefined: none was given. */
+  readonly answer: number | undefined;
+  readonly answeredOrder: number | undefined;
+}
+
+/** A delivery as the log has it. */
+export interface LoggedDelivery {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  /** `SUCCEEDED` and so on. */
+  readonly status: string;
+  readonly attemptCount: number;
+  readonly attempts: readonly LoggedAttempt[];
+}
+
+export interface LoggedAttempt {
+  readonly number: number;
+  readonly startedAt: number;
+  readonly endedAt: number | undefined;
+  readonly httpStatus: number | undefined;
+  readonly failure: string | undefined;
+}
+
+/** A fault as it was: until what it hit served again. */
+export interface FaultWindow {
+  readonly kind: FaultKind;
+  readonly target: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** All that is known when a run has settled. */
+export interface Evidence {
+  readonly accepted: readonly AcceptedEvent[];
+  readonly subscriptions: readonly KnownSubscription[];
+  readonly arrivals: readonly Arrival[];
+  readonly deliveries: readonly LoggedDelivery[];
+  /** Ids of all events of these merchants that there are. */
+  readonly events: readonly { readonly id: string; readonly type: string }[];
+  readonly faults: readonly FaultWindow[];
+}

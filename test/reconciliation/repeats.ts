@@ -1,0 +1,118 @@
+import type { Arrival, FaultWindow, LoggedAttempt, LoggedDelivery } from './records.ts';
+
+/** How what came more often than the log or the merchant would have it is explained. */
+export interface Repeats {
+  readonly duplicates: ReadonlyMap<string, number>;
+  readonly unrecorded: ReadonlyMap<string, number>;
+  readonly unexplained: readonly string[];
+}
+
+/** After a fault has ended: until connections are made anew and calls that failed are repeated. */
+const AFTERMATH_MS = 5_000;
+/** A batch reports within two seconds; what was handed over does so when it ends. */
+const REPORT_MS = 3_000;
+
+type Attribution = readonly [cause: string, isExplained: boolean];
+
+/** Matches each arrival with an attempt of the log, and finds the cause of those that are one too many. */
+export function explainRepeats(
+  arrivals: ReadonlyMap<string, readonly Arrival[]>,
+  deliveries: ReadonlyMap<string, readonly LoggedDelivery[]>,
+  faults: readonly FaultWindow[],
+): Repeats {
+  const duplicates = new Map<string, number>();
+  const unrecorded = new Map<string, number>();
+  const unexplained: string[] = [];
+  const count = (counts: Map<string, number>, key: string, [cause, isExplained]: Attribution) => {
+    counts.set(cause, (counts.get(cause) ?? 0) + 1);
+    if (!isExplained) unexplained.push(`${key}: ${cause}`);
+  };
+  for (const [key, came] of arrivals) {
+    const attempts = deliveries.get(key)?.[0]?.attempts ?? [];
+    const { recorded, unseen } = matchAttempts(came, attempts);
+    unexplained.push(...unseen.map(({ number }) => `${key}: attempt ${number} has an answer nobody gave`));
+    for (const arrival of came) {
+      if (!recorded.has(arrival)) count(unrecorded, key, whyUnrecorded(arrival, faults));
+    }
+    for (const [index, arrival] of came.entries()) {
+      const before = came.slice(0, index).findLast((earlier) => isSuccess(earlier.answer));
+      if (before) count(duplicates, key, whyTwice(before, recorded.get(before), arrival, faults));
+    }
+  }
+  for (const [key, [delivery]] of deliveries) {
+    const seen = delivery!.attempts.some(({ httpStatus }) => httpStatus !== undefined);
+    if (seen && !arrivals.has(key)) unexplained.push(`${key}: answered, and never arrived`);
+  }
+  return { duplicates, unrecorded, unexplained };
+}
+
+/** By the second in which an attempt began and, where it was answered, by the answer. */
+function matchAttempts(came: readonly Arrival[], attempts: readonly LoggedAttempt[]) {
+  const recorded = new Map<Arrival, LoggedAttempt>();
+  const unseen: LoggedAttempt[] = [];
+  const answeredFirst = attempts.toSorted((a, b) => Number(b.httpStatus ?? 0) - Number(a.httpStatus ?? 0));
+  for (const attempt of answeredFirst) {
+    const fitting = came.find(
+      (arrival) =>
+        !recorded.has(arrival) &&
+        arrival.stamp === Math.floor(attempt.startedAt / 1_000) &&
+        (attempt.httpStatus === undefined || attempt.httpStatus === arrival.answer),
+    );
+    if (fitting) recorded.set(fitting, attempt);
+    else if (attempt.httpStatus !== undefined) unseen.push(attempt);
+  }
+  return { recorded, unseen };
+}
+
+function whyUnrecorded(arrival: Arrival, faults: readonly FaultWindow[]): Attribution {
+  const until = arrival.at + REPORT_MS;
+  if (during(faults, isWorkerGone, arrival.at, until)) return ['worker gone before its report', true];
+  if (during(faults, isOnReportsWay, arrival.at, until)) return ['report not taken in time', true];
+  if (during(faults, isOnTasksWay, arrival.at, until)) return ['task given to another worker', true];
+  return ['NOT RECORDED, NO FAULT', false];
+}
+
+/** Why something was sent again although it had been answered with success. */
+function whyTwice(
+  first: Arrival,
+  attempt: LoggedAttempt | undefined,
+  again: Arrival,
+  faults: readonly FaultWindow[],
+): Attribution {
+  if (!attempt) return whyUnrecorded(first, faults);
+  if (attempt.failure === 'WORKER_LOST') return ['attempt recorded as WORKER_LOST', true];
+  const from = Math.min(attempt.startedAt, again.stamp * 1_000);
+  if (attempt.failure !== undefined) {
+    const until = attempt.endedAt ?? again.at;
+    const isExplained = during(faults, isOnAnswersWay, from, until);
+    return isExplained ? [`answer lost: ${attempt.failure}`, true] : [`${attempt.failure}, NO FAULT`, false];
+  }
+  const isExplained = during(
+    faults,
+    (fault) => isWorkerGone(fault) || isOnReportsWay(fault) || isOnTasksWay(fault),
+    from,
+    Math.max(first.at + REPORT_MS, again.at),
+  );
+  return isExplained ? ['sent by two at a time', true] : ['SENT TWICE, NO FAULT', false];
+}
+
+const isSuccess = (answer: number | undefined) => answer !== undefined && answer >= 200 && answer < 300;
+
+function during(
+  faults: readonly FaultWindow[],
+  applies: (fault: FaultWindow) => boolean,
+  from: number,
+  until: number,
+): boolean {
+  return faults.some((fault) => applies(fault) && fault.from <= until && fault.to + AFTERMATH_MS >= from);
+}
+
+const isWorkerGone = ({ target }: FaultWindow) => target === 'worker-1' || target === 'worker-2';
+const isOnReportsWay = ({ target }: FaultWindow) =>
+  ['services', 'postgres', 'worker-1 to services', 'worker-2 to services', 'services to postgres'].includes(
+    target,
+  );
+const isOnTasksWay = ({ target }: FaultWindow) =>
+  ['temporal', 'worker-1 to temporal', 'worker-2 to temporal'].includes(target);
+const isOnAnswersWay = (fault: FaultWindow) =>
+  isWorkerGone(fault) || fault.target.startsWith('workers to ') || fault.target.startsWith('endpoint-');

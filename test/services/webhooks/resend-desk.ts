@@ -4,9 +4,10 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Transport } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import type {
-  AttemptSend,
-  ResendDeliveriesRequestSchema,
+import {
+  type AttemptSend,
+  type ResendDeliveriesRequestSchema,
+  ResendState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, type TestHouse } from '../../support/house.ts';
 import { answered, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
@@ -20,7 +21,7 @@ const EVENT_TYPE = 'payment.succeeded.v1';
 /** The webhooks services as tests of resends call them. */
 export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Transport) {
   const desk = webhooksDesk(house, transport);
-  return {
+  const resends = {
     ...desk,
 
     async resend(tenant: TestTenant, selection: Selection, terms: ResendTerms = {}) {
@@ -101,6 +102,36 @@ export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Tra
          values ($1, $2, $3, $4, $5, 'payment.succeeded.v1', 'o', 1, 'r', false, $6, 1, now())`,
         [tenant.merchantId, environmentOf(tenant), uuidv7(), subscriptionId, eventId, status],
       ),
+  };
+  return {
+    ...resends,
+
+    /** A subscription with so many events behind it, and a resend of them that has begun. */
+    async begun(tenant: TestTenant, events: number) {
+      const { id: subscriptionId } = await desk.subscribe(tenant);
+      await resends.deliverAll();
+      const start = Date.now() - 60_000;
+      const times = Array.from({ length: events }, (_, n) => start + n);
+      const eventIds = await resends.published(tenant, times);
+      const { id } = await this.again(tenant, subscriptionId);
+      return { subscriptionId, eventIds, id };
+    },
+
+    /** Another resend of the same events. */
+    again: (tenant: TestTenant, subscriptionId: string) => {
+      const value = resends.period(Date.now() - 120_000, Date.now());
+      return resends.resend(tenant, { case: 'period', value }, { subscriptionId });
+    },
+
+    /** Goes on and delivers by turns until it has ended; answers the ended resend. */
+    async toEnd(resendId: string, status?: number) {
+      for (let turns = 0; turns < 100; turns += 1) {
+        const { resend } = await resends.goOn(resendId);
+        if (resend!.state !== ResendState.RUNNING) return resend!;
+        await resends.deliverAll(status);
+      }
+      throw new Error('the resend does not end');
+    },
   };
 }
 

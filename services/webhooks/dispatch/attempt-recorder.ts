@@ -5,10 +5,10 @@ import type { DeliveryChange, ReportedAttempt } from '../delivery.ts';
 import { disableSubscription } from '../disable-subscription.ts';
 import { SubscriptionEntity } from '../subscription.entity.ts';
 import type { DispatchDatabase, Run } from './dispatch-database.ts';
+import { letNextOfLinesGo, lockSubscriptions } from './let-next-go.ts';
 import {
   COUNT_RETRIES,
   FIND_LOST,
-  LOCK_SUBSCRIPTIONS,
   type LostRow,
   READ_REPORTED,
   RECORD,
@@ -60,19 +60,18 @@ export class AttemptRecorder {
   ): Promise<Map<string, RecordedDelivery>> {
     let plan = await this.#plan(this.#deps.db.run, reports, false);
     if (await this.#disableGone(plan, requestId)) plan = await this.#plan(this.#deps.db.run, reports, false);
-    for (let tries = 1; ; tries += 1) {
-      const locks = plan.takesRoom || plan.healths.size > 0;
-      try {
-        return locks
-          ? await this.#deps.db.transaction((run) => this.#storeLocked(run, plan, reports))
-          : await this.#store(this.#deps.db.run, plan);
-      } catch (error) {
-        if (!(error instanceof DeliveryChanged)) throw error;
-        if (tries === MAX_TRIES)
-          throw aborted('ATTEMPT_REPORT_RACE', 'the deliveries keep changing; try again');
-      }
-      plan = await this.#plan(this.#deps.db.run, reports, false);
+    const recorded = new Map<string, RecordedDelivery>();
+    for (let tries = 1; plan.reports.length > 0; tries += 1) {
+      for (const delivery of await this.#storeAll(plan)) recorded.set(delivery.id, delivery);
+      const left = plan.reports
+        .map(({ report }) => report)
+        .filter(({ deliveryId }) => !recorded.has(deliveryId));
+      if (left.length === 0) break;
+      if (tries === MAX_TRIES)
+        throw aborted('ATTEMPT_REPORT_RACE', 'the deliveries keep changing; try again');
+      plan = await this.#plan(this.#deps.db.run, left, false);
     }
+    return recorded;
   }
 
   /** Closes attempts whose worker never reported their end: of these deliveries, or of any. Answers how many. */
@@ -121,39 +120,62 @@ export class AttemptRecorder {
     return gone.length > 0;
   }
 
-  async #storeLocked(run: Run, { reports: found }: RecordPlan, reports: readonly ReportedAttempt[]) {
-    const rows = found.map(({ row }) => row);
-    await run(LOCK_SUBSCRIPTIONS, [
-      rows.map(({ merchant_id }) => merchant_id),
-      rows.map(({ environment }) => environment),
-      rows.map(({ subscription_id }) => subscription_id),
-    ]);
-    const plan = await this.#plan(run, reports, true);
-    const stored = await this.#store(run, plan);
+  /** Writes those that wait for no lock first; answers what was written or known. */
+  async #storeAll({ reports, locked }: RecordPlan): Promise<RecordedDelivery[]> {
+    const isLocked = ({ row }: PlannedReport) => locked.has(row.subscription_id);
+    const stored = await this.#store(
+      this.#deps.db.run,
+      reports.filter((report) => !isLocked(report)),
+    );
+    const locking = reports.filter(isLocked);
+    if (locking.length === 0) return stored;
+    try {
+      return [...stored, ...(await this.#deps.db.transaction((run) => this.#storeLocked(run, locking)))];
+    } catch (error) {
+      if (error instanceof DeliveryChanged) return stored;
+      throw error;
+    }
+  }
+
+  /** Decides again under the lock of the subscriptions. */
+  async #storeLocked(run: Run, found: readonly PlannedReport[]): Promise<RecordedDelivery[]> {
+    await lockSubscriptions(
+      run,
+      found.map(({ row }) => row),
+    );
+    const plan = await this.#plan(
+      run,
+      found.map(({ report }) => report),
+      true,
+    );
+    const stored = await this.#store(run, plan.reports);
+    if (stored.length < plan.reports.length) throw new DeliveryChanged();
     if (plan.healths.size > 0) await run(STORE_HEALTH, [JSON.stringify(healthRows(plan))]);
+    await letNextOfLinesGo(
+      run,
+      plan.reports.filter(endsOrdered).map(({ row }) => row),
+    );
     return stored;
   }
 
-  /** Throws DeliveryChanged after writing the others, which are known from then on. */
-  async #store(run: Run, { reports }: RecordPlan): Promise<Map<string, RecordedDelivery>> {
-    const [late, open] = [reports.filter(isLate), reports.filter((report) => !isLate(report))];
-    const rows = open.flatMap(recordRow);
-    const ids = rows.map(({ delivery_id }) => delivery_id);
-    const written = rows.length > 0 ? await run(RECORD, [JSON.stringify(rows), ids]) : [];
-    const lateRows = late.flatMap(recordRow);
-    const writtenLate = lateRows.length > 0 ? await run(RECORD_LATE, [JSON.stringify(lateRows)]) : [];
-    if (written.length + writtenLate.length < rows.length + lateRows.length) throw new DeliveryChanged();
+  /** Answers those that it wrote, or that were known; the others have changed since they were read. */
+  async #store(run: Run, reports: readonly PlannedReport[]): Promise<RecordedDelivery[]> {
+    const open = reports.filter((report) => !isLate(report)).flatMap(recordRow);
+    const openIds = open.map(({ delivery_id }) => delivery_id);
+    const late = reports.filter(isLate).flatMap(recordRow);
+    const written = [
+      ...(open.length > 0 ? await run<WrittenRow>(RECORD, [JSON.stringify(open), openIds]) : []),
+      ...(late.length > 0 ? await run<WrittenRow>(RECORD_LATE, [JSON.stringify(late)]) : []),
+    ];
+    const ids = new Set(written.map(({ delivery_id }) => delivery_id));
     this.#logStale(reports);
-    return new Map(
-      reports.map(({ row, change }) => [
-        row.id,
-        {
-          id: row.id,
-          status: change?.status ?? row.status,
-          nextAttemptAt: change ? change.nextAttemptAt : row.next_attempt_at,
-        },
-      ]),
-    );
+    return reports
+      .filter(({ row, change }) => !change || ids.has(row.id))
+      .map(({ row, change }) => ({
+        id: row.id,
+        status: change?.status ?? row.status,
+        nextAttemptAt: change ? change.nextAttemptAt : row.next_attempt_at,
+      }));
   }
 
   #logStale(reports: readonly PlannedReport[]): void {
@@ -165,7 +187,12 @@ export class AttemptRecorder {
   }
 }
 
+interface WrittenRow {
+  readonly delivery_id: string;
+}
+
 const isLate = ({ row }: PlannedReport) => row.ended_at !== null;
+const endsOrdered = ({ row, change }: PlannedReport) => row.ordered && !row.ended_at && change?.endedAt;
 
 function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
   if (!change) return [];

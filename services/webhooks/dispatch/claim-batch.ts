@@ -5,6 +5,7 @@ import { type ClaimedDelivery, DeliveryClaims } from './claim-deliveries.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
 import { fanOut } from './fan-out.ts';
 import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
+import { letStuckGo } from './let-next-go.ts';
 import { releaseHeld } from './release-held.ts';
 import type { WorkSignal } from './work-signal.ts';
 
@@ -37,6 +38,7 @@ const POLL_MS = 1_000;
 /** While deliveries wait only for others of their subscription to end, which sends no signal. */
 const BLOCKED_POLL_MS = 50;
 const UPKEEP_INTERVAL_MS = 1_000;
+const STUCK_INTERVAL_MS = 60_000;
 const NOTHING: ClaimedWork = { deliveries: [], retries: [] };
 
 /** Claims work for workers; one for each process. */
@@ -44,6 +46,7 @@ export class WorkClaims {
   readonly #deps: Dependencies;
   readonly #claims = new DeliveryClaims();
   #upkeepAt = 0;
+  #letStuckGoAt = 0;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -62,8 +65,8 @@ export class WorkClaims {
     const again = await this.#upkeep(request);
     const { caller, maxDeliveries } = request;
     return this.#deps.db.transaction(async (run) => {
-      const more = await fanOut(run, this.#deps.firstWaits);
-      const { deliveries, blocked, cut } = await this.#claims.claim(run, caller, maxDeliveries);
+      const { more, limited } = await fanOut(run, this.#deps.firstWaits);
+      const { deliveries, blocked, cut } = await this.#claims.claim(run, caller, maxDeliveries, limited);
       return {
         deliveries: [...again.deliveries, ...deliveries],
         retries: again.retries,
@@ -79,8 +82,15 @@ export class WorkClaims {
     const { db, recorder, writes } = this.#deps;
     await recorder.closeLost(null, requestId);
     await releaseHeld(db.run);
+    await this.#letStuckGo();
     await restartResends({ db, writes });
     const deliveries = await db.transaction((run) => handOutBatchesAgain(run, caller));
     return { deliveries, retries: await handOutRetriesAgain(db.run, caller) };
+  }
+
+  async #letStuckGo(): Promise<void> {
+    if (performance.now() < this.#letStuckGoAt) return;
+    this.#letStuckGoAt = performance.now() + STUCK_INTERVAL_MS;
+    await letStuckGo(this.#deps.db);
   }
 }

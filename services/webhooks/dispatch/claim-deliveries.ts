@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { EnvironmentName } from '../../platform/tenant.ts';
+import { IS_LIMITED, lockWaitingBudgets, spendBudgets, TOKENS } from './attempt-limits.ts';
 import type { Run, Statement } from './dispatch-database.ts';
 import {
   BATCH_LEASE_MS,
@@ -37,7 +38,8 @@ const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscrip
 /**
  * Goes round the subscriptions that have work, from after the one where the last claim began, by jumps in the index
  * of what waits. Those with attempts in trouble fill a batch of their own: a batch ends with its slowest attempt.
- * What is picked is looked up by id and judged once it is locked, because the planner thinks little of what waits.
+ * Live events go before what is sent again. Of a subscription with limits no more is taken than they allow, and only
+ * where its budget is locked. What is picked is looked up by id and judged once it is locked, because the planner thinks little of what waits.
  */
 const CLAIM: Statement = {
   name: 'claim_deliveries',
@@ -52,7 +54,7 @@ with recursive ring (id, start, position) as (
    cross join lateral (select coalesce(${nextWaiting('ring.id')}, ${FIRST_WAITING}) as id) next
    where ring.position < ${MAX_SUBSCRIPTIONS} and next.id <> ring.start
 ), room as (
-  select ring.id, ring.position, least(${MAX_BUSY} - busy.total, share.size) as size,
+  select ring.id, ring.position, least(own.most - busy.total, own.tokens, share.size) as size,
          exists (select from webhooks.open_delivery t where t.subscription_id = ring.id
                     and t.status in ('RETRYING', 'HELD')) as troubled
     from ring
@@ -63,16 +65,24 @@ with recursive ring (id, start, position) as (
        from webhooks.open_delivery b
       where b.subscription_id = ring.id and b.busy_since is not null and b.busy_until > now()
    ) busy
-   where busy.slow < ${SEVERAL_SLOW} and busy.total < ${MAX_BUSY}
+   cross join lateral (
+     select coalesce(max(s.max_concurrent_attempts), ${MAX_BUSY}) as most, floor(max(${TOKENS})) as tokens,
+            coalesce(bool_and(s.id = any ($8::uuid[])), true) as mine
+       from webhooks.subscription s
+       left join webhooks.attempt_budget b on b.subscription_id = s.id
+      where s.id = ring.id and (${IS_LIMITED})
+   ) own
+   where busy.slow < ${SEVERAL_SLOW} and busy.total < own.most and own.mine and coalesce(own.tokens, 1) >= 1
 ), candidate as materialized (
   select d.id, room.troubled
     from room
    cross join lateral (
-     select w.id, row_number() over (order by w.id) as turn
-       from (select id from ${WAITING} and subscription_id = room.id and next_attempt_at <= now()
-              order by id limit room.size) w
+     select w.id, w.resent, row_number() over (order by w.resent, w.id) as turn
+       from (select id, resend_id is not null as resent
+               from ${WAITING} and subscription_id = room.id and next_attempt_at <= now()
+              order by (resend_id is not null), id limit room.size) w
    ) d
-   order by d.turn, room.position
+   order by d.resent, d.turn, room.position
    limit $2
 ), picked as materialized (
   select d.id, d.status, d.batch_id from webhooks.open_delivery d
@@ -116,13 +126,26 @@ const NIL = '00000000-0000-0000-0000-000000000000';
 export class DeliveryClaims {
   #after = NIL;
 
-  /** Claims up to `max` deliveries into new batches, leased to the caller. */
-  async claim(run: Run, caller: string, max: number): Promise<Claim> {
+  /**
+   * Claims up to `max` deliveries into new batches, leased to the caller.
+   * @param limited whether there are subscriptions with limits of their own.
+   */
+  async claim(run: Run, caller: string, max: number, limited: boolean): Promise<Claim> {
+    const budgets = limited ? await lockWaitingBudgets(run) : [];
     const batchIds = Array.from({ length: 4 }, () => uuidv7());
-    const [row] = await run<ClaimRow>(CLAIM, [this.#after, max, caller, ...batchIds]);
+    const [row] = await run<ClaimRow>(CLAIM, [this.#after, max, caller, ...batchIds, budgets]);
     const { deliveries, start, last, looked_at, with_room } = row!;
+    await spendBudgets(run, countBegun(deliveries, budgets));
     const cut = looked_at === MAX_SUBSCRIPTIONS;
     this.#after = (cut ? last : start) ?? NIL;
     return { deliveries, blocked: with_room < looked_at, cut };
   }
+}
+
+function countBegun(deliveries: readonly ClaimedDelivery[], budgets: readonly string[]): Map<string, number> {
+  const begun = new Map<string, number>();
+  for (const { subscription_id: id } of deliveries) {
+    if (budgets.includes(id)) begun.set(id, (begun.get(id) ?? 0) + 1);
+  }
+  return begun;
 }

@@ -13,6 +13,8 @@ export interface ReportedRow {
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
   readonly subscription_id: string;
+  readonly object_id: string;
+  readonly ordered: boolean;
   readonly status: DeliveryStatusName;
   readonly attempt_count: number;
   readonly next_attempt_at: Date | null;
@@ -25,15 +27,16 @@ export interface ReportedRow {
   readonly error_at: Date | null;
   readonly holding: boolean;
   readonly probe_at: Date | null;
+  readonly paused_at: Date | null;
 }
 
 export const READ_REPORTED: Statement = {
   name: 'read_reported',
   text: `
-select d.id, d.merchant_id, d.environment, d.subscription_id, d.status, d.attempt_count, d.next_attempt_at,
-       d.ended_at, d.busy_until,
+select d.id, d.merchant_id, d.environment, d.subscription_id, d.object_id, d.ordered, d.status, d.attempt_count,
+       d.next_attempt_at, d.ended_at, d.busy_until,
        case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
-       s.state, s.generation, s.error_reason, s.error_at, s.holding, s.probe_at
+       s.state, s.generation, s.error_reason, s.error_at, s.holding, s.probe_at, s.paused_at
   from unnest($1::uuid[], $2::int[]) as asked (id, number)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id

@@ -32,8 +32,11 @@ export interface PlannedReport {
 export interface RecordPlan {
   readonly reports: readonly PlannedReport[];
   readonly healths: ReadonlyMap<string, { readonly row: ReportedRow; readonly health: SubscriptionHealth }>;
-  /** Whether room for retry workflows was asked for, which is counted under the subscription's lock. */
-  readonly takesRoom: boolean;
+  /**
+   * Subscriptions whose lock the writing takes: their health changes, room for a retry workflow is counted, or the next
+   * of an object is let go.
+   */
+  readonly locked: ReadonlySet<string>;
 }
 
 /**
@@ -48,13 +51,14 @@ export function planRecord(
 ): RecordPlan {
   const open = new Map(retrying);
   const healths = new Map<string, { row: ReportedRow; health: SubscriptionHealth }>();
-  let takesRoom = false;
+  const locked = new Set<string>();
   const planned = reports.flatMap((report): PlannedReport[] => {
     const row = rows.get(report.deliveryId);
     if (!row) return [];
     const decided = decide(row, report, settings);
     const wants = decided?.status === 'RETRYING' && row.status === 'PENDING';
-    takesRoom ||= wants;
+    const letsNextGo = row.ordered && !row.ended_at && decided?.endedAt;
+    if (wants || letsNextGo) locked.add(row.subscription_id);
     const used = open.get(row.subscription_id) ?? 0;
     const held = wants && used >= settings.retryLimit;
     if (wants && !held) open.set(row.subscription_id, used + 1);
@@ -65,8 +69,11 @@ export function planRecord(
     }
     return [{ report, row, change }];
   });
-  for (const [id, { row, health }] of healths) if (isSameHealth(health, healthOf(row))) healths.delete(id);
-  return { reports: planned, healths, takesRoom };
+  for (const [id, { row, health }] of healths) {
+    if (isSameHealth(health, healthOf(row))) healths.delete(id);
+    else locked.add(id);
+  }
+  return { reports: planned, healths, locked };
 }
 
 function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }: PlanSettings) {
@@ -78,7 +85,8 @@ function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }
     attempt: row.attempt,
   };
   if (isKnown(delivery, report)) return undefined;
-  return afterReport(delivery, report, schedules[row.environment], random());
+  const change = afterReport(delivery, report, schedules[row.environment], random());
+  return change.status === 'RETRYING' && row.paused_at ? { ...change, status: 'HELD' as const } : change;
 }
 
 function healthAfter(

@@ -4,7 +4,7 @@ import { MAX_RELEASED, MAX_SUBSCRIPTIONS } from './dispatch-limits.ts';
 
 /**
  * Held deliveries that are due go to the batches: while their subscription is probed one every 5 s, after a success
- * many at a time. They go without a retry workflow, so its limit holds.
+ * many at a time. They go without a retry workflow, so its limit holds. What is paused stays.
  */
 const RELEASE: Statement = {
   name: 'release_held',
@@ -14,7 +14,7 @@ with holding as (
          exists (select from webhooks.open_delivery d
                   where d.subscription_id = s.id and d.status = 'HELD') as has_held
     from webhooks.subscription s
-   where holding and (probe_at is null or probe_at <= now())
+   where holding and paused_at is null and (probe_at is null or probe_at <= now())
    order by probe_at nulls first limit ${MAX_SUBSCRIPTIONS}
      for update skip locked
 ), due as (
@@ -23,12 +23,12 @@ with holding as (
    cross join lateral (
      select id from webhooks.open_delivery
       where subscription_id = holding.id and status = 'HELD'
-        and busy_since is null and next_attempt_at <= now()
+        and (busy_until is null or busy_until < now()) and next_attempt_at <= now()
       order by next_attempt_at limit case when holding.probe_at is null then ${MAX_RELEASED} else 1 end
    ) d
 ), released as (
-  update webhooks.open_delivery d set status = 'PENDING', batch_id = null
-    from due where d.id = due.id and d.status = 'HELD' and d.busy_since is null
+  update webhooks.open_delivery d set status = 'PENDING', batch_id = null, busy_since = null, busy_until = null
+    from due where d.id = due.id and d.status = 'HELD' and (d.busy_until is null or d.busy_until < now())
   returning d.subscription_id
 )
 update webhooks.subscription s

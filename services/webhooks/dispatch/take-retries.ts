@@ -1,4 +1,5 @@
 import type { AttemptFailureName, DeliveryStatusName } from '../delivery.ts';
+import { IS_LIMITED, takeWithinLimits } from './attempt-limits.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import { MAX_BUSY, RETRY_BUSY_MS, SEVERAL_SLOW, SLOW_AFTER_MS } from './dispatch-limits.ts';
@@ -21,6 +22,7 @@ export interface RetryQuestion {
 
 interface RetryStateRow {
   readonly id: string;
+  readonly subscription_id: string;
   readonly status: DeliveryStatusName;
   readonly leased_to: string | null;
   readonly due_in_ms: number;
@@ -33,12 +35,15 @@ interface RetryStateRow {
   readonly slow: number;
   /** Until the first of the subscription's attempts under way ends at the latest. */
   readonly free_in_ms: number | null;
+  /** The subscription has limits of its own. */
+  readonly limited: boolean;
 }
 
 const LOCK_RETRIES: Statement = {
   name: 'lock_retries',
   text: `
-select d.id, d.status, d.leased_to,
+select d.id, d.subscription_id, d.status, d.leased_to,
+       exists (select from webhooks.subscription s where s.id = d.subscription_id and (${IS_LIMITED})) as limited,
        extract(epoch from d.next_attempt_at - now())::float8 * 1000 as due_in_ms,
        extract(epoch from d.busy_until - now())::float8 * 1000 as busy_in_ms,
        a.number, a.number is not null and a.ended_at is null as under_way, a.http_status, a.failure, other.*
@@ -103,21 +108,22 @@ export async function takeRetries(
 async function takeOnce(run: Run, caller: string, ids: readonly string[]) {
   const rows = await run<RetryStateRow>(LOCK_RETRIES, [ids]);
   const open = rows.filter(({ status }) => status === 'RETRYING');
-  const turns = new Map(open.map((row) => [row.id, turnOf(row, caller)]));
+  const ready = open.filter((row) => row.limited && delayOf(row, caller) === undefined);
+  const delays = await takeWithinLimits(run, ready);
+  const turns = new Map(open.map((row) => [row.id, turnOf(row, delayOf(row, caller) ?? delays.get(row.id))]));
   const going = open.filter(({ id }) => turns.get(id) === 'SEND').map(({ id }) => id);
   if (going.length > 0) await run(MARK_BUSY, [going]);
   return { turns, lost: open.filter(isLost).map(({ id }) => id) };
 }
 
-function turnOf(row: RetryStateRow, caller: string): RetryTurn {
-  const delayMs = delayOf(row, caller);
+function turnOf(row: RetryStateRow, delayMs: number | undefined): RetryTurn {
   if (delayMs === undefined) return 'SEND';
   const { number, http_status: httpStatus, failure } = row;
   const last = number === null ? undefined : { number, httpStatus, failure };
   return { delayMs: Math.ceil(delayMs), last };
 }
 
-/** Undefined where the attempt goes now. */
+/** Undefined where the attempt goes now, as far as limits allow. */
 function delayOf(row: RetryStateRow, caller: string): number | undefined {
   if (row.leased_to !== caller) return NOT_LEASED_MS;
   if (row.busy_in_ms !== null && row.busy_in_ms > 0) return row.busy_in_ms;

@@ -1,0 +1,130 @@
+import type { Run, Statement } from './dispatch-database.ts';
+import { MAX_BUSY } from './dispatch-limits.ts';
+
+/** Whether a subscription has a limit of its own: SQL over its alias. */
+export const IS_LIMITED = 's.max_concurrent_attempts is not null or s.max_attempts_per_second is not null';
+
+/** Attempts that a rate allows now, bursts of a second's worth: SQL over a subscription and its budget. */
+export const TOKENS = `least(s.max_attempts_per_second, b.remaining
+    + s.max_attempts_per_second * greatest(extract(epoch from now() - b.counted_at)::float8, 0))`;
+
+const ADD_BUDGETS: Statement = {
+  name: 'add_budgets',
+  text: `
+insert into webhooks.attempt_budget (merchant_id, environment, subscription_id, remaining, counted_at)
+select s.merchant_id, s.environment, s.id, coalesce(s.max_attempts_per_second, 0), now()
+  from webhooks.subscription s
+ where (${IS_LIMITED}) and not exists (select from webhooks.attempt_budget b where b.subscription_id = s.id)
+on conflict do nothing`,
+};
+
+const LOCK_WAITING: Statement = {
+  name: 'lock_waiting_budgets',
+  text: `
+select b.subscription_id as id
+  from webhooks.subscription s
+  join webhooks.attempt_budget b on b.subscription_id = s.id
+ where (${IS_LIMITED}) and exists (
+   select from webhooks.open_delivery d
+    where d.subscription_id = s.id and d.status = 'PENDING' and d.batch_id is null)
+   for update of b skip locked`,
+};
+
+/**
+ * Locks the budgets of subscriptions with limits and work, so that nobody else begins attempts of them before the
+ * transaction ends; later statements see what others had begun. Answers the subscriptions; those that another has are
+ * left out.
+ */
+export async function lockWaitingBudgets(run: Run): Promise<string[]> {
+  await run(ADD_BUDGETS, []);
+  return (await run<{ id: string }>(LOCK_WAITING, [])).map(({ id }) => id);
+}
+
+/** What a subscription with limits may still begin. */
+interface Allowance {
+  readonly subscription_id: string;
+  /** Attempts by the limit of those under way. */
+  room: number;
+  /** Attempts by the rate. */
+  tokens: number;
+  /** Attempts a second; null: as many as there is room for. */
+  readonly rate: number | null;
+}
+
+const LOCK_BUDGETS: Statement = {
+  name: 'lock_budgets',
+  text: `
+select from webhooks.attempt_budget b
+ where b.subscription_id in (select subscription_id from webhooks.open_delivery where id = any ($1::uuid[]))
+ order by b.subscription_id
+   for update of b`,
+};
+
+const READ_ALLOWANCES: Statement = {
+  name: 'read_allowances',
+  text: `
+select s.id as subscription_id, coalesce(s.max_concurrent_attempts, ${MAX_BUSY}) - busy.total as room,
+       coalesce(${TOKENS}, 'infinity') as tokens, s.max_attempts_per_second as rate
+  from webhooks.attempt_budget b
+  join webhooks.subscription s
+    on s.merchant_id = b.merchant_id and s.environment = b.environment and s.id = b.subscription_id
+ cross join lateral (
+   select count(*)::int as total from webhooks.open_delivery d
+    where d.subscription_id = s.id and d.busy_since is not null and d.busy_until > now()
+ ) busy
+ where (${IS_LIMITED})
+   and b.subscription_id in (select subscription_id from webhooks.open_delivery where id = any ($1::uuid[]))`,
+};
+
+const SPEND: Statement = {
+  name: 'spend_budgets',
+  text: `
+update webhooks.attempt_budget b
+   set remaining = ${TOKENS} - spent.count, counted_at = greatest(b.counted_at, now())
+  from webhooks.subscription s, unnest($1::uuid[], $2::int[]) as spent (subscription_id, count)
+ where b.subscription_id = spent.subscription_id
+   and s.merchant_id = b.merchant_id and s.environment = b.environment and s.id = b.subscription_id
+   and s.max_attempts_per_second is not null`,
+};
+
+const ASK_AGAIN_MS = 1_000;
+
+/**
+ * Takes retries of subscriptions with limits as far as these allow. Answers how long each of the others has to wait,
+ * in milliseconds, by delivery. Nobody else begins attempts of these subscriptions before the transaction ends.
+ */
+export async function takeWithinLimits(
+  run: Run,
+  retries: readonly { readonly id: string; readonly subscription_id: string }[],
+): Promise<Map<string, number>> {
+  const delays = new Map<string, number>();
+  if (retries.length === 0) return delays;
+  const ids = retries.map(({ id }) => id);
+  await run(ADD_BUDGETS, []);
+  await run(LOCK_BUDGETS, [ids]);
+  const rows = await run<Allowance>(READ_ALLOWANCES, [ids]);
+  const allowances = new Map(rows.map((row) => [row.subscription_id, row]));
+  const begun = new Map<string, number>();
+  for (const { id, subscription_id } of retries) {
+    const allowance = allowances.get(subscription_id);
+    const delayMs = allowance && take(allowance);
+    if (delayMs !== undefined) delays.set(id, delayMs);
+    else begun.set(subscription_id, (begun.get(subscription_id) ?? 0) + 1);
+  }
+  await spendBudgets(run, begun);
+  return delays;
+}
+
+/** Undefined where there was room; those that wait for the rate wait one after the other. */
+function take(allowance: Allowance): number | undefined {
+  if (allowance.room < 1) return ASK_AGAIN_MS * (1 + Math.random());
+  allowance.tokens -= 1;
+  if (allowance.tokens < 0) return (1_000 * -allowance.tokens) / (allowance.rate ?? 1);
+  allowance.room -= 1;
+  return undefined;
+}
+
+/** Takes from the budgets what was begun: numbers of attempts by subscription. */
+export async function spendBudgets(run: Run, begun: ReadonlyMap<string, number>): Promise<void> {
+  if (begun.size > 0) await run(SPEND, [[...begun.keys()], [...begun.values()]]);
+}

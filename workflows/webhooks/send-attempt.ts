@@ -107,7 +107,8 @@ export async function sendAttempt(
   signal?.addEventListener('abort', onAbort);
   try {
     begin(exchange, deps, attempt, startedAt);
-    return { ...timing(), ...(await recorded(exchange)) };
+    const answer = await recorded(exchange);
+    return { ...timing(), ...answer };
   } catch (error) {
     return { ...timing(), failureKind: failureKindOf(error) };
   } finally {

@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   DeliveryService,
+  type Resend,
   ResendState,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -15,7 +16,7 @@ import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { newKey, startHouse, type TestHouse } from '../support/house.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
-import { startReceiver } from '../support/tls-receiver.ts';
+import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
 
 const { RUNNING, COMPLETED, CANCELED } = ResendState;
@@ -42,22 +43,26 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
+/** Runs SQL as nobody but a test would, to write a past and to let time pass. */
+async function sql(text: string, values: unknown[]): Promise<void> {
+  const client = new pg.Client({ connectionString: house.databaseUrl });
+  await client.connect();
+  await client.query(text, values).finally(() => client.end());
+}
+
 /** A merchant that was pinged, with a history of events that its subscription missed; ids in the order of publishing. */
-async function merchantWithPast(port: Parameters<typeof SandboxMerchant.subscribe>[1]) {
-  const merchant = await SandboxMerchant.subscribe(house.transports.grpc, port);
+async function merchantWithPast(receiver: Receiver) {
+  const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
   await merchant.becomes(WebhookSubscriptionState.ACTIVE);
   const from = Date.now() - 60_000;
   const ids = Array.from({ length: EVENTS }, (_, n) => uuidv7({ msecs: from + n }));
-  const client = new pg.Client({ connectionString: house.databaseUrl });
-  await client.connect();
-  await client.query(
+  await sql(
     `insert into webhooks.event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
      select $1, 'test', id, 'payment.succeeded.v1', id::text, 1, 'r', now(),
             json_build_object('id', id, 'type', 'payment.succeeded.v1', 'data', json_build_object())::text
        from unnest($2::uuid[]) as id`,
     [merchant.tenant.merchantId, ids],
   );
-  await client.end();
   return { merchant, ids, period: { from: timestampFromMs(from), to: timestampFromMs(from + EVENTS) } };
 }
 
@@ -78,6 +83,17 @@ const progress = async ({ merchant }: Past, resendId: string) =>
 
 const workflowOf = (resendId: string) => temporal.client.workflow.getHandle(`resend-${resendId}`);
 
+const completes = (past: Past, resendId: string, watch?: (resend: Resend) => void) =>
+  vi.waitFor(
+    async () => {
+      const resend = await progress(past, resendId);
+      watch?.(resend);
+      expect(resend.state).toBe(COMPLETED);
+      return resend;
+    },
+    { timeout: 120_000, interval: 100 },
+  );
+
 const hasArrived = ({ merchant }: Past, least: number) =>
   vi.waitFor(() => expect(merchant.arrivals.length).toBeGreaterThanOrEqual(least), {
     timeout: 60_000,
@@ -91,15 +107,7 @@ describe('a resend of two thousand events', () => {
     const { id, expectedCount } = await begin(past);
     expect(Number(expectedCount)).toBe(EVENTS);
     const made: number[] = [];
-    const watched = vi.waitFor(
-      async () => {
-        const resend = await progress(past, id);
-        made.push(Number(resend.madeCount));
-        expect(resend.state).toBe(COMPLETED);
-        return resend;
-      },
-      { timeout: 120_000, interval: 100 },
-    );
+    const watched = completes(past, id, ({ madeCount }) => made.push(Number(madeCount)));
     await hasArrived(past, 300);
     const live = await past.merchant.publish();
     await past.merchant.received([live]);
@@ -139,5 +147,23 @@ describe('a resend of two thousand events', () => {
     await delay(1_000);
     expect(past.merchant.arrivals).toHaveLength(arrived);
     expect(await progress(past, id)).toEqual(canceled);
+  }, 120_000);
+
+  it('goes on when Temporal has lost its workflow', async () => {
+    await using receiver = await startReceiver();
+    const past = await merchantWithPast(receiver);
+    const { id } = await begin(past);
+    await hasArrived(past, 100);
+    await workflowOf(id).terminate();
+    // The turn under way knows nothing of it, and ends.
+    await delay(4_000);
+    expect((await progress(past, id)).state).toBe(RUNNING);
+    await sql(`update webhooks.resend set asked_at = now() - interval '3 minutes' where id = $1`, [id]);
+    expect(await completes(past, id)).toMatchObject({
+      madeCount: BigInt(EVENTS),
+      succeededCount: BigInt(EVENTS),
+    });
+    const arrived = past.merchant.arrivals.map((arrival) => arrival.id);
+    expect(new Set(arrived)).toEqual(new Set(past.ids));
   }, 120_000);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Transport } from '@connectrpc/connect';
 import { Client } from '@temporalio/client';
@@ -51,6 +52,8 @@ const SLOTS = {
   maxCachedWorkflows: 500,
 } as const;
 
+const PREPARE_AGAIN_MS = 30_000;
+
 /** Bundles the workflow code, seconds of work: once per process. */
 export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
@@ -68,9 +71,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
     await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
       logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
     );
-    const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
-    await ensureFundsSchedules(client);
-    await ensureWebhookSchedules(client);
+    await ensureSchedules(deps, connection);
     const worker = await createWorker(deps, connection);
     return runSession(deps, connection, worker);
   } catch (error) {
@@ -78,6 +79,30 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
     throw error;
   }
 }
+
+async function ensureSchedules({ config }: SessionDeps, connection: NativeConnection): Promise<void> {
+  const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+  await ensureFundsSchedules(client);
+  await ensureWebhookSchedules(client);
+}
+
+/** A Temporal that loses its state is reconnected to unnoticed, and has neither search attributes nor Schedules. */
+async function keepPrepared(deps: SessionDeps, connection: NativeConnection, signal: AbortSignal) {
+  const { config, logger } = deps;
+  while (await waited(PREPARE_AGAIN_MS, signal)) {
+    const prepared = Promise.allSettled([
+      prepareNamespace(connection, config.TEMPORAL_NAMESPACE),
+      ensureSchedules(deps, connection),
+    ]);
+    for (const result of await prepared) {
+      if (result.status === 'rejected')
+        logger.debug({ err: result.reason }, 'Temporal was not prepared again');
+    }
+  }
+}
+
+/** False when the signal has ended the wait. */
+const waited = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).catch(() => false);
 
 function createWorker(
   { config, delivery, transport, workflowBundle }: SessionDeps,
@@ -109,6 +134,7 @@ function runSession(deps: SessionDeps, connection: NativeConnection, worker: Wor
     batchIntervalMs: deps.config.WEBHOOK_BATCH_INTERVAL,
     logger: deps.logger,
   });
+  void keepPrepared(deps, connection, stopping.signal);
   const ended = running.finally(async () => {
     stopping.abort();
     await dispatcher.stop();

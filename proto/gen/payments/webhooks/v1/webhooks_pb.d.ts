@@ -1559,7 +1559,7 @@ export declare type ResendDeliveriesResponse = Message<"payments.webhooks.v1.Res
 export declare const ResendDeliveriesResponseSchema: GenMessage<ResendDeliveriesResponse>;
 
 /**
- * Events on their way once more.
+ * Events on their way once more; the counts are as of when its workflow last went on with it.
  *
  * @generated from message payments.webhooks.v1.Resend
  */
@@ -2816,7 +2816,7 @@ export enum ResendState {
   RUNNING = 1,
 
   /**
-   * Every delivery that it made has ended.
+   * All are made, but for subscriptions that were disabled meanwhile, and each has ended in one way or another.
    *
    * @generated from enum value: RESEND_STATE_COMPLETED = 2;
    */
@@ -3096,8 +3096,9 @@ export declare const DeliveryService: GenService<{
   /**
    * Delivers events again, each with its webhook-id and a delivery of its own, after live events: one event, the events
    * of one request, or those published in a period for one subscription. Answers at once; the workflow resend-<id>
-   * makes the deliveries, in the order of publishing. Without subscription_id each event goes to every subscription
-   * of its type that is not DISABLED, whether or not it had been one when the event was published.
+   * makes the deliveries, in the order of publishing, a hundred at a time. Without subscription_id each event goes to
+   * every subscription of its type that is not DISABLED, whether or not it had been one when the event was published.
+   * A subscription that is disabled meanwhile gets no more; a period ends now at the latest, and pings never go again.
    * INVALID_ARGUMENT (RESEND_SELECTION) of a period without subscription_id, or that does not end after it begins;
    * NOT_FOUND (EVENT_NOT_FOUND, WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) of a
    * DISABLED subscription, (RESEND_LIMIT_REACHED) with ten of the merchant running.

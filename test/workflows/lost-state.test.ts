@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import { createLogger } from '../../services/platform/telemetry.ts';
+import { startWorker } from '../../workflows/worker.ts';
+import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import { startHouse } from '../support/house.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+
+const SOON = { timeout: 60_000, interval: 500 };
+
+async function scheduleIds({ client }: TestTemporal): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { scheduleId } of client.schedule.list()) ids.push(scheduleId);
+  return ids.sort();
+}
+
+it(
+  'makes its Schedules again in a Temporal that has lost its state under a connected worker',
+  async () => {
+    await using temporal = await startTemporal();
+    const house = await startHouse();
+    const worker = await startWorker({
+      config: house.config,
+      logger: createLogger('fatal'),
+      transport: house.services.transportFor(WORKER_CALLER),
+      temporalAddress: temporal.address,
+    });
+    try {
+      await expect.poll(() => scheduleIds(temporal), SOON).not.toEqual([]);
+      await delay(1_000);
+      const before = await scheduleIds(temporal);
+      await temporal.kill();
+      await temporal.loseState();
+      await temporal.start();
+      await vi.waitFor(async () => expect(await scheduleIds(temporal)).toEqual(before), SOON);
+    } finally {
+      await worker.close();
+      await house.close();
+    }
+  },
+  TEMPORAL_START_MS,
+);

@@ -2,7 +2,7 @@ import { Counter } from 'prom-client';
 import { metrics } from '../platform/telemetry.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import type { DispatchDatabase, Statement } from './dispatch/dispatch-database.ts';
-import { LOCK_SUBSCRIPTIONS } from './dispatch/record-attempts.sql.ts';
+import { type LineRow, letNextOfLinesGo, lockSubscriptions } from './dispatch/let-next-go.ts';
 import { endDeliveries } from './end-deliveries.ts';
 
 const expiredDeliveries = new Counter({
@@ -12,22 +12,25 @@ const expiredDeliveries = new Counter({
   registers: [metrics],
 });
 
-interface OldRow {
+interface OldRow extends LineRow {
   readonly id: string;
-  readonly merchant_id: string;
-  readonly subscription_id: string;
+  readonly ordered: boolean;
 }
 
 const MOST_AT_ONCE = 500;
 
-/** Their own ids are older only where two clocks differ: what is made by an event follows it. */
-const FIND_OLD: Statement = {
-  name: 'find_old_deliveries',
+const findOld = (name: string, which: string): Statement => ({
+  name,
   text: `
-select id, merchant_id, subscription_id from webhooks.open_delivery
- where environment = $1 and (event_id < $2::uuid or id < $2::uuid)
- limit ${MOST_AT_ONCE}`,
-};
+select id, merchant_id, environment, subscription_id, object_id, ordered from webhooks.open_delivery
+ where environment = $1 and ${which} limit ${MOST_AT_ONCE}`,
+});
+
+/** Nearly all go by their own id, in the order of an index; what was made late, or again, goes by its event's. */
+const FIND_OLD = [
+  findOld('find_old_deliveries', 'id < $2::uuid order by id'),
+  findOld('find_deliveries_of_old_events', 'event_id < $2::uuid'),
+];
 
 const EXPIRE: Statement = {
   name: 'expire_deliveries',
@@ -57,24 +60,27 @@ export async function expireDeliveries(
   endBy: number,
 ): Promise<{ readonly expired: number; readonly more: boolean }> {
   let expired = 0;
-  for (;;) {
-    const old = await db.run<OldRow>(FIND_OLD, [environment, firstKept]);
-    if (old.length === 0) return { expired, more: false };
-    if (performance.now() > endBy) return { expired, more: true };
-    const count = await expire(db, environment, old, reason);
-    expired += count;
-    expiredDeliveries.inc({ environment }, count);
+  for (const find of FIND_OLD) {
+    for (;;) {
+      const old = await db.run<OldRow>(find, [environment, firstKept]);
+      if (old.length === 0) break;
+      if (performance.now() > endBy) return { expired, more: true };
+      const count = await expire(db, old, reason);
+      expired += count;
+      expiredDeliveries.inc({ environment }, count);
+    }
   }
+  return { expired, more: false };
 }
 
-function expire(db: DispatchDatabase, environment: EnvironmentName, old: readonly OldRow[], reason: string) {
+function expire(db: DispatchDatabase, old: readonly OldRow[], reason: string): Promise<number> {
   return db.transaction(async (run) => {
-    await run(LOCK_SUBSCRIPTIONS, [
-      old.map(({ merchant_id }) => merchant_id),
-      old.map(() => environment),
-      old.map(({ subscription_id }) => subscription_id),
-    ]);
+    await lockSubscriptions(run, old);
     const [row] = await run<{ expired: number }>(EXPIRE, [old.map(({ id }) => id), reason]);
+    await letNextOfLinesGo(
+      run,
+      old.filter(({ ordered }) => ordered),
+    );
     return row!.expired;
   });
 }

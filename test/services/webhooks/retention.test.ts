@@ -10,9 +10,9 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { metrics } from '../../../services/platform/telemetry.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
 import { growOlder, partitionNames } from './webhook-past.ts';
-import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { answered, newUrl, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
 
 let house: TestHouse;
 let desk: WebhooksDesk;
@@ -256,6 +256,27 @@ describe('retention', () => {
     expect(await metrics.metrics()).toMatch(
       /payments_webhook_expired_deliveries_total\{environment="live"\} 2/,
     );
+  });
+
+  it('lets the next event of an object go where it gives up an earlier one', async () => {
+    const tenant = newTenant();
+    const write = { ...tenant, idempotencyKey: newKey() };
+    const about = { url: newUrl(), eventTypes: ['payment.succeeded.v1'], ordered: true };
+    await desk.subscriptions.createWebhookSubscription({ ...write, ...about });
+    await deliverAll();
+    const objectId = randomUUID();
+    await desk.publish(tenant, objectId);
+    await deliverAll(500);
+    await growOlder(desk, tenant.merchantId, '38 days');
+    const { id: eventId } = await desk.publish(tenant, objectId);
+    await deliverAll();
+    const status = async () =>
+      (await desk.deliveries.listDeliveries({ ...tenant, eventId })).deliveries[0]!.status;
+    expect(await status()).toBe(DeliveryStatus.BLOCKED);
+    expect(await desk.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 1n });
+    expect(await status()).toBe(DeliveryStatus.PENDING);
+    await deliverAll();
+    expect(await status()).toBe(DeliveryStatus.SUCCEEDED);
   });
 
   it('keeps what is old and still waits for dispatch', async () => {

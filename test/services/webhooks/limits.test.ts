@@ -1,0 +1,180 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ClaimBatchResponse } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+beforeEach(async () => {
+  // Retries are due at once.
+  house = await startHouse({ SERVICES: 'webhooks', WEBHOOK_SCHEDULE_LIVE: '0s,0s,0s,0s' });
+  desk = webhooksDesk(house, house.transports.inProcess);
+});
+afterEach(() => house.close());
+
+interface Limits {
+  readonly maxConcurrentAttempts?: number;
+  readonly maxAttemptsPerSecond?: number;
+}
+
+const keysOf = ({ batches }: ClaimBatchResponse) =>
+  batches.flatMap((batch) => batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id })));
+const claimSize = async (max = 100, waitMs = 0) => keysOf(await desk.claim(max, waitMs)).length;
+
+async function answerAll(claim: ClaimBatchResponse, status: number): Promise<void> {
+  for (const key of keysOf(claim)) await desk.report(answered(key.deliveryId, await desk.send(key), status));
+}
+
+/** A subscription with limits and so many deliveries that wait. */
+async function limitedSubscription(limits: Limits, events: number, tenant: TestTenant = newTenant()) {
+  const { id: subscriptionId } = await desk.subscribe(tenant);
+  await answerAll(await desk.claim(), 200);
+  await desk.subscriptions.setDeliveryLimits({
+    ...{ ...tenant, subscriptionId, idempotencyKey: newKey() },
+    ...limits,
+  });
+  for (let n = 0; n < events; n += 1) await desk.publish(tenant);
+  return { subscriptionId, tenant };
+}
+
+/** Runs these at the same time: all have begun before any of them gets to the budgets. */
+async function together<T>(acts: readonly (() => Promise<T>)[]): Promise<T[]> {
+  const locking = new pg.Client({ connectionString: house.databaseUrl });
+  await locking.connect();
+  await locking.query('begin; lock table webhooks.attempt_budget in access exclusive mode');
+  const answers = acts.map((act) => act());
+  await delay(200);
+  await locking.query('commit');
+  await locking.end();
+  return Promise.all(answers);
+}
+
+/** Lets a second go by for the rates. */
+const secondLater = () =>
+  desk.sql(`update webhooks.attempt_budget set counted_at = counted_at - interval '1 s'`);
+/** What was spent comes back no sooner than that. */
+const stopTime = () => desk.sql(`update webhooks.attempt_budget set counted_at = now() + interval '1 hour'`);
+
+describe('a limit of attempts under way', () => {
+  it('lets no more into batches until some end', async () => {
+    await limitedSubscription({ maxConcurrentAttempts: 3 }, 8);
+    const first = await desk.claim();
+    expect(keysOf(first)).toHaveLength(3);
+    expect(await claimSize()).toBe(0);
+    const [one] = keysOf(first);
+    await desk.report(answered(one!.deliveryId, await desk.send(one!), 200));
+    expect(await claimSize(100, 500)).toBe(1);
+  });
+
+  it('holds when many claim at the same time', async () => {
+    await limitedSubscription({ maxConcurrentAttempts: 4 }, 20);
+    const claims = await together(Array.from({ length: 8 }, () => () => desk.claim(2)));
+    const sizes = [...claims, await desk.claim()].map((claim) => keysOf(claim).length);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(4);
+  });
+
+  it('counts retries, by themselves and beside batches', async () => {
+    await limitedSubscription({ maxConcurrentAttempts: 4 }, 4);
+    const failed = await desk.claim();
+    await answerAll(failed, 500);
+    await limitsTo({ maxConcurrentAttempts: 1 });
+    const retries = keysOf(failed).map(({ deliveryId }) => ({ deliveryId }));
+    const answers = await together(retries.map((retry) => () => desk.ask([retry])));
+    expect(
+      answers
+        .flat()
+        .map((answer) => answer.case)
+        .sort(),
+    ).toEqual(['notNow', 'notNow', 'notNow', 'send']);
+  });
+
+  it('does not touch other subscriptions', async () => {
+    await limitedSubscription({ maxConcurrentAttempts: 1 }, 5);
+    const other = newTenant();
+    await desk.subscribe(other);
+    for (let n = 0; n < 5; n += 1) await desk.publish(other);
+    expect(await claimSize()).toBe(1 + 6);
+  });
+
+  const limitsTo = async (limits: Limits) => {
+    const [row] = await desk.sql<{ merchant_id: string; id: string }>(
+      'select merchant_id, id from webhooks.subscription',
+    );
+    await desk.subscriptions.setDeliveryLimits({
+      ...{ merchantId: row!.merchant_id, environment: 1, subscriptionId: row!.id, idempotencyKey: newKey() },
+      ...limits,
+    });
+  };
+});
+
+describe('a limit of attempts a second', () => {
+  it('lets a second of them begin at once, and then as many as time brings', async () => {
+    await limitedSubscription({ maxAttemptsPerSecond: 5 }, 16);
+    expect(await claimSize()).toBe(5);
+    await stopTime();
+    expect(await claimSize()).toBe(0);
+    await desk.sql('update webhooks.attempt_budget set counted_at = now()');
+    await secondLater();
+    expect(await claimSize()).toBe(5);
+    await desk.sql(`update webhooks.attempt_budget set counted_at = now() - interval '1 hour'`);
+    expect(await claimSize()).toBe(5);
+  });
+
+  it('holds when many claim at the same time', async () => {
+    await limitedSubscription({ maxAttemptsPerSecond: 6 }, 20);
+    expect(await claimSize(1)).toBe(1);
+    await stopTime();
+    const claims = await together(Array.from({ length: 8 }, () => () => desk.claim(2)));
+    const sizes = [...claims, await desk.claim()].map((claim) => keysOf(claim).length);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(5);
+  });
+
+  it('counts retries, and tells those that wait when their turn is', async () => {
+    await limitedSubscription({ maxAttemptsPerSecond: 4 }, 4);
+    const failed = await desk.claim();
+    await answerAll(failed, 500);
+    await desk.sql('update webhooks.attempt_budget set remaining = 1');
+    await stopTime();
+    const answers = await desk.ask(keysOf(failed).map(({ deliveryId }) => ({ deliveryId })));
+    const delays = answers.flatMap((answer) => (answer.case === 'notNow' ? [answer.value.delayMs] : []));
+    expect(answers.filter((answer) => answer.case === 'send')).toHaveLength(1);
+    expect(delays).toEqual([250, 500, 750]);
+  });
+
+  it('is gone once it is taken back', async () => {
+    const { subscriptionId, tenant } = await limitedSubscription({ maxAttemptsPerSecond: 1 }, 9);
+    expect(await claimSize()).toBe(1);
+    await desk.subscriptions.setDeliveryLimits({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    expect(await claimSize()).toBe(8);
+  });
+});
+
+describe('what is sent again', () => {
+  it('goes after live events of all subscriptions', async () => {
+    const tenant = newTenant();
+    const { id: subscriptionId } = await desk.subscribe(tenant);
+    const resent = await desk.publish(tenant);
+    await answerAll(await desk.claim(), 200);
+    await desk.sql(
+      `insert into webhooks.open_delivery
+         (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id,
+          resend_id, ordered, status, attempt_count, next_attempt_at)
+       select merchant_id, environment, uuidv7(), $2, id, type, object_id, sequence, request_id, uuidv7(), false,
+              'PENDING', 0, now() from webhooks.event cross join generate_series(1, 15) where id = $1`,
+      [resent.id, subscriptionId],
+    );
+    const other = newTenant();
+    await desk.subscribe(other);
+    const live = [await desk.publish(other), await desk.publish(other)];
+    const keys = keysOf(await desk.claim(3));
+    const events = await Promise.all(keys.map(async (key) => (await desk.send(key)).eventId));
+    expect(events).toEqual(expect.arrayContaining(live.map(({ id }) => id)));
+    expect(events).not.toContain(resent.id);
+    const late = await desk.publish(tenant);
+    const [key] = keysOf(await desk.claim(1));
+    expect((await desk.send(key!)).eventId).toBe(late.id);
+    expect(await claimSize()).toBe(15);
+  });
+});

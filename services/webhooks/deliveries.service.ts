@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { DeliveryService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
+import { cancelDelivery } from './cancel-delivery.ts';
 import { cancelResend } from './cancel-resend.ts';
 import { getDelivery } from './get-delivery.ts';
 import { getResend } from './get-resend.ts';
@@ -22,6 +23,7 @@ export function deliveryService({
     listDeliveries: (request) => listDeliveries(database, pagination, link, request),
     getDelivery: (request) => getDelivery(database, link, request),
     retryDelivery: (request, context) => retryDelivery(writes, link, request, context),
+    cancelDelivery: (request, context) => cancelDelivery(writes, link, request, context),
     resendDeliveries: (request, context) => resendDeliveries(writes, link, request, context),
     getResend: (request) => getResend(database, link, request),
     listResends: (request) => listResends(database, pagination, link, request),

@@ -18,7 +18,7 @@ export const goesTo = (event: string, subscription: string) =>
  * Lets the first delivery of each line go, if it is BLOCKED and no earlier event of its object is still to be taken from
  * the outbox. The subscriptions are locked by an earlier statement, so that this one sees whatever others have added or
  * ended: of two that add and end at the same time the later lets the delivery go.
- * @param lines a relation of (subscription_id, object_id).
+ * @param lines a relation of (merchant_id, environment, subscription_id, object_id).
  */
 export const letNextGo = (lines: string) => `
 update webhooks.open_delivery d
@@ -26,7 +26,8 @@ update webhooks.open_delivery d
   from ${lines} as line
  cross join lateral (
    select id, merchant_id, environment, sequence, status from webhooks.open_delivery
-    where ordered and subscription_id = line.subscription_id and object_id = line.object_id
+    where merchant_id = line.merchant_id and environment = line.environment
+      and ordered and subscription_id = line.subscription_id and object_id = line.object_id
     order by sequence limit 1
  ) first
   join webhooks.subscription s
@@ -37,7 +38,9 @@ update webhooks.open_delivery d
       where e.merchant_id = first.merchant_id and e.environment = first.environment
         and e.object_id = line.object_id and e.sequence < first.sequence and ${goesTo('e', 's')})`;
 
-const LET_NEXT_GO = `${letNextGo('(select :subscriptionId::uuid as subscription_id, :objectId::text as object_id)')}
+const LET_NEXT_GO = `${letNextGo(`(
+  select :merchantId::uuid as merchant_id, :environment::text as environment,
+         :subscriptionId::uuid as subscription_id, :objectId::text as object_id)`)}
    and d.merchant_id = :merchantId and d.environment = :environment`;
 
 /** To be called before an ordered delivery is ended in this transaction. */

@@ -21,6 +21,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   DeliveryService,
+  DeliveryStatus,
   DispatchService,
   EventService,
   WebhookSubscriptionService,
@@ -185,7 +186,7 @@ async function webhooks(house: TestHouse) {
   const { eventTypes } = await events.listEventTypes({});
   const { name, dataExample } = eventTypes.find((type) => type.name.startsWith('refund.'))!;
   const subscribe = async (path: string) => {
-    const target = { url: `https://127.0.0.1:8443/${path}`, eventTypes: [name] };
+    const target = { url: `https://127.0.0.1:8443/${path}`, eventTypes: [name], ordered: path === 'a' };
     return (await subscriptions.createWebhookSubscription({ ...write(), ...target })).subscription!.id;
   };
   const [subscriptionId] = [await subscribe('a'), await subscribe('b')];
@@ -203,9 +204,31 @@ async function webhooks(house: TestHouse) {
   const page = await deliveries.listDeliveries({ ...tenant, subscriptionId });
   await deliveries.getDelivery({ ...tenant, deliveryId: page.deliveries[0]!.id });
   await twoPages((bounds) => deliveries.listDeliveries({ ...tenant, ...bounds }));
+  await operations(transport, tenant, subscriptionId, () => events.publishEvent({ ...write(), ...about }));
+  await twoPages((bounds) => events.listEvents({ ...tenant, type: name, ...bounds }));
   await resends(transport, tenant, { subscriptionId, eventId: event!.id });
   await subscriptions.disableWebhookSubscription({ ...write(), subscriptionId });
   await subscriptions.reactivateWebhookSubscription({ ...write(), subscriptionId });
+}
+
+async function operations(
+  transport: Transport,
+  tenant: ReturnType<typeof newTenant>,
+  subscriptionId: string,
+  publish: () => Promise<unknown>,
+) {
+  const subscriptions = createClient(WebhookSubscriptionService, transport);
+  const deliveries = createClient(DeliveryService, transport);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  await subscriptions.setDeliveryLimits({ ...write(), subscriptionId, maxAttemptsPerSecond: 100 });
+  await subscriptions.pauseWebhookSubscription({ ...write(), subscriptionId });
+  await publish();
+  await createClient(DispatchService, transport).claimBatch({ waitMs: 0, maxDeliveries: 1 });
+  const held = { subscriptionId, status: DeliveryStatus.HELD };
+  const [delivery] = (await deliveries.listDeliveries({ ...tenant, ...held })).deliveries;
+  await deliveries.retryDelivery({ ...write(), deliveryId: delivery!.id });
+  await subscriptions.resumeWebhookSubscription({ ...write(), subscriptionId });
+  await deliveries.cancelDelivery({ ...write(), deliveryId: delivery!.id });
 }
 
 async function resends(

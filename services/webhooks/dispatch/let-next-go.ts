@@ -13,15 +13,17 @@ export interface LineRow {
 
 const LET_NEXT_GO: Statement = {
   name: 'let_next_go',
-  text: letNextGo(
-    '(select distinct * from unnest($1::uuid[], $2::text[]) as asked (subscription_id, object_id))',
-  ),
+  text: letNextGo(`(
+  select distinct * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[])
+                      as asked (merchant_id, environment, subscription_id, object_id))`),
 };
 
 /** Lets the first delivery of each of these lines go; their subscriptions are locked by the caller. */
 export async function letNextOfLinesGo(run: Run, lines: readonly LineRow[]): Promise<void> {
   if (lines.length === 0) return;
   await run(LET_NEXT_GO, [
+    lines.map(({ merchant_id }) => merchant_id),
+    lines.map(({ environment }) => environment),
     lines.map(({ subscription_id }) => subscription_id),
     lines.map(({ object_id }) => object_id),
   ]);

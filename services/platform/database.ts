@@ -42,6 +42,12 @@ const SESSION_SETTINGS = [
 ];
 
 /**
+ * Of connections for reads and dispatch, whose statements are prepared: planned once, for any values, by their indexes.
+ * A plan chosen while a table was empty or had no statistics must still be right when it is full.
+ */
+const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'jit=off'];
+
+/**
  * One PostgreSQL database: entities for writes, prepared statements for hot reads. Each has a pool of its own, so
  * writes that wait for one merchant's locks keep nobody from reading.
  */
@@ -58,22 +64,27 @@ export class Database {
   }
 
   static async open(options: DatabaseOptions): Promise<Database> {
-    const connection = {
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
-    };
+    const connection = { connectionTimeoutMillis: 5_000, keepAlive: true };
     const orm = await MikroORM.init({
       clientUrl: options.url,
       entities: [...options.entities],
       pool: { min: 0, max: options.poolSize },
-      driverOptions: { ...connection, onPoolCreated: reclaimDeadClients },
+      driverOptions: {
+        ...connection,
+        options: serverOptions(SESSION_SETTINGS),
+        onPoolCreated: reclaimDeadClients,
+      },
       forceUtcTimezone: true,
       discovery: { warnWhenNoEntities: false },
       debug: options.onStatement ? ['query', 'query-params'] : false,
       ...(options.onStatement && { logger: options.onStatement, colors: false }),
     });
-    const reads = new Pool({ connectionString: options.url, max: options.poolSize, ...connection });
+    const reads = new Pool({
+      ...connection,
+      connectionString: options.url,
+      max: options.poolSize,
+      options: serverOptions([...SESSION_SETTINGS, ...(options.preparedStatements ? PREPARED_SETTINGS : [])]),
+    });
     // A connection that dies leaves the pool, and the next read opens another: while it is idle the pool would tell of it,
     // while somebody holds it the connection itself, and an error nobody listens to ends the process.
     reads.on('error', () => undefined);
@@ -139,6 +150,8 @@ export async function retryTransaction<T>(transaction: () => Promise<T>): Promis
     }
   }
 }
+
+const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');
 
 /** A Kysely that only compiles: hot reads are built with it and run by {@link Database.read}. */
 export function queryBuilder<Tables>(): Kysely<Tables> {

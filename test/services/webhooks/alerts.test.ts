@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises';
+import { parser } from '@prometheus-io/lezer-promql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
+import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { readMetrics } from '../../support/scrape.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly action: string };
+}
+
+/** `payments_x{environment="live"}` in an expression. */
+interface Selector {
+  readonly metric: string;
+  readonly matchers: readonly { readonly label: string; readonly operator: string; readonly value: string }[];
+}
+
+const file = await readFile(new URL('../../../services/webhooks/alerts.yaml', import.meta.url), 'utf8');
+const { groups }: { groups: { name: string; rules: Rule[] }[] } = parse(file);
+const rules = groups.flatMap((group) => group.rules);
+
+/** Where PromQL's own grammar finds no sense in an expression. */
+function errorsIn(expr: string): number[] {
+  const errors: number[] = [];
+  parser.parse(expr).iterate({ enter: ({ type, from }) => void (type.isError && errors.push(from)) });
+  return errors;
+}
+
+function selectorsOf(expr: string): Selector[] {
+  const selectors: { metric: string; matchers: Selector['matchers'][number][] }[] = [];
+  const text = ({ from, to }: { from: number; to: number }) => expr.slice(from, to);
+  parser.parse(expr).iterate({
+    enter: (node) => {
+      if (node.name === 'VectorSelector') selectors.push({ metric: '', matchers: [] });
+      if (node.name === 'Identifier') selectors.at(-1)!.metric = text(node);
+      if (node.name !== 'UnquotedLabelMatcher') return;
+      const [label, operator, value] = ['LabelName', 'MatchOp', 'StringLiteral'].map((child) =>
+        text(node.node.getChild(child)!),
+      );
+      selectors.at(-1)!.matchers.push({ label: label!, operator: operator!, value: value!.slice(1, -1) });
+    },
+  });
+  return selectors;
+}
+
+let house: TestHouse;
+let worker: PaymentsWorker;
+let scraped: string[];
+
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'webhooks' });
+  // Without Temporal all its metrics are there, too.
+  worker = await startWorker({
+    config: house.config,
+    logger: createLogger('silent'),
+    transport: house.services.transportFor(WORKER_CALLER),
+    temporalAddress: '127.0.0.1:1',
+  });
+  scraped = (await readMetrics()).split('\n');
+});
+
+afterAll(async () => {
+  await worker?.close();
+  await house?.close();
+});
+
+/** Names of samples, by the types that a scrape tells; those of a histogram with labels appear with its first value. */
+function sampleNames(): Set<string> {
+  const suffixes: Record<string, string[]> = { histogram: ['_bucket', '_sum', '_count'] };
+  return new Set(
+    scraped
+      .filter((line) => line.startsWith('# TYPE'))
+      .flatMap((line) => {
+        const [, , name, type] = line.split(' ');
+        return (suffixes[type!] ?? ['']).map((suffix) => name + suffix);
+      }),
+  );
+}
+
+describe.each(rules)('the alert $alert', ({ expr, labels, annotations, ...rule }) => {
+  it('is written in PromQL, over metrics and labels that a scrape has', () => {
+    expect(errorsIn(expr)).toEqual([]);
+    const names = sampleNames();
+    for (const { metric, matchers } of selectorsOf(expr)) {
+      expect(names).toContain(metric);
+      const samples = scraped.filter((line) => line.startsWith(`${metric}{`));
+      for (const { label, operator, value } of matchers) {
+        const wanted = operator === '=' ? `${label}="${value}"` : `${label}="`;
+        expect(
+          samples.filter((line) => line.includes(wanted)),
+          `${metric} with ${wanted}`,
+        ).not.toEqual([]);
+      }
+    }
+  });
+
+  it('tells whom to wake, what is wrong and what to do', () => {
+    expect(['warning', 'critical']).toContain(labels.severity);
+    expect(rule.for ?? '1m').toMatch(/^\d+[smhd]$/);
+    expect(annotations.summary).toMatch(/\.$/);
+    expect(annotations.action).toMatch(/^[A-Z].{20,}\.$/s);
+  });
+});
+
+it('alerts are told apart by their names', () => {
+  const names = rules.map(({ alert }) => alert);
+  expect(names).toEqual([...new Set(names)]);
+});
+
+it('an expression that is broken is found out', () => {
+  expect(errorsIn('max(payments_webhook_lag_seconds > 60')).not.toEqual([]);
+  expect(errorsIn('max(payments_webhook_lag_seconds) > > 60')).not.toEqual([]);
+});

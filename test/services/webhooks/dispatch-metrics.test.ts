@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createServices } from '../../../services/server.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { scrape } from '../../support/scrape.ts';
+import { answered, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+const DAY_S = 86_400;
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+
+beforeAll(async () => {
+  house = await startHouse({
+    ...{ SERVICES: 'webhooks', WEBHOOK_RETRY_WORKFLOW_LIMIT: '1' },
+    // In the sandbox the first failure is the last.
+    WEBHOOK_SCHEDULE_SANDBOX: '0s',
+  });
+  desk = webhooksDesk(house, house.transports.inProcess);
+});
+afterAll(() => house.close());
+
+/** Measurements are kept for up to a minute; those of services that have just begun are new. */
+async function scrapeAnew() {
+  const { config, databaseUrl } = house;
+  const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
+  const scraped = await scrape();
+  await services.close();
+  return scraped;
+}
+
+/** Has all that waits answered with a status. */
+async function answerAll(status: number) {
+  const keys = await desk.claimKeys();
+  for (const key of keys) await desk.report(answered(key.deliveryId, await desk.send(key), status));
+}
+
+async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
+  await desk.subscriptions.createWebhookSubscription({
+    ...{ ...tenant, idempotencyKey: newKey(), ordered: true },
+    ...{ url: 'https://93.184.215.14/ordered', eventTypes: ['payment.succeeded.v1'] },
+  });
+}
+
+describe('a scrape tells', () => {
+  it('how many events wait for the dispatcher, and for how long', async () => {
+    const tenant = newTenant();
+    const events = [await desk.publish(tenant), await desk.publish(tenant)];
+    await desk.sql(
+      "update platform.outbox_event set id = webhooks.first_id(now() - interval '90 seconds') where id = $1",
+      [events[0]!.id],
+    );
+    const waiting = await scrapeAnew();
+    expect(waiting('payments_webhook_outbox_events')).toBe(2);
+    expect(waiting('payments_webhook_lag_seconds')).toBeGreaterThanOrEqual(90);
+    expect(waiting('payments_webhook_lag_seconds')).toBeLessThan(120);
+    await desk.claim();
+    const taken = await scrapeAnew();
+    expect(taken('payments_webhook_outbox_events')).toBe(0);
+    expect(taken('payments_webhook_lag_seconds')).toBe(0);
+  });
+
+  it('what is open in which status, and how long after its commit an event was first sent', async () => {
+    const tenant = newTenant();
+    await subscribeOrdered(tenant);
+    await answerAll(200);
+    const sent = 'payments_webhook_first_attempt_delay_seconds_count{environment="live"}';
+    const before = (await scrape())(sent)!;
+    const objectId = randomUUID();
+    for (let count = 0; count < 2; count += 1) await desk.publish(tenant, objectId);
+    for (let count = 0; count < 2; count += 1) await desk.publish(tenant);
+    // Of three whose turn it is one is retried, which the limit allows, and two are held; the fourth waits for the first.
+    await answerAll(500);
+    await desk.subscribe(newTenant());
+    await desk.claim();
+    const scraped = await scrapeAnew();
+    const open = (status: string) =>
+      scraped(`payments_webhook_open_deliveries{environment="live",status="${status}"}`);
+    expect([open('RETRYING'), open('HELD'), open('BLOCKED'), open('PENDING')]).toEqual([1, 2, 1, 1]);
+    expect(scraped('payments_webhook_open_deliveries{environment="test",status="HELD"}')).toBe(0);
+    expect(scraped('payments_webhook_troubled_subscriptions{environment="live",condition="HOLDING"}')).toBe(
+      1,
+    );
+    expect(scraped(sent)).toBe(before + 3);
+    expect(scraped('payments_webhook_retry_overdue_seconds')).toBe(0);
+    await desk.sql(
+      "update webhooks.open_delivery set next_attempt_at = now() - interval '700 seconds' where status = 'RETRYING'",
+    );
+    expect((await scrapeAnew())('payments_webhook_retry_overdue_seconds')).toBeGreaterThanOrEqual(700);
+  });
+
+  it('how many subscriptions are in ERROR or paused', async () => {
+    const tenant = newTenant(Environment.TEST);
+    const { id } = await desk.subscribe(tenant);
+    await answerAll(500);
+    await desk.subscriptions.pauseWebhookSubscription({
+      ...tenant,
+      idempotencyKey: newKey(),
+      subscriptionId: id,
+    });
+    const scraped = await scrapeAnew();
+    const troubled = (condition: string) =>
+      scraped(`payments_webhook_troubled_subscriptions{environment="test",condition="${condition}"}`);
+    expect([troubled('ERROR'), troubled('PAUSED'), troubled('HOLDING')]).toEqual([1, 1, 0]);
+  });
+
+  it('which workflow commands wait', async () => {
+    const before = await scrapeAnew();
+    const tenant = newTenant();
+    const { id } = await desk.subscribe(tenant);
+    await answerAll(500);
+    await desk.subscriptions.disableWebhookSubscription({
+      ...tenant,
+      idempotencyKey: newKey(),
+      subscriptionId: id,
+    });
+    const waiting = await scrapeAnew();
+    expect(waiting('payments_workflow_outbox_commands')).toBe(
+      before('payments_workflow_outbox_commands')! + 1,
+    );
+    expect(waiting('payments_workflow_command_lag_seconds')).toBeGreaterThan(0);
+  });
+
+  it('how far partitions reach, by the log that ends first', async () => {
+    const runway = (scraped: Awaited<ReturnType<typeof scrape>>, environment: string) =>
+      scraped(`payments_webhook_partition_runway_seconds{environment="${environment}"}`)! / DAY_S;
+    const before = await scrapeAnew();
+    expect(runway(before, 'live')).toBeGreaterThanOrEqual(14);
+    expect(runway(before, 'live')).toBeLessThanOrEqual(21);
+    expect(runway(before, 'test')).toBeGreaterThanOrEqual(3);
+    expect(runway(before, 'test')).toBeLessThanOrEqual(4);
+    const [last] = await desk.sql<{ name: string }>(
+      "select max(inhrelid::regclass::text) as name from pg_inherits where inhparent = 'webhooks.attempt_test'::regclass",
+    );
+    await desk.sql(`drop table ${last!.name}`);
+    const after = await scrapeAnew();
+    expect(runway(before, 'test') - runway(after, 'test')).toBeCloseTo(1, 2);
+    expect(runway(after, 'live')).toBeCloseTo(runway(before, 'live'), 2);
+  });
+
+  it('how old the oldest partition is', async () => {
+    const age = async () =>
+      (await scrapeAnew())('payments_webhook_partition_age_seconds{environment="live"}')! / DAY_S;
+    expect(await age()).toBeLessThanOrEqual(7);
+    await desk.sql(
+      "select webhooks.ensure_partitions('live', now() - interval '50 days', now() - interval '50 days')",
+    );
+    expect(await age()).toBeGreaterThanOrEqual(50);
+    expect(await age()).toBeLessThanOrEqual(57);
+  });
+
+  it('that it does not know, while the database is away', async () => {
+    const { config, databaseUrl } = house;
+    const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
+    await services.close();
+    const scraped = await scrape();
+    expect(scraped('payments_webhook_lag_seconds')).toBeNaN();
+    expect(scraped('payments_webhook_open_deliveries{environment="live",status="HELD"}')).toBeNaN();
+    expect(scraped('payments_webhook_partition_runway_seconds{environment="live"}')).toBeNaN();
+    expect(scraped('process_cpu_seconds_total')).toBeGreaterThan(0);
+  });
+});

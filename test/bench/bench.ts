@@ -1,8 +1,13 @@
 import { benchFunds } from './funds-bench.ts';
 import { benchReads } from './read-bench.ts';
+import { benchRetention } from './retention-bench.ts';
 
 /** `npm run bench`: all parts, or those named: `npm run bench -- funds`. */
-const PARTS: Readonly<Record<string, () => Promise<void>>> = { reads: benchReads, funds: benchFunds };
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  reads: benchReads,
+  funds: benchFunds,
+  retention: benchRetention,
+};
 
 const named = process.argv.slice(2);
 const unknown = named.filter((name) => !Object.hasOwn(PARTS, name));

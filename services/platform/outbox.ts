@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { type EntityManager, raw } from '@mikro-orm/postgresql';
@@ -27,6 +28,9 @@ export type WorkflowCommand = {
   | { readonly kind: 'CANCEL' }
 );
 
+/** What a commit has added to the outbox: events alone, or commands too. */
+export type OutboxWork = 'EVENTS' | 'COMMANDS';
+
 export const OUTBOX_CHANNEL = 'payments_outbox';
 const NOTIFY_INTERVAL_MS = 10;
 
@@ -37,33 +41,42 @@ const NOTIFY_INTERVAL_MS = 10;
 export class OutboxSignal {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
   readonly #database: Database;
-  #timer: NodeJS.Timeout | undefined;
+  /** Stands in the notifications of this process. */
+  readonly #sender = randomUUID();
+  #toTell: OutboxWork | undefined;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
   /** To be called after the commit. */
-  committed(): void {
-    this.#emitter.emit('work');
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#notify().catch(() => undefined);
-    }, NOTIFY_INTERVAL_MS);
+  committed(work: OutboxWork): void {
+    this.#emitter.emit('work', work);
+    if (this.#toTell === undefined) setTimeout(() => void this.#notify(), NOTIFY_INTERVAL_MS);
+    if (this.#toTell !== 'COMMANDS') this.#toTell = work;
+  }
+
+  /** What a notification tells; undefined for one of this process, which knows already. */
+  heard(payload: string): OutboxWork | undefined {
+    const [sender, work] = payload.split(' ');
+    if (sender === this.#sender) return undefined;
+    return work === 'EVENTS' ? 'EVENTS' : 'COMMANDS';
   }
 
   /** Calls back whenever this process commits to the outbox; answers how to stop. */
-  onWork(listener: () => void): () => void {
+  onWork(listener: (work: OutboxWork) => void): () => void {
     this.#emitter.on('work', listener);
     return () => this.#emitter.off('work', listener);
   }
 
   async #notify(): Promise<void> {
-    const connection = await this.#database.connect();
+    const payload = `${this.#sender} ${this.#toTell}`;
+    this.#toTell = undefined;
     try {
-      await connection.query(`notify ${OUTBOX_CHANNEL}`);
-    } finally {
-      connection.release();
+      const connection = await this.#database.connect();
+      await connection.query(`notify ${OUTBOX_CHANNEL}, '${payload}'`).finally(() => connection.release());
+    } catch {
+      // A poll finds what nobody was told of.
     }
   }
 }

@@ -7,7 +7,13 @@ import {
   LockMode,
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
-import { insertCommand, insertEvent, type OutboxEvent, type WorkflowCommand } from './outbox.ts';
+import {
+  insertCommand,
+  insertEvent,
+  type OutboxEvent,
+  type OutboxWork,
+  type WorkflowCommand,
+} from './outbox.ts';
 import type { EnvironmentName, Tenant } from './tenant.ts';
 
 /** Rows carry their tenant in their first two columns. */
@@ -22,7 +28,7 @@ export class TenantTransaction {
   /** Id of the request that causes this write; events and commands carry it. */
   readonly requestId: string;
   readonly #em: EntityManager;
-  #outboxUsed = false;
+  #outboxWork: OutboxWork | undefined;
 
   constructor(em: EntityManager, tenant: Tenant, requestId: string) {
     this.#em = em;
@@ -30,9 +36,9 @@ export class TenantTransaction {
     this.requestId = requestId;
   }
 
-  /** True once something was added to the outbox. */
-  get outboxUsed(): boolean {
-    return this.#outboxUsed;
+  /** What was added to the outbox, if anything. */
+  get outboxWork(): OutboxWork | undefined {
+    return this.#outboxWork;
   }
 
   /** The first row of this tenant that fits. */
@@ -105,13 +111,13 @@ export class TenantTransaction {
 
   /** Publishes an event of the catalogue with this transaction. */
   publish(event: Omit<OutboxEvent, 'requestId'> & { requestId?: string }) {
-    this.#outboxUsed = true;
+    this.#outboxWork ??= 'EVENTS';
     return insertEvent(this.#em, this.tenant, { requestId: this.requestId, ...event });
   }
 
   /** Starts, signals or cancels a workflow with this transaction. */
   command(command: WithoutRequestId<WorkflowCommand>): Promise<void> {
-    this.#outboxUsed = true;
+    this.#outboxWork = 'COMMANDS';
     return insertCommand(this.#em, this.tenant, { requestId: this.requestId, ...command } as WorkflowCommand);
   }
 

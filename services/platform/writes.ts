@@ -17,7 +17,7 @@ import { tryAdvisoryLock } from './advisory-lock.ts';
 import { callerOf, REPLAYED_HEADER, requestIdOf } from './call-context.ts';
 import type { Database } from './database.ts';
 import { aborted, alreadyExists } from './errors.ts';
-import type { OutboxSignal } from './outbox.ts';
+import type { OutboxSignal, OutboxWork } from './outbox.ts';
 import { type Tenant, tenantOf } from './tenant.ts';
 import { TenantTransaction } from './tenant-transaction.ts';
 
@@ -102,14 +102,14 @@ export class Writes {
     requestId: string,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
-    let outboxUsed = false;
+    let outboxWork: OutboxWork | undefined;
     const result = await this.#database.transaction(async (em) => {
       const tx = new TenantTransaction(em, tenant, requestId);
       const answer = await work(tx, em);
-      outboxUsed = tx.outboxUsed;
+      outboxWork = tx.outboxWork;
       return answer;
     });
-    if (outboxUsed) this.#signal.committed();
+    if (outboxWork) this.#signal.committed(outboxWork);
     return result;
   }
 }

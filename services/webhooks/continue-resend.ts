@@ -45,7 +45,7 @@ export async function continueResend(
       resend.state === 'RUNNING' ? await goOn(tx, resend, maxDeliveries) : { made: 0, more: false };
     return { ...step, resend: storedResendMessage(resend, link) };
   });
-  if (made > 0) outboxSignal.committed();
+  if (made > 0) outboxSignal.committed('EVENTS');
   return { $typeName: 'payments.webhooks.v1.ContinueResendResponse', ...answer };
 }
 

@@ -82,7 +82,7 @@ export class EventIntake {
       this.#deps.db,
       group.map(({ publication }) => publication),
     ).catch(() => undefined);
-    if (answers?.size) this.#deps.outboxSignal.committed();
+    if (answers?.size) this.#deps.outboxSignal.committed('EVENTS');
     for (const waiting of group) {
       const response = answers?.get(waiting.publication);
       if (response) waiting.answer(response);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type {
+  Batch,
   ClaimBatchResponse,
   DispatchService,
   WorkflowCommand,
@@ -29,6 +30,9 @@ const CLAIM_MARGIN_MS = 5_000;
 const MOST_PER_BATCH = 100;
 /** Deliveries wait in the table, at no cost, until attempts of this process have ended. */
 const WHEN_FULL_MS = 100;
+/** A batch costs the same whatever its size: under load longer waits make fewer and larger ones. */
+const PER_INTERVAL = 20;
+const MOST_INTERVALS = 3;
 /** Few, so that a thousand commands that came at once leave Temporal room for deliveries. */
 const COMMANDS_AT_ONCE = 10;
 
@@ -83,13 +87,19 @@ async function dispatchDeliveries(deps: DispatcherDeps, signal: AbortSignal): Pr
     { signal, timeoutMs: CLAIM_WAIT_MS + CLAIM_MARGIN_MS },
   );
   for (const { deliveryIds } of batches) batchSize.observe(deliveryIds.length);
-  const interval = delay(batches.length > 0 ? batchIntervalMs : 0);
+  const interval = delay(batchIntervalMs * intervalsAfter(batches));
   const taken = await handOver(deps, [
     ...batches.map((batch) => temporal.startBatch(batch)),
     ...retries.map((retry) => temporal.startRetry(retry)),
   ]);
   await interval;
   return taken;
+}
+
+function intervalsAfter(batches: readonly Batch[]): number {
+  if (batches.length === 0) return 0;
+  const deliveries = batches.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0);
+  return Math.min(Math.max(deliveries / PER_INTERVAL, 1), MOST_INTERVALS);
 }
 
 async function dispatchCommands(deps: DispatcherDeps, signal: AbortSignal): Promise<boolean> {

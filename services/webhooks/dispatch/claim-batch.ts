@@ -1,9 +1,9 @@
 import type { Writes } from '../../platform/writes.ts';
 import { restartResends } from '../restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
-import { type ClaimedDelivery, DeliveryClaims } from './claim-deliveries.ts';
+import { DeliveryClaims } from './claim-deliveries.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
-import { fanOut } from './fan-out.ts';
 import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
 import { letStuckGo } from './let-next-go.ts';
 import { releaseHeld } from './release-held.ts';
@@ -54,7 +54,7 @@ export class WorkClaims {
 
   /** Claims what there is, or waits for it: answers empty when the time is up. */
   async claim(request: ClaimRequest): Promise<ClaimedWork> {
-    const found = await this.#deps.work.await(request, async () => {
+    const found = await this.#deps.work.await({ ...request, work: 'EVENTS' }, async () => {
       const { pollMs, ...work } = await this.#look(request);
       return { pollMs, found: work.deliveries.length + work.retries.length > 0 ? work : undefined };
     });
@@ -64,15 +64,17 @@ export class WorkClaims {
   async #look(request: ClaimRequest): Promise<ClaimedWork & { readonly pollMs: number }> {
     const again = await this.#upkeep(request);
     const { caller, maxDeliveries } = request;
-    return this.#deps.db.transaction(async (run) => {
-      const { more, limited } = await fanOut(run, this.#deps.firstWaits);
-      const { deliveries, blocked, cut } = await this.#claims.claim(run, caller, maxDeliveries, limited);
-      return {
-        deliveries: [...again.deliveries, ...deliveries],
-        retries: again.retries,
-        pollMs: more || cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS,
-      };
+    const { db, firstWaits } = this.#deps;
+    const { deliveries, blocked, cut } = await this.#claims.claim(db, {
+      caller,
+      max: maxDeliveries,
+      firstWaits,
     });
+    return {
+      deliveries: [...again.deliveries, ...deliveries],
+      retries: again.retries,
+      pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS,
+    };
   }
 
   /** About once a second: what was lost on the way, and what was held and is due. */

@@ -47,7 +47,7 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
       return claimMessage(await claims.claim({ ...claim, waitMs, maxDeliveries }));
     },
     claimCommands: async ({ waitMs, maxCommands }, { signal }) => {
-      const claimed = await work.await({ waitMs, signal }, async () => {
+      const claimed = await work.await({ work: 'COMMANDS', waitMs, signal }, async () => {
         const rows = await claimCommands(db.run, maxCommands);
         return { found: rows.length > 0 ? rows : undefined, pollMs: COMMAND_POLL_MS };
       });

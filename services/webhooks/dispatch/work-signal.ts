@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../../platform/database.ts';
-import { OUTBOX_CHANNEL, type OutboxSignal } from '../../platform/outbox.ts';
+import { OUTBOX_CHANNEL, type OutboxSignal, type OutboxWork } from '../../platform/outbox.ts';
 
 /** Kept so long after the last wait, so that the next one finds it. */
 const LINGER_MS = 500;
@@ -15,6 +15,14 @@ export interface WorkSignalDependencies {
   readonly logger: Logger;
 }
 
+/** What somebody waits for, and for how long. */
+interface WorkWait {
+  /** COMMANDS: what adds events alone is no news. */
+  readonly work: OutboxWork;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Wakes whoever waits for work: at once by a commit of this process, and over one connection that LISTENs while
  * somebody waits by those of other processes. What it misses, a poll finds.
@@ -22,15 +30,15 @@ export interface WorkSignalDependencies {
 export class WorkSignal {
   readonly #dependencies: WorkSignalDependencies;
   readonly #emitter = new EventEmitter().setMaxListeners(0);
-  /** Rises with every signal: taken before a look, it tells what that look cannot have seen. */
-  #version = 0;
+  /** Rise with every signal that is news: taken before a look, one tells what that look cannot have seen. */
+  readonly #versions = { EVENTS: 0, COMMANDS: 0 };
   #waiting = 0;
   #listener: Promise<PoolClient | undefined> | undefined;
   #linger: NodeJS.Timeout | undefined;
 
   constructor(dependencies: WorkSignalDependencies) {
     this.#dependencies = dependencies;
-    dependencies.outboxSignal.onWork(() => this.#wake());
+    dependencies.outboxSignal.onWork((work) => this.#wake(work));
   }
 
   /**
@@ -38,31 +46,31 @@ export class WorkSignal {
    * has given up.
    */
   async await<T>(
-    { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+    wait: WorkWait,
     look: () => Promise<{ found: T | undefined; pollMs: number }>,
   ): Promise<T | undefined> {
-    const endsAt = performance.now() + waitMs;
-    while (!signal.aborted) {
-      const seen = this.#version;
+    const endsAt = performance.now() + wait.waitMs;
+    while (!wait.signal.aborted) {
+      const seen = this.#versions[wait.work];
       const { found, pollMs } = await look();
       const leftMs = endsAt - performance.now();
       if (found !== undefined) return found;
       if (leftMs <= 0) break;
-      await this.#wait(seen, Math.min(leftMs, pollMs), signal);
+      await this.#wait(seen, Math.min(leftMs, pollMs), wait);
     }
     return undefined;
   }
 
   /** Resolves on the first signal after `seen`, after the time, or when the caller gives up. */
-  async #wait(seen: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  async #wait(seen: number, timeoutMs: number, { work, signal }: WorkWait): Promise<void> {
     this.#waiting += 1;
     clearTimeout(this.#linger);
     this.#listener ??= this.#listen();
     const done = new AbortController();
     const either = AbortSignal.any([done.signal, signal]);
     try {
-      if (this.#version !== seen) return;
-      const woken = once(this.#emitter, 'work', { signal: either });
+      if (this.#versions[work] !== seen) return;
+      const woken = once(this.#emitter, work, { signal: either });
       const late = delay(timeoutMs, undefined, { signal: either });
       await Promise.race([woken, late].map((wait) => wait.catch(() => undefined)));
     } finally {
@@ -72,15 +80,21 @@ export class WorkSignal {
     }
   }
 
-  #wake(): void {
-    this.#version += 1;
-    this.#emitter.emit('work');
+  #wake(work: OutboxWork): void {
+    const told: readonly OutboxWork[] = work === 'EVENTS' ? ['EVENTS'] : ['EVENTS', 'COMMANDS'];
+    for (const waitedFor of told) {
+      this.#versions[waitedFor] += 1;
+      this.#emitter.emit(waitedFor);
+    }
   }
 
   async #listen(): Promise<PoolClient | undefined> {
     try {
       const connection = await this.#dependencies.database.connect();
-      connection.on('notification', () => this.#wake());
+      connection.on('notification', ({ payload = '' }) => {
+        const work = this.#dependencies.outboxSignal.heard(payload);
+        if (work) this.#wake(work);
+      });
       connection.on('error', (error) => this.#lost(error));
       await connection.query(`listen ${OUTBOX_CHANNEL}`);
       return connection;

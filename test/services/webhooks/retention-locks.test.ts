@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { Code, ConnectError } from '@connectrpc/connect';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
 import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../../support/house.ts';
 import { fillPast } from './webhook-past.ts';
-import { answered, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
 
 const DAY_MS = 86_400_000;
-const DELIVERIES = 30_000;
+const DELIVERIES = 10_000;
 /** Of all connections: as they are opened for dispatch, but that whoever waits for a lock so long fails. */
 const DISPATCH_SETTINGS = [
   'timezone=UTC',
@@ -61,8 +62,8 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** A merchant with a filled log of five weeks ago; answers its id. */
-async function filledPast(): Promise<string> {
+/** A merchant with a filled log of five weeks ago. */
+async function filledPast(): Promise<TestTenant> {
   const tenant = newTenant();
   const { id: subscriptionId } = await desk.subscribe(tenant);
   const to = new Date(Date.now() - 38 * DAY_MS);
@@ -71,11 +72,17 @@ async function filledPast(): Promise<string> {
   const client = await connect();
   const { merchantId } = tenant;
   await fillPast(client, { merchantId, subscriptionId, from, to, deliveries: DELIVERIES, attemptsEach: 2 });
-  return merchantId;
+  return tenant;
 }
 
-/** Publishes and delivers without a pause until it is stopped; a statement that fails fails the flow. */
-function startFlow() {
+/** A read of what may be gone by now. */
+const unlessGone = (read: Promise<unknown>) =>
+  read.catch((error: unknown) => {
+    if (ConnectError.from(error).code !== Code.NotFound) throw error;
+  });
+
+/** Publishes, delivers and reads the past without a pause until it is stopped; what fails fails the flow. */
+function startFlow(past: TestTenant) {
   let delivered = 0;
   let running = true;
   const publishing = async () => {
@@ -97,7 +104,19 @@ function startFlow() {
       delivered += (await desk.report(...reports)).length;
     }
   };
-  const flow = Promise.all([publishing(), delivering(), delivering()]);
+  const reading = async () => {
+    while (running) {
+      const { deliveries } = await desk.deliveries.listDeliveries({ ...past, pageSize: 5 });
+      for (const { id: deliveryId, eventId } of deliveries) {
+        const reads = [
+          desk.events.getEvent({ ...past, eventId }),
+          desk.deliveries.getDelivery({ ...past, deliveryId }),
+        ];
+        await Promise.all(reads.map(unlessGone));
+      }
+    }
+  };
+  const flow = Promise.all([publishing(), delivering(), delivering(), reading()]);
   flow.catch(() => undefined);
   return {
     delivered: () => delivered,
@@ -125,8 +144,8 @@ async function watchWaits() {
 }
 
 /** Applies the retention amid deliveries; answers what was dropped, what waits, and who waited for it. */
-async function applyAmidDeliveries() {
-  const flow = startFlow();
+async function applyAmidDeliveries(past: TestTenant) {
+  const flow = startFlow(past);
   await expect.poll(flow.delivered, { timeout: 10_000 }).toBeGreaterThan(20);
   const waits = await watchWaits();
   const before = flow.delivered();
@@ -151,9 +170,9 @@ async function startLockLog() {
 }
 
 it('drops a filled partition while deliveries go on, and no statement of theirs waits for it', async () => {
-  await filledPast();
+  const past = await filledPast();
   const heldLocks = await startLockLog();
-  const { droppedPartitions, waited } = await applyAmidDeliveries();
+  const { droppedPartitions, waited } = await applyAmidDeliveries(past);
   expect(droppedPartitions.map((name) => name.replace(/_live_\d+$/, '')).toSorted()).toEqual(
     expect.arrayContaining(['attempt', 'ended_delivery', 'event']),
   );
@@ -169,20 +188,20 @@ it('drops a filled partition while deliveries go on, and no statement of theirs 
 });
 
 it('lets a long reader of the old partition finish, and deliveries go on beside both', async () => {
-  const merchantId = await filledPast();
+  const past = await filledPast();
   const reader = await connect();
   await reader.query('begin isolation level repeatable read');
   const count = 'select count(*)::int as n from webhooks.event where merchant_id = $1';
-  const held = await reader.query(count, [merchantId]);
+  const held = await reader.query(count, [past.merchantId]);
   expect(held.rows).toEqual([{ n: DELIVERIES }]);
-  const first = await applyAmidDeliveries();
+  const first = await applyAmidDeliveries(past);
   expect(first.waited).toEqual([]);
   expect(first.waitingPartitions[0]).toMatch(/^event_live_/);
   // It waited its seconds, in which deliveries went on.
   expect(first.meanwhile).toBeGreaterThan(20);
-  expect((await reader.query(count, [merchantId])).rows).toEqual([{ n: DELIVERIES }]);
+  expect((await reader.query(count, [past.merchantId])).rows).toEqual([{ n: DELIVERIES }]);
   await reader.query('commit');
-  const second = await applyAmidDeliveries();
+  const second = await applyAmidDeliveries(past);
   expect(second.waited).toEqual([]);
   expect(second.droppedPartitions).toEqual(first.waitingPartitions);
   expect(second.waitingPartitions).toEqual([]);

@@ -11,7 +11,7 @@ import type { Writes } from '../platform/writes.ts';
 import type { DispatchDatabase, Statement } from './dispatch/dispatch-database.ts';
 import type { ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
-import { candidateParameters, isWanted, SELECTED, TARGET } from './resend-candidates.sql.ts';
+import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
 import { countEnded, uuidArray } from './resend-progress.ts';
 import { lockResend, resendNotFound } from './resend-store.ts';
 import type { WorkflowLink } from './workflow-link.ts';
@@ -24,7 +24,7 @@ interface Dependencies {
 }
 
 /** Events looked at in one step, however few of them are wanted. */
-const MAX_EXAMINED = 5_000;
+const MAX_EXAMINED = 2_000;
 
 /**
  * Makes the next deliveries of a resend, and ends it when none is left to make and none is open: in one transaction
@@ -72,12 +72,13 @@ async function goOn(tx: TenantTransaction, resend: ResendRow, maxDeliveries: num
 const LOCK_TARGETS = `select s.id from webhooks.subscription s where ${TARGET} order by s.id for key share`;
 
 /** Asked before the log, so that an event on its way from the one to the other is not passed over. */
-const FIRST_IN_OUTBOX = `select id from platform.outbox_event where ${SELECTED} order by id limit 1`;
+const firstInOutbox = (resend: ResendRow) =>
+  `select id from platform.outbox_event where ${isSelected(resend)} order by id limit 1`;
 
 const makeSql = (resend: ResendRow) => `
 with examined as materialized (
   select id, type, object_id, sequence, request_id from webhooks.event
-   where ${SELECTED} and id < :beforeEventId
+   where ${isSelected(resend)} and id < :beforeEventId
    order by id limit ${MAX_EXAMINED}
 ), wanted as (
   select e.*, s.id as subscription_id, s.paused_at
@@ -97,11 +98,11 @@ with examined as materialized (
   returning id
 )
 select array(select id::text from made) as made,
-       (select count(*) from numbered) > :room::integer as cut,
-       (select count(*)::integer from examined) as examined,
-       (select id from examined order by id desc limit 1) as last_examined,
+       found.count > :room::integer as cut,
+       case when found.count <= :room::integer then (select count(*)::integer from examined) end as examined,
+       case when found.count <= :room::integer then (select id from examined order by id desc limit 1) end as last_examined,
        last.id as last_event_id, last.subscription_id as last_subscription_id
-  from (values (1)) as one
+  from (select count(*) from numbered) as found
   left join lateral (select * from numbered where place <= :room::integer order by place desc limit 1) last on true`;
 
 interface MadeRow {
@@ -122,7 +123,7 @@ async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, room: nu
   const parameters = candidateParameters(resend);
   const targets = await tx.execute<{ id: string }>(LOCK_TARGETS, parameters);
   if (targets.length === 0) return { made: 0, more: false };
-  const [waiting] = await tx.execute<{ id: string }>(FIRST_IN_OUTBOX, parameters);
+  const [waiting] = await tx.execute<{ id: string }>(firstInOutbox(resend), parameters);
   const [row] = await tx.execute<MadeRow>(makeSql(resend), {
     ...parameters,
     ...{ resendId: resend.id, room, targets: uuidArray(targets.map(({ id }) => id)) },

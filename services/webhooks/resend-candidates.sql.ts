@@ -7,9 +7,11 @@ export function candidateParameters(resend: ResendRow) {
 }
 
 /** Of events in the log or the outbox: those selected that it has not gone through. */
-export const SELECTED = `merchant_id = :merchantId and environment = :environment
-     and id >= :afterEventId and id <= :lastEventId
-     and request_id = coalesce(:eventRequestId::text, request_id)`;
+export function isSelected({ eventRequestId }: Pick<ResendRow, 'eventRequestId'>): string {
+  const isNext = `merchant_id = :merchantId and environment = :environment
+     and id >= :afterEventId and id <= :lastEventId`;
+  return eventRequestId === null ? isNext : `${isNext} and request_id = :eventRequestId`;
+}
 
 /** Of subscriptions: those that it is for. A ping has no type to subscribe to, so it never goes again. */
 export const TARGET = `s.merchant_id = :merchantId and s.environment = :environment

@@ -9,7 +9,7 @@ import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import type { Writes } from '../platform/writes.ts';
 import { ResendEntity, type ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
-import { candidateParameters, isWanted, SELECTED, TARGET } from './resend-candidates.sql.ts';
+import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
 import { selectionOf } from './resend-selection.ts';
 import { requireRoomForResend, startResendWorkflow } from './resend-store.ts';
 import { SubscriptionEntity } from './subscription.entity.ts';
@@ -66,10 +66,10 @@ async function requireEvent(tx: TenantTransaction, eventId: string): Promise<voi
 
 /** An event that is still in the outbox will be delivered, so none of its deliveries has failed. */
 async function countCandidates(tx: TenantTransaction, resend: ResendRow): Promise<bigint> {
-  const inOutbox = `union all select id, type from platform.outbox_event where ${SELECTED}`;
+  const inOutbox = `union all select id, type from platform.outbox_event where ${isSelected(resend)}`;
   const [row] = await tx.execute<{ count: string }>(
     `select count(*) as count
-       from (select id, type from webhooks.event where ${SELECTED} ${resend.onlyFailed ? '' : inOutbox}) e
+       from (select id, type from webhooks.event where ${isSelected(resend)} ${resend.onlyFailed ? '' : inOutbox}) e
        join webhooks.subscription s on ${TARGET} and ${isWanted(resend)}`,
     candidateParameters(resend),
   );

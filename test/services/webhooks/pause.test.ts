@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -212,6 +213,48 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     expect(await count()).toEqual([{ status: 'HELD', count: 2_500 }]);
     await resume();
     expect(await count()).toEqual([{ status: 'PENDING', count: 2_500 }]);
+  });
+});
+
+describe('pausing while everything else goes on', () => {
+  beforeEach(() => open('inProcess'));
+
+  it('leaves nothing that waits or is retried, whatever is taken in, claimed and reported meanwhile', async () => {
+    const tenant = newTenant();
+    const { id, pause, resume } = await activeSubscription(tenant);
+    let stopped = false;
+    const until = async (work: (turn: number) => Promise<unknown>) => {
+      for (let turn = 0; !stopped; turn += 1) await work(turn);
+    };
+    const deliver = async (turn: number) => {
+      const { batches } = await desk.claim(10);
+      for (const batch of batches) {
+        const keys = batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id }));
+        const { answers } = await desk.dispatch.getAttempt({ attempts: keys });
+        const reports = answers.flatMap(({ deliveryId, answer }) =>
+          answer.case === 'send' ? [answered(deliveryId, answer.value, turn % 3 ? 500 : 200)] : [],
+        );
+        if (reports.length > 0) await desk.report(...reports);
+      }
+    };
+    const others = [until(() => desk.publish(tenant)), until(deliver), until(deliver)];
+    const seen = new Set<string>();
+    for (let round = 0; round < 12; round += 1) {
+      await resume();
+      await delay(60);
+      await pause();
+      for (let look = 0; look < 4; look += 1) {
+        const rows = await desk.sql<{ status: string }>(
+          'select distinct status from webhooks.open_delivery where subscription_id = $1',
+          [id],
+        );
+        for (const { status } of rows) seen.add(status);
+        await delay(10);
+      }
+    }
+    stopped = true;
+    await Promise.all(others);
+    expect([...seen]).toEqual(['HELD']);
   });
 });
 

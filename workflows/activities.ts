@@ -27,7 +27,7 @@ export function createActivities({ transport, delivery }: ActivityDependencies) 
     ...createRefundActivities({ refunds, funds }),
     ...createFundsActivities({ advances, funds }),
     ...createAdvanceActivities({ advances, funds }),
-    ...createDeliveryActivities(delivery),
+    ...createDeliveryActivities({ ...delivery, deliveries }),
     ...createResendActivities({ dispatch: delivery.dispatch, deliveries }),
     ...createRetentionActivities(delivery),
   };

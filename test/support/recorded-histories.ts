@@ -1,30 +1,57 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto, { type temporal } from '@temporalio/proto';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const { History } = proto.temporal.api.history.v1;
+const { EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, EVENT_TYPE_WORKFLOW_TASK_COMPLETED } =
+  proto.temporal.api.enums.v1.EventType;
 
-/** Writes one history of each workflow type, way of ending and length: the ways that workflows of a test have gone. */
+/** A history as a replaying worker takes it. */
+export interface RecordedHistory {
+  /** Of the workflow. */
+  readonly type: string;
+  /** The file's name, and where it is cut. */
+  readonly workflowId: string;
+  readonly history: temporal.api.history.v1.History;
+}
+
+/**
+ * Writes one history of each workflow type, state and length: the ways that workflows of a test have gone, and where they
+ * wait.
+ */
 export async function recordHistories(client: Client, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  for await (const { workflowId, type, status, historyLength } of client.workflow.list()) {
-    if (status.name === 'RUNNING') continue;
+  for await (const { workflowId, type, status } of client.workflow.list()) {
     const history = await client.workflow.getHandle(workflowId).fetchHistory();
+    const length = history.events?.length;
     const json = JSON.stringify(history, null, 1)
       .replaceAll(/"identity": "[^"]*"/g, '"identity": "worker"')
       .replaceAll(/"[0-9]+@[^"]*"/g, '"worker"')
       // Stacks name the files of this repository, not where it lies on the machine that records.
       .replaceAll(ROOT, '');
-    writeFileSync(join(folder, `${type}-${status.name.toLowerCase()}-${historyLength}.json`), `${json}\n`);
+    writeFileSync(join(folder, `${type}-${status.name.toLowerCase()}-${length}.json`), `${json}\n`);
   }
 }
 
-/** The histories of a folder, as a replaying worker takes them; ids are the files' names. */
-export function readHistories(folder: string) {
-  return readdirSync(folder).map((name) => ({
-    workflowId: name,
-    history: temporal.api.history.v1.History.fromObject(JSON.parse(readFileSync(join(folder, name), 'utf8'))),
-  }));
+/** All that are kept beside the tests of workflows. */
+export function readHistories(): RecordedHistory[] {
+  return globSync(join(ROOT, 'test/workflows/*/histories/*.json')).map((path) => {
+    const name = basename(path, '.json');
+    const history = History.fromObject(JSON.parse(readFileSync(path, 'utf8')));
+    return { type: name.split('-')[0]!, workflowId: name, history };
+  });
+}
+
+/** What the workflow had behind it each time that it waited: the history up to where the next task began. */
+export function whereItWaited({ type, workflowId, history }: RecordedHistory): RecordedHistory[] {
+  const { events } = history;
+  const first = events.findIndex(({ eventType }) => eventType === EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+  return events.flatMap(({ eventType }, index) => {
+    if (index < first || eventType !== EVENT_TYPE_WORKFLOW_TASK_SCHEDULED) return [];
+    const past = History.create({ events: events.slice(0, index) });
+    return [{ type, workflowId: `${workflowId} up to ${index}`, history: past }];
+  });
 }

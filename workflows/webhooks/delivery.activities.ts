@@ -1,6 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { type DeliveryService, DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { environmentEnum } from '../../services/platform/tenant.ts';
+import { retrying } from '../retrying.ts';
 import type { DeliverBatchInput } from './deliver-batch.contract.ts';
 import { type MakeAttemptsDeps, makeAttempts, type Turn } from './make-attempts.ts';
 import type { RetryDeliveryInput, RetryDeliveryResult } from './retry-delivery.contract.ts';
@@ -13,12 +18,20 @@ export interface BatchOutcome {
   readonly left: number;
 }
 
+export interface DeliveryActivityDeps extends MakeAttemptsDeps {
+  readonly deliveries: Client<typeof DeliveryService>;
+}
+
 export type DeliveryActivities = ReturnType<typeof createDeliveryActivities>;
 
 const WHEN_FULL_MS = 500;
+const NOW_PATIENCE_MS = 20_000;
+const RPC_TIMEOUT_MS = 5_000;
+/** Of a cancellation: the delivery has ended otherwise, or its time is up. */
+const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound]);
 
 /** The activities of delivery. What they answer, and what their failures say, holds ids, states and times only. */
-export function createDeliveryActivities(deps: MakeAttemptsDeps) {
+export function createDeliveryActivities(deps: DeliveryActivityDeps) {
   return {
     /** The first attempt of each delivery of a batch, side by side. */
     async sendBatch({ batchId, deliveryIds }: DeliverBatchInput): Promise<BatchOutcome> {
@@ -40,15 +53,40 @@ export function createDeliveryActivities(deps: MakeAttemptsDeps) {
     /**
      * One turn of a delivery. Answers once there is nothing left to do; until then it fails and names the delay to
      * the next turn. After the last attempt of the schedule it fails for good (DELIVERY_EXHAUSTED).
+     * @param now makes the first turn due; those that follow are due by the schedule.
      */
-    async attemptDelivery(deliveryId: string): Promise<RetryDeliveryResult> {
-      if (deps.attempts.room <= 0) throw nextTurn('the worker has its hands full', WHEN_FULL_MS);
-      const [turn] = await makeAttempts(deps, [{ deliveryId }]);
+    async attemptDelivery(deliveryId: string, now: boolean): Promise<RetryDeliveryResult> {
+      const [turn] =
+        now && activityInfo().attempt === 1
+          ? await attemptNow(deps, deliveryId)
+          : await attemptWhenDue(deps, deliveryId);
       const end = endOf(turn!);
       if (end === undefined) throw nextTurn(turn!.story, turn!.delayMs);
       return end;
     },
+
+    /** Ends the delivery as CANCELED, if it has not ended. */
+    async cancelDelivery({ deliveryId, merchantId, environment }: RetryDeliveryInput): Promise<void> {
+      const tenant = { merchantId, environment: environmentEnum(environment) };
+      const request = { ...tenant, deliveryId, idempotencyKey: randomUUID() };
+      await deps.deliveries.cancelDelivery(request, { timeoutMs: RPC_TIMEOUT_MS }).catch((error: unknown) => {
+        if (!ENDED.has(ConnectError.from(error).code)) throw error;
+      });
+    },
   };
+}
+
+async function attemptWhenDue(deps: DeliveryActivityDeps, deliveryId: string) {
+  if (deps.attempts.room <= 0) throw nextTurn('the worker has its hands full', WHEN_FULL_MS);
+  return makeAttempts(deps, [{ deliveryId }]);
+}
+
+/** Goes on asking while the services are away: the next turn asks for what is due only. */
+function attemptNow(deps: DeliveryActivityDeps, deliveryId: string) {
+  return retrying(() => makeAttempts(deps, [{ deliveryId, now: true }]), {
+    forMs: NOW_PATIENCE_MS,
+    codeOf: (error) => ConnectError.from(error).code,
+  });
 }
 
 /** What the delivery has come to; undefined while it goes on. */
@@ -58,6 +96,9 @@ function endOf({ status, story }: Turn): RetryDeliveryResult | undefined {
     case DeliveryStatus.HELD:
     case DeliveryStatus.CANCELED:
       return DeliveryStatus[status] as RetryDeliveryResult;
+    // It waits in the table, and goes on in a batch.
+    case DeliveryStatus.BLOCKED:
+      return 'HELD';
     case DeliveryStatus.EXHAUSTED:
       throw ApplicationFailure.nonRetryable(`${story}; it was the last`, 'DELIVERY_EXHAUSTED');
     case DeliveryStatus.PENDING:
@@ -74,11 +115,14 @@ function endOf({ status, story }: Turn): RetryDeliveryResult | undefined {
 function nextTurn(story: string, delayMs: number): ApplicationFailure {
   const nextRetryDelay = Math.max(Math.ceil(delayMs), 1);
   const next = new Date(Date.now() + nextRetryDelay).toISOString();
-  return ApplicationFailure.create({
+  const failure = ApplicationFailure.create({
     message: `${story}; next at ${next}`,
     type: 'NEXT_TURN',
     nextRetryDelay,
     // Nothing is wrong with us: not to be logged.
     category: ApplicationFailureCategory.BENIGN,
   });
+  // Where our code was says nothing about the receiver, and stands in the way of what does.
+  failure.stack = '';
+  return failure;
 }

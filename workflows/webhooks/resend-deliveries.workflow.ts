@@ -23,6 +23,7 @@ const { cancelResend } = proxyActivities<ResendActivities>({
 });
 
 const DETAILS = `The pending activity says how far it is: its **last failure**.
+
 - **Cancel**: no more deliveries are made, and those of it that are open are CANCELED. (Terminate does not last: it goes on.)`;
 
 /**

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus, WorkflowCommandKind } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -14,7 +13,7 @@ import { type MemoryDelivery, MemoryDispatch, PRIVATE_WORDS, SECRET } from './me
 
 const HOUR_MS = 3_600_000;
 const RECEIVERS_WORDS = 'words of the receiver';
-const { SUCCEEDED, RETRYING, EXHAUSTED } = DeliveryStatus;
+const { SUCCEEDED, RETRYING, EXHAUSTED, CANCELED } = DeliveryStatus;
 
 const logger = createLogger('fatal');
 const dispatch = new MemoryDispatch();
@@ -30,9 +29,13 @@ beforeAll(async () => {
     transport: dispatch.transport,
     temporalAddress: temporal.address,
   });
+  // The first one waits until all of it is at work.
+  await becomes(send('/ok'), SUCCEEDED, 30_000);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
+  const { RECORD_HISTORIES } = process.env;
+  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
   await worker?.close();
   await receiver?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();
@@ -41,7 +44,10 @@ afterAll(async () => {
 /** Lets those answer that hang. */
 const release = Promise.withResolvers<void>();
 
-/** The path says how it answers: /fail/3 fails three times per event, /slow/4000 answers after 4 s, /hang waits. */
+/**
+ * The path says how it answers: /fail/3 fails three times per event, /slow/4000 answers after 4 s, /slow-fail/4000 fails
+ * once after 4 s, /hang waits.
+ */
 function startTellingReceiver(): Promise<Receiver> {
   const seen = new Map<unknown, number>();
   return startReceiver(async (request, response) => {
@@ -49,8 +55,9 @@ function startTellingReceiver(): Promise<Receiver> {
     const id = request.headers['webhook-id'];
     seen.set(id, (seen.get(id) ?? 0) + 1);
     if (behaviour === 'hang') await release.promise;
-    if (behaviour === 'slow') await delay(Number(amount));
-    const fails = behaviour === 'fail' && seen.get(id)! <= Number(amount);
+    const failsLate = behaviour === 'slow-fail' && seen.get(id) === 1;
+    if (behaviour === 'slow' || failsLate) await delay(Number(amount));
+    const fails = failsLate || (behaviour === 'fail' && seen.get(id)! <= Number(amount));
     response.writeHead(fails ? 500 : 200).end(RECEIVERS_WORDS);
   });
 }
@@ -65,6 +72,12 @@ const batchOf = ({ batchId }: MemoryDelivery) => temporal.client.workflow.getHan
 const retryOf = ({ id }: MemoryDelivery) => temporal.client.workflow.getHandle(`delivery-${id}`);
 const isClosedAs = (handle: ReturnType<typeof retryOf>, status: string, timeout = 10_000) =>
   vi.waitFor(async () => expect((await handle.describe()).status.name).toBe(status), { timeout });
+
+/** What the Temporal UI shows of the activity that waits. */
+const lastFailureOf = async (delivery: MemoryDelivery) =>
+  (await retryOf(delivery).describe()).raw.pendingActivities?.[0]?.lastFailure?.message;
+const says = (delivery: MemoryDelivery, message: RegExp) =>
+  vi.waitFor(async () => expect(await lastFailureOf(delivery)).toMatch(message), { timeout: 5_000 });
 
 /** All of a history, with its payloads decoded. */
 function textOf(history: unknown): string {
@@ -111,6 +124,18 @@ describe('the batch workflow', () => {
     dispatch.away.clear();
     await becomes(delivery, SUCCEEDED);
     expect(received(delivery)).toHaveLength(1);
+  });
+
+  it('starts the retry workflows that a run before it did not come to', async () => {
+    dispatch.away.add('getAttempt');
+    const delivery = send('/ok');
+    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''));
+    // As that run had reported it.
+    delivery.status = RETRYING;
+    dispatch.away.clear();
+    await becomes(delivery, SUCCEEDED);
+    expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, goingOn: 1, left: 0 });
+    expect(await retryOf(delivery).result()).toBe('SUCCEEDED');
   });
 
   it('is not held up by many receivers of others that hang', async () => {
@@ -160,20 +185,63 @@ describe('the retry workflow', () => {
     });
   });
 
-  it('tries at once when it is told to', async () => {
-    const delivery = send('/fail/1', [0, HOUR_MS]);
+  it('says what came of the attempt that was made before it began', async () => {
+    const delivery = send('/fail/9', [0, HOUR_MS]);
     await becomes(delivery, RETRYING);
-    await vi.waitFor(async () => {
-      const { raw } = await retryOf(delivery).describe();
-      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(/^nothing is due yet/);
-    });
-    delivery.dueAtMs = 0;
-    dispatch.command({
-      ...{ kind: WorkflowCommandKind.SIGNAL, workflowId: `delivery-${delivery.id}` },
-      signalName: 'retryNow',
-    });
+    await says(delivery, /^attempt 1: HTTP 500; next at 20/);
+  });
+
+  it('follows the schedule of an attempt that was handed over, however late its deadline is', async () => {
+    const delivery = send('/slow-fail/3000', [0, 100]);
+    await becomes(delivery, RETRYING);
+    await says(delivery, /^attempt 1: still under way; next at 20/);
+    // Far from the deadline of 15 s.
+    await becomes(delivery, SUCCEEDED, 8_000);
+    expect(delivery.reports).toMatchObject([{ httpStatus: 500 }, { httpStatus: 200 }]);
+  });
+
+  it('makes one attempt more with each signal to retry now', async () => {
+    const delivery = send('/fail/2', [0, HOUR_MS, HOUR_MS]);
+    await becomes(delivery, RETRYING);
+    await says(delivery, /^attempt 1: HTTP 500/);
+    await retryOf(delivery).signal('retryNow');
+    await says(delivery, /^attempt 2: HTTP 500/);
+    await delay(1_500);
+    expect(received(delivery)).toHaveLength(2);
+    await retryOf(delivery).signal('retryNow');
     await becomes(delivery, SUCCEEDED);
     expect(await retryOf(delivery).result()).toBe('SUCCEEDED');
+  });
+
+  it('retries now also when the services were away just then', async () => {
+    const delivery = send('/fail/1', [0, HOUR_MS]);
+    await becomes(delivery, RETRYING);
+    await says(delivery, /^attempt 1: HTTP 500/);
+    dispatch.away.add('getAttempt');
+    const { getAttempt } = dispatch.calls;
+    await retryOf(delivery).signal('retryNow');
+    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBeGreaterThan(getAttempt + 2), 5_000);
+    dispatch.away.clear();
+    await becomes(delivery, SUCCEEDED);
+  });
+
+  it('asks again when it is told to, and makes no attempt that is not due', async () => {
+    const delivery = send('/fail/1', [0, HOUR_MS]);
+    await becomes(delivery, RETRYING);
+    await says(delivery, /^attempt 1: HTTP 500/);
+    const askAgain = () =>
+      dispatch.command({
+        ...{ kind: WorkflowCommandKind.SIGNAL, workflowId: `delivery-${delivery.id}` },
+        signalName: 'askAgain',
+      });
+    const { getAttempt } = dispatch.calls;
+    askAgain();
+    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBe(getAttempt + 1));
+    await says(delivery, /^attempt 1: HTTP 500/);
+    delivery.dueAtMs = 0;
+    askAgain();
+    await becomes(delivery, SUCCEEDED);
+    expect(received(delivery)).toHaveLength(2);
   });
 
   it('ends as canceled, with the request that asked for it, when its delivery is canceled', async () => {
@@ -183,6 +251,16 @@ describe('the retry workflow', () => {
     dispatch.cancel(delivery);
     await isClosedAs(retryOf(delivery), 'CANCELLED');
     expect(textOf(await retryOf(delivery).fetchHistory())).toContain('asked for by request request-2');
+    expect(received(delivery)).toHaveLength(1);
+  });
+
+  it('cancels its delivery when it is canceled in Temporal', async () => {
+    const delivery = send('/fail/9', [0, HOUR_MS]);
+    await becomes(delivery, RETRYING);
+    await says(delivery, /^attempt 1: HTTP 500/);
+    await retryOf(delivery).cancel();
+    await isClosedAs(retryOf(delivery), 'CANCELLED');
+    expect(DeliveryStatus[delivery.status]).toBe(DeliveryStatus[CANCELED]);
     expect(received(delivery)).toHaveLength(1);
   });
 
@@ -210,9 +288,5 @@ describe('every history recorded here', () => {
         expect(text).not.toContain(secret);
       }
     }
-  });
-
-  it.runIf(process.env.RECORD_HISTORIES)('is kept for replay', async () => {
-    await recordHistories(temporal.client, fileURLToPath(new URL('histories', import.meta.url)));
   });
 });

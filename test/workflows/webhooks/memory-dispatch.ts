@@ -6,6 +6,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import {
   type AttemptKey,
   type AttemptReport,
+  DeliveryService,
   DeliveryStatus,
   DispatchService,
   WorkflowCommandKind,
@@ -21,6 +22,8 @@ export interface MemoryDelivery {
   status: DeliveryStatus;
   batchId: string;
   dueAtMs: number;
+  /** Its last attempt was handed over. */
+  isUnderWay: boolean;
 }
 
 export interface MemoryCommand {
@@ -40,7 +43,14 @@ const { PENDING, RETRYING, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 /** What the webhooks service does for the worker, in memory: the parts of it that a test must be able to break. */
 export class MemoryDispatch {
   readonly transport: Transport;
-  readonly calls = { claimBatch: 0, claimCommands: 0, confirmCommands: 0, getAttempt: 0, reportAttempts: 0 };
+  readonly calls = {
+    claimBatch: 0,
+    claimCommands: 0,
+    confirmCommands: 0,
+    getAttempt: 0,
+    reportAttempts: 0,
+    cancelDelivery: 0,
+  };
   /** RPCs that are refused as by a service that is away. */
   readonly away = new Set<keyof MemoryDispatch['calls']>();
   readonly confirmed: string[] = [];
@@ -52,6 +62,13 @@ export class MemoryDispatch {
 
   constructor() {
     this.transport = createRouterTransport(({ service }) => {
+      service(DeliveryService, {
+        cancelDelivery: ({ deliveryId }) => {
+          this.#count('cancelDelivery');
+          this.#deliveries.get(deliveryId)!.status = CANCELED;
+          return {};
+        },
+      });
       service(DispatchService, {
         claimBatch: ({ waitMs, maxDeliveries }, { signal }) => {
           this.#count('claimBatch');
@@ -82,7 +99,7 @@ export class MemoryDispatch {
     const id = randomUUID();
     const delivery = {
       ...{ id, subscriptionId: randomUUID(), url, scheduleMs, reports: [] },
-      ...{ status: PENDING, batchId: '', dueAtMs: 0 },
+      ...{ status: PENDING, batchId: '', dueAtMs: 0, isUnderWay: false },
     };
     this.#deliveries.set(id, delivery);
     this.#waiting.push(delivery);
@@ -135,16 +152,27 @@ export class MemoryDispatch {
     return { commands };
   }
 
-  #answer({ deliveryId }: AttemptKey) {
+  #answer({ deliveryId, batchId, now }: AttemptKey) {
     const delivery = this.#deliveries.get(deliveryId)!;
-    const { status, dueAtMs } = delivery;
-    if (status !== PENDING && status !== RETRYING) {
-      return { deliveryId, answer: { case: 'skip' as const, value: { status } } };
+    const { status, reports } = delivery;
+    if (status !== (batchId ? PENDING : RETRYING)) {
+      const retry = status === RETRYING ? this.#retryOf(delivery) : undefined;
+      return { deliveryId, answer: { case: 'skip' as const, value: { status, ...(retry && { retry }) } } };
     }
-    const delayMs = dueAtMs - Date.now();
-    if (delayMs > 0) return { deliveryId, answer: { case: 'notNow' as const, value: { delayMs } } };
+    if (now && !delivery.isUnderWay) delivery.dueAtMs = 0;
+    const delayMs = Math.ceil(delivery.dueAtMs - Date.now());
+    if (delayMs > 0) {
+      const { httpStatus, failure } = (!delivery.isUnderWay && reports.at(-1)) || {};
+      const attemptNumber = reports.length + (delivery.isUnderWay ? 1 : 0);
+      const value = {
+        ...{ delayMs, attemptNumber },
+        ...(httpStatus !== undefined && { httpStatus }),
+        ...(failure !== undefined && { failure }),
+      };
+      return { deliveryId, answer: { case: 'notNow' as const, value } };
+    }
     const value = {
-      attemptNumber: delivery.reports.length + 1,
+      attemptNumber: reports.length + 1,
       generation: 1n,
       subscriptionId: delivery.subscriptionId,
       environment: Environment.TEST,
@@ -159,16 +187,21 @@ export class MemoryDispatch {
   #record(report: AttemptReport) {
     const delivery = this.#deliveries.get(report.deliveryId)!;
     if (report.attemptNumber === delivery.reports.length + 1) this.#move(delivery, report);
-    const { id: deliveryId, subscriptionId, status, dueAtMs } = delivery;
+    const { id: deliveryId, status, dueAtMs } = delivery;
     if (status !== RETRYING) return { deliveryId, status };
-    const retry = {
+    return { deliveryId, status, nextAttemptAt: timestampFromMs(dueAtMs), retry: this.#retryOf(delivery) };
+  }
+
+  #retryOf({ id: deliveryId, subscriptionId }: MemoryDelivery) {
+    return {
       ...{ deliveryId, subscriptionId, merchantId: this.#merchantId, environment: Environment.TEST },
       ...{ requestId: 'request-1', eventType: 'product.created.v1' },
     };
-    return { deliveryId, status, nextAttemptAt: timestampFromMs(dueAtMs), retry };
   }
 
   #move(delivery: MemoryDelivery, report: AttemptReport): void {
+    const wasUnderWay = delivery.isUnderWay;
+    delivery.isUnderWay = report.stillRunning;
     if (report.stillRunning) {
       delivery.status = RETRYING;
       delivery.dueAtMs = Number(report.deadlineAt!.seconds) * 1000 + 5_000;
@@ -180,5 +213,9 @@ export class MemoryDispatch {
     delivery.dueAtMs = Date.now() + (waitMs ?? 0);
     if (isDelivered) delivery.status = SUCCEEDED;
     else delivery.status = waitMs === undefined ? EXHAUSTED : RETRYING;
+    if (wasUnderWay && delivery.status === RETRYING) {
+      const workflowId = `delivery-${delivery.id}`;
+      this.command({ kind: WorkflowCommandKind.SIGNAL, workflowId, signalName: 'askAgain' });
+    }
   }
 }

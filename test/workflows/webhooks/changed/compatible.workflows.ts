@@ -1,0 +1,11 @@
+import { patched, sleep } from '@temporalio/workflow';
+import type { RetryDeliveryInput } from '../../../../workflows/webhooks/retry-delivery.contract.ts';
+import { retryDelivery as present } from '../../../../workflows/webhooks/retry-delivery.workflow.ts';
+
+export { deliverBatch } from '../../../../workflows/webhooks/deliver-batch.workflow.ts';
+
+/** The same next version as it has to be written: what runs already goes on as it began. */
+export async function retryDelivery(retry: RetryDeliveryInput) {
+  if (patched('waits-first')) await sleep('1 ms');
+  return present(retry);
+}

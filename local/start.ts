@@ -28,11 +28,12 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   await stopLeftOvers(folder, say);
   const secrets = loadGeneratedSecrets(folder, [LOCAL_CALLER]);
   const { caFile } = await loadDemoCertificate(folder);
-  const config = localConfig(process.env, folder, secrets, caFile);
-  await assertPortsFree(portsOf(config));
+  const settings = localConfig(process.env, folder, secrets, caFile);
+  await assertPortsFree(portsOf(settings));
 
-  const temporal = startTemporal(config, folder);
+  const temporal = startTemporal(settings, folder);
   stack.defer(() => temporal.stop());
+  const config = { ...settings, TEMPORAL_UI_URL: settings.TEMPORAL_UI_URL ?? temporal.uiUrl };
   const databaseUrl = config.DATABASE_URL
     ? await givenDatabase(config.DATABASE_URL)
     : await startOwnPostgres(folder, stack);
@@ -110,7 +111,7 @@ function addressesOf(
     grpc: { baseUrl: grpcUrl, token: secrets.serviceTokens[LOCAL_CALLER] },
     temporal: {
       address: temporal.address,
-      ui: config.TEMPORAL_UI_URL ?? temporal.uiUrl,
+      ui: config.TEMPORAL_UI_URL,
       namespace: config.TEMPORAL_NAMESPACE,
     },
     receiver: { url: `${receiver.url}/webhooks/demo`, ca: receiver.caFile },

@@ -258,6 +258,27 @@ describe('retention', () => {
     );
   });
 
+  it('gives up any number, also those of a subscription that is paused or held', async () => {
+    const tenant = newTenant();
+    const { id } = await desk.subscribe(tenant);
+    await deliverAll();
+    await growOlder(desk, tenant.merchantId, '38 days');
+    await desk.sql(
+      `insert into webhooks.open_delivery
+         (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
+          status, attempt_count, next_attempt_at)
+       select merchant_id, environment, webhooks.moved_id(uuidv7(), '38 days'), id,
+              webhooks.moved_id(uuidv7(), '38 days'), 'payment.succeeded.v1', n::text, 1, n::text, false, 'HELD', 0, now()
+         from webhooks.subscription cross join generate_series(1, 1200) as n where id = $1`,
+      [id],
+    );
+    await desk.sql('update webhooks.subscription set paused_at = now(), holding = true where id = $1', [id]);
+    expect(await desk.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 1_200n, more: false });
+    expect(await desk.sql('select id from webhooks.open_delivery where subscription_id = $1', [id])).toEqual(
+      [],
+    );
+  });
+
   it('lets the next event of an object go where it gives up an earlier one', async () => {
     const tenant = newTenant();
     const write = { ...tenant, idempotencyKey: newKey() };

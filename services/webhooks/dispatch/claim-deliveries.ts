@@ -1,36 +1,18 @@
-import { v7 as uuidv7 } from 'uuid';
-import type { EnvironmentName } from '../../platform/tenant.ts';
 import { IS_LIMITED, lockWaitingBudgets, spendBudgets, TOKENS } from './attempt-limits.ts';
-import type { Run, Statement } from './dispatch-database.ts';
-import {
-  BATCH_LEASE_MS,
-  FEW,
-  MAX_BUSY,
-  MAX_SUBSCRIPTIONS,
-  SEVERAL_SLOW,
-  SLOW_AFTER_MS,
-} from './dispatch-limits.ts';
-
-/** A delivery that a batch has claimed. */
-export interface ClaimedDelivery {
-  readonly id: string;
-  readonly batch_id: string;
-  readonly merchant_id: string;
-  readonly environment: EnvironmentName;
-  readonly subscription_id: string;
-  readonly event_type: string;
-  readonly request_id: string;
-}
+import { type ClaimedDelivery, claimedAsJson, newBatchIds } from './claimed-delivery.ts';
+import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
+import { BATCH_LEASE_MS, FEW, MAX_BUSY, MAX_SUBSCRIPTIONS, SEVERAL_SLOW } from './dispatch-limits.ts';
+import { type FanOutTerms, fanOut } from './fan-out.ts';
+import { busyOf, isTroubled, WAITING } from './standing.sql.ts';
 
 interface Claim {
   readonly deliveries: ClaimedDelivery[];
   /** Deliveries wait for attempts of their own subscription to end. */
   readonly blocked: boolean;
-  /** More subscriptions have work than were looked at. */
+  /** More events, or more subscriptions that have work, than were looked at. */
   readonly cut: boolean;
 }
 
-const WAITING = `webhooks.open_delivery where status = 'PENDING' and batch_id is null`;
 const nextWaiting = (after: string) =>
   `(select subscription_id from ${WAITING} and subscription_id > ${after} order by subscription_id limit 1)`;
 const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscription_id limit 1)`;
@@ -55,16 +37,10 @@ with recursive ring (id, start, position) as (
    where ring.position < ${MAX_SUBSCRIPTIONS} and next.id <> ring.start
 ), room as (
   select ring.id, ring.position, least(own.most - busy.total, own.tokens, share.size) as size,
-         exists (select from webhooks.open_delivery t where t.subscription_id = ring.id
-                    and t.status in ('RETRYING', 'HELD')) as troubled
+${isTroubled('ring.id')} as troubled
     from ring
    cross join (select greatest(${FEW}, ceil($2::numeric / greatest(count(*), 1)))::bigint as size from ring) share
-   cross join lateral (
-     select count(*) as total,
-            count(*) filter (where busy_since < now() - interval '${SLOW_AFTER_MS} ms') as slow
-       from webhooks.open_delivery b
-      where b.subscription_id = ring.id and b.busy_since is not null and b.busy_until > now()
-   ) busy
+   cross join lateral ${busyOf('ring.id')}
    cross join lateral (
      select coalesce(max(s.max_concurrent_attempts), ${MAX_BUSY}) as most, floor(max(${TOKENS})) as tokens,
             coalesce(bool_and(s.id = any ($8::uuid[])), true) as mine
@@ -98,14 +74,12 @@ with recursive ring (id, start, position) as (
    where d.id = picked.id and picked.status = 'PENDING' and picked.batch_id is null
   returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_type, d.request_id
 ), stored as (
-  insert into webhooks.batch (id, environment, leased_until, delivery_ids)
+  insert into webhooks.batch as batch (id, environment, leased_until, delivery_ids)
   select batch_id, environment, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
     from claimed group by batch_id, environment
+  on conflict (id) do update set delivery_ids = batch.delivery_ids || excluded.delivery_ids
 )
-select (select coalesce(json_agg(json_build_object('id', c.id, 'batch_id', c.batch_id, 'merchant_id', c.merchant_id,
-               'environment', c.environment, 'subscription_id', c.subscription_id, 'event_type', c.event_type,
-               'request_id', c.request_id) order by c.id), '[]')
-          from claimed c) as deliveries,
+select ${claimedAsJson('claimed')} as deliveries,
        (select start from ring limit 1) as start,
        (select id from ring order by position desc limit 1) as last,
        (select count(*)::int from ring) as looked_at,
@@ -121,26 +95,66 @@ interface ClaimRow {
 }
 
 const NIL = '00000000-0000-0000-0000-000000000000';
+const NO_CLAIM: Claim = { deliveries: [], blocked: false, cut: false };
+
+interface ClaimTerms {
+  /** Whom it is leased to. */
+  readonly caller: string;
+  readonly max: number;
+  /** Before the first attempt of a delivery, in milliseconds. */
+  readonly firstWaits: FanOutTerms['firstWaits'];
+}
 
 /** Claims what waits, in turns of its own: each claim begins one subscription later than the one before. */
 export class DeliveryClaims {
   #after = NIL;
+  /** More may wait than the last claim had room for: what is new goes behind it. */
+  #full = false;
 
-  /**
-   * Claims up to `max` deliveries into new batches, leased to the caller.
-   * @param limited whether there are subscriptions with limits of their own.
-   */
-  async claim(run: Run, caller: string, max: number, limited: boolean): Promise<Claim> {
-    const budgets = limited ? await lockWaitingBudgets(run) : [];
-    const batchIds = Array.from({ length: 4 }, () => uuidv7());
-    const [row] = await run<ClaimRow>(CLAIM, [this.#after, max, caller, ...batchIds, budgets]);
+  /** Takes events in and claims up to `max` deliveries into new batches. */
+  async claim(db: DispatchDatabase, { caller, max, firstWaits }: ClaimTerms): Promise<Claim> {
+    const batchIds = newBatchIds();
+    const { claimed, waits, limited, more } = await fanOut(db, {
+      ...{ caller, batchIds, firstWaits },
+      max: this.#full ? 0 : max,
+    });
+    const last = claimed.at(-1);
+    if (last) this.#after = last.subscription_id;
+    const left = max - claimed.length;
+    const terms = { caller, max: left, batchIds };
+    const next = waits && left > 0 ? await this.#claimWaiting(db, terms, limited) : NO_CLAIM;
+    const deliveries = [...claimed, ...next.deliveries];
+    this.#full = deliveries.length >= max;
+    return { deliveries, blocked: next.blocked, cut: next.cut || more };
+  }
+
+  #claimWaiting(db: DispatchDatabase, terms: WaitingTerms, limited: boolean): Promise<Claim> {
+    if (!limited) return this.#claimRound(db.run, terms, []);
+    return db.transaction(async (run) => {
+      const budgets = await lockWaitingBudgets(run);
+      const claim = await this.#claimRound(run, terms, budgets);
+      await spendBudgets(run, countBegun(claim.deliveries, budgets));
+      return claim;
+    });
+  }
+
+  /** @param budgets limited subscriptions that may be claimed of. */
+  async #claimRound(
+    run: Run,
+    { caller, max, batchIds }: WaitingTerms,
+    budgets: readonly string[],
+  ): Promise<Claim> {
+    const { live, test, troubledLive, troubledTest } = batchIds;
+    const ids = [troubledLive, live, troubledTest, test];
+    const [row] = await run<ClaimRow>(CLAIM, [this.#after, max, caller, ...ids, budgets]);
     const { deliveries, start, last, looked_at, with_room } = row!;
-    await spendBudgets(run, countBegun(deliveries, budgets));
     const cut = looked_at === MAX_SUBSCRIPTIONS;
     this.#after = (cut ? last : start) ?? NIL;
     return { deliveries, blocked: with_room < looked_at, cut };
   }
 }
+
+type WaitingTerms = Pick<FanOutTerms, 'caller' | 'max' | 'batchIds'>;
 
 function countBegun(deliveries: readonly ClaimedDelivery[], budgets: readonly string[]): Map<string, number> {
   const begun = new Map<string, number>();

@@ -19,7 +19,7 @@ import type { AttemptResult, ReportedAttempt } from '../delivery.ts';
 import type { RecordedDelivery } from './attempt-recorder.ts';
 import type { ClaimedWork } from './claim-batch.ts';
 import type { ClaimedCommand } from './claim-commands.ts';
-import type { ClaimedDelivery } from './claim-deliveries.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { AttemptAnswer } from './get-attempt.ts';
 import type { RetryRow } from './hand-out-again.ts';
 

@@ -1,8 +1,11 @@
+import type { EnvironmentName } from '../../platform/tenant.ts';
 import { goesTo } from '../ordered-deliveries.ts';
 import { IS_LIMITED } from './attempt-limits.ts';
-import type { Run, Statement } from './dispatch-database.ts';
-import { MAX_EVENTS } from './dispatch-limits.ts';
+import { type BatchIds, type ClaimedDelivery, claimedAsJson } from './claimed-delivery.ts';
+import type { DispatchDatabase, Statement } from './dispatch-database.ts';
+import { BATCH_LEASE_MS, FEW, MAX_BUSY, MAX_EVENTS, SEVERAL_SLOW } from './dispatch-limits.ts';
 import { type LineRow, letNextOfLinesGo, lockSubscriptions } from './let-next-go.ts';
+import { busyOf, hasLimits, isTroubled, WAITING } from './standing.sql.ts';
 
 /**
  * Moves committed events from the outbox to the log and adds a delivery for each subscription that matches. The body
@@ -42,38 +45,91 @@ with taken as (
     join webhooks.subscription s
       on s.merchant_id = t.merchant_id and s.environment = t.environment and ${goesTo('t', 's')}
      for key share of s
-), fanned_out as (
+), delivery as materialized (
+  select m.*, uuidv7() as delivery_id,
+         case when waits then 'BLOCKED' when paused_at is not null then 'HELD' else 'PENDING' end as status,
+         date_trunc('milliseconds', now())
+           + case environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms' as next_attempt_at
+    from matched m order by id, subscription_id
+), target as materialized (
+  select s.id, ${MAX_BUSY} - busy.total as room
+    from (select distinct subscription_id as id from delivery
+           where status = 'PENDING' and next_attempt_at <= now() and $4::integer > 0) s
+   cross join lateral ${busyOf('s.id')}
+   where busy.slow < ${SEVERAL_SLOW} and not ${isTroubled('s.id')} and not ${hasLimits('s.id')}
+     and not exists (select from ${WAITING} and subscription_id = s.id)
+), direct as materialized (
+  select delivery_id from (
+    select d.delivery_id, target.room,
+           row_number() over (partition by d.subscription_id order by d.delivery_id) as turn
+      from delivery d join target on target.id = d.subscription_id
+     where d.status = 'PENDING'
+  ) d
+   where turn <= least(room, greatest(${FEW}, ceil($4::numeric / (select count(*) from target))))
+   order by turn, delivery_id limit $4
+), added as (
   insert into webhooks.open_delivery
     (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
-     status, attempt_count, next_attempt_at)
-  select merchant_id, environment, uuidv7(), subscription_id, id, type, object_id, sequence, request_id, ordered,
-         case when waits then 'BLOCKED' when paused_at is not null then 'HELD' else 'PENDING' end, 0,
-         date_trunc('milliseconds', now())
-           + case environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms'
-    from matched order by id, subscription_id
-  returning merchant_id, environment, subscription_id, object_id, status
+     status, attempt_count, next_attempt_at, batch_id, leased_to, busy_since, busy_until)
+  select merchant_id, environment, delivery_id, subscription_id, id, type, object_id, sequence, request_id, ordered,
+         status, 0, next_attempt_at, c.batch_id, c.leased_to, c.busy_since, c.busy_until
+    from delivery
+    left join lateral (
+      select case environment when 'live' then $5::uuid else $6::uuid end as batch_id, $3 as leased_to,
+             now() as busy_since, now() + interval '${BATCH_LEASE_MS} ms' as busy_until
+       where delivery_id in (select direct.delivery_id from direct)
+    ) c on true
+   order by delivery_id
+  returning merchant_id, environment, id, subscription_id, object_id, event_type, request_id, status, batch_id
+), claimed as (
+  select * from added where batch_id is not null
+), stored as (
+  insert into webhooks.batch (id, environment, leased_until, delivery_ids)
+  select batch_id, environment, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
+    from claimed group by batch_id, environment
 )
-select (select count(*)::integer from taken) as events,
-       (select coalesce(json_agg(f), '[]') from fanned_out f where status = 'BLOCKED') as blocked,
+select (select count(*)::integer from taken) as events, ${claimedAsJson('claimed')} as claimed,
+       (select coalesce(json_agg(added), '[]') from added where status = 'BLOCKED') as blocked,
+       exists (select from ${WAITING}) or exists (
+         select from added where status = 'PENDING' and subscription_id not in (select subscription_id from claimed)
+       ) as waits,
        exists (select from webhooks.subscription s where ${IS_LIMITED}) as limited`,
 };
 
 interface FannedOut {
   readonly events: number;
+  readonly claimed: readonly ClaimedDelivery[];
   readonly blocked: readonly LineRow[];
+  readonly waits: boolean;
   readonly limited: boolean;
 }
 
+export interface FanOutTerms {
+  /** Before the first attempt of a delivery, in milliseconds. */
+  readonly firstWaits: Readonly<Record<EnvironmentName, number>>;
+  /** Whom what is claimed is leased to. */
+  readonly caller: string;
+  /** Deliveries to claim at most. */
+  readonly max: number;
+  readonly batchIds: BatchIds;
+}
+
 /**
- * Turns committed events into deliveries, which wait for a batch. What another ended or added meanwhile, of the objects
- * whose deliveries are BLOCKED, is seen once their subscriptions are locked.
- * @returns `more`: it took as many as it may, so that there may be more; `limited`: there are subscriptions with limits
- *   of their own.
+ * Turns committed events into deliveries, and claims those at once whose subscription is sound and has nothing waiting.
+ * What another ended or added meanwhile, of the objects whose deliveries are BLOCKED, is seen once their subscriptions
+ * are locked.
+ * @returns `waits`: there is more to claim, besides what is new of subscriptions that got their share; `more`: it took as many events as it may, so that there may
+ *   be more; `limited`: there are subscriptions with limits of their own.
  */
-export async function fanOut(run: Run, firstWaits: { live: number; test: number }) {
-  const [fanned] = await run<FannedOut>(FAN_OUT, [firstWaits.live, firstWaits.test]);
-  const { events, blocked, limited } = fanned!;
-  await lockSubscriptions(run, blocked);
-  await letNextOfLinesGo(run, blocked);
-  return { more: events === MAX_EVENTS, limited };
+export async function fanOut(db: DispatchDatabase, { firstWaits, caller, max, batchIds }: FanOutTerms) {
+  const values = [firstWaits.live, firstWaits.test, caller, max, batchIds.live, batchIds.test];
+  const [fanned] = await db.run<FannedOut>(FAN_OUT, values);
+  const { events, claimed, blocked, waits, limited } = fanned!;
+  if (blocked.length > 0) {
+    await db.transaction(async (run) => {
+      await lockSubscriptions(run, blocked);
+      await letNextOfLinesGo(run, blocked);
+    });
+  }
+  return { claimed, waits: waits || blocked.length > 0, more: events === MAX_EVENTS, limited };
 }

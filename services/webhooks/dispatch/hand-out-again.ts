@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { ClaimedDelivery } from './claim-deliveries.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { Run, Statement } from './dispatch-database.ts';
 import { BATCH_LEASE_MS, MAX_BATCHES_AGAIN, MAX_RETRIES_AGAIN, OVERDUE_AFTER_MS } from './dispatch-limits.ts';
 

@@ -1,0 +1,36 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+
+/** A delivery that a batch has claimed. */
+export interface ClaimedDelivery {
+  readonly id: string;
+  readonly batch_id: string;
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+  readonly subscription_id: string;
+  readonly event_type: string;
+  readonly request_id: string;
+}
+
+/** Ids of the batches of one claim, by what they are for. */
+export interface BatchIds {
+  readonly live: string;
+  readonly test: string;
+  /** Of subscriptions whose deliveries are failing. */
+  readonly troubledLive: string;
+  readonly troubledTest: string;
+}
+
+export const newBatchIds = (): BatchIds => ({
+  live: uuidv7(),
+  test: uuidv7(),
+  troubledLive: uuidv7(),
+  troubledTest: uuidv7(),
+});
+
+/** Rows of a relation as an array of ClaimedDelivery in the order of ids, as JSON. */
+export const claimedAsJson = (relation: string) => `(
+  select coalesce(json_agg(json_build_object('id', c.id, 'batch_id', c.batch_id, 'merchant_id', c.merchant_id,
+           'environment', c.environment, 'subscription_id', c.subscription_id, 'event_type', c.event_type,
+           'request_id', c.request_id) order by c.id), '[]')
+    from ${relation} c)`;

@@ -17,7 +17,7 @@ import { publishPing } from './ping.event.ts';
 import { newSigningSecret, sealSecret } from './signing-secret.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
-import { lockSubscriptionLimit, requireRoom } from './subscription-store.ts';
+import { inTurn, requireRoom, takeSubscriptionLimit } from './subscription-limit.ts';
 
 interface Dependencies {
   readonly config: Pick<Config, 'WEBHOOK_SUBSCRIPTION_LIMIT' | 'WEBHOOK_SECRET_KEYS'>;
@@ -38,21 +38,23 @@ export async function createWebhookSubscription(
   if (replayed) return replayed;
   requireEventTypes(request.eventTypes);
   const url = await acceptWebhookUrl(guards[tenantOf(request).environment], request.url);
-  return writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
-    await lockSubscriptionLimit(tx);
-    await requireRoom(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);
-    await requireUnused(tx, url);
-    const subscription = await addSubscription(tx, url, request);
-    const owner = { ...tx.tenant, subscriptionId: subscription.id };
-    tx.create(SigningSecretEntity, {
-      id: uuidv7(),
-      subscriptionId: subscription.id,
-      ...sealSecret(config.WEBHOOK_SECRET_KEYS, owner, newSigningSecret()),
-      createdAt: subscription.createdAt,
-    });
-    await publishPing(tx, subscription, subscription.createdAt);
-    return { subscription: storedSubscriptionMessage(subscription) };
-  });
+  return inTurn(() =>
+    writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
+      await takeSubscriptionLimit(tx);
+      await requireRoom(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);
+      await requireUnused(tx, url);
+      const subscription = await addSubscription(tx, url, request);
+      const owner = { ...tx.tenant, subscriptionId: subscription.id };
+      tx.create(SigningSecretEntity, {
+        id: uuidv7(),
+        subscriptionId: subscription.id,
+        ...sealSecret(config.WEBHOOK_SECRET_KEYS, owner, newSigningSecret()),
+        createdAt: subscription.createdAt,
+      });
+      await publishPing(tx, subscription, subscription.createdAt);
+      return { subscription: storedSubscriptionMessage(subscription) };
+    }),
+  );
 }
 
 async function addSubscription(

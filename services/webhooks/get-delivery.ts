@@ -3,10 +3,10 @@ import type {
   GetDeliveryResponse,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Database } from '../platform/database.ts';
-import { notFound } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { attemptMessage, deliveryMessage } from './delivery.message.ts';
 import { selectAttempts, selectDelivery } from './delivery.queries.ts';
+import { deliveryNotFound } from './delivery-store.ts';
 import type { WorkflowLink } from './workflow-link.ts';
 
 /** One delivery with its attempts. */
@@ -20,7 +20,7 @@ export async function getDelivery(
     database.read(selectDelivery(key)),
     database.read(selectAttempts(key)),
   ]);
-  if (!delivery) throw notFound('DELIVERY_NOT_FOUND', 'there is no such delivery');
+  if (!delivery) throw deliveryNotFound();
   return {
     $typeName: 'payments.webhooks.v1.GetDeliveryResponse',
     delivery: deliveryMessage(delivery, link),

@@ -8,7 +8,8 @@ import type { Writes } from '../platform/writes.ts';
 import { publishPing } from './ping.event.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { requireDisabled } from './subscription.ts';
-import { lockSubscription, lockSubscriptionLimit, requireRoom } from './subscription-store.ts';
+import { inTurn, requireRoom, takeSubscriptionLimit } from './subscription-limit.ts';
+import { lockSubscription } from './subscription-store.ts';
 
 /** DISABLED to PENDING, within the limit, with a new ping. What happened meanwhile is not sent. */
 export function reactivateWebhookSubscription(
@@ -17,22 +18,24 @@ export function reactivateWebhookSubscription(
   request: ReactivateWebhookSubscriptionRequest,
   context: HandlerContext,
 ) {
-  return writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
-    await lockSubscriptionLimit(tx);
-    const subscription = await lockSubscription(tx, request.subscriptionId);
-    requireDisabled(subscription.state);
-    await requireRoom(tx, limit);
-    const now = new Date();
-    const missedFrom = subscription.disabledAt ?? now;
-    subscription.state = 'PENDING';
-    subscription.enabledAt = now;
-    subscription.disabledAt = null;
-    await tx.flush();
-    await publishPing(tx, subscription, now);
-    return {
-      subscription: storedSubscriptionMessage(subscription),
-      missedFrom: timestampOf(missedFrom),
-      missedTo: timestampOf(now),
-    };
-  });
+  return inTurn(() =>
+    writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
+      await takeSubscriptionLimit(tx);
+      const subscription = await lockSubscription(tx, request.subscriptionId);
+      requireDisabled(subscription.state);
+      await requireRoom(tx, limit);
+      const now = new Date();
+      const missedFrom = subscription.disabledAt ?? now;
+      subscription.state = 'PENDING';
+      subscription.enabledAt = now;
+      subscription.disabledAt = null;
+      await tx.flush();
+      await publishPing(tx, subscription, now);
+      return {
+        subscription: storedSubscriptionMessage(subscription),
+        missedFrom: timestampOf(missedFrom),
+        missedTo: timestampOf(now),
+      };
+    }),
+  );
 }

@@ -1,4 +1,4 @@
-import { failedPrecondition, notFound } from '../platform/errors.ts';
+import { notFound } from '../platform/errors.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { SubscriptionEntity, type SubscriptionRow } from './subscription.entity.ts';
 
@@ -18,26 +18,4 @@ export async function readSubscription(tx: TenantTransaction, id: string): Promi
   const subscription = await tx.findOne(SubscriptionEntity, { id });
   if (!subscription) throw subscriptionNotFound();
   return subscription;
-}
-
-/** Until the transaction ends, no other adds or enables a subscription of this tenant. */
-export async function lockSubscriptionLimit(tx: TenantTransaction): Promise<void> {
-  await tx.execute(
-    `select pg_advisory_xact_lock(
-       hashtextextended('webhook subscriptions ' || :merchantId || ' ' || :environment, 0))`,
-  );
-}
-
-/** Refuses one more than the limit of subscriptions that are not DISABLED. WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */
-export async function requireRoom(tx: TenantTransaction, limit: number): Promise<void> {
-  const [row] = await tx.execute<{ enabled: string }>(
-    `select count(*) as enabled from webhooks.subscription
-      where merchant_id = :merchantId and environment = :environment and state <> 'DISABLED'`,
-  );
-  if (Number(row!.enabled) < limit) return;
-  throw failedPrecondition(
-    'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
-    `a merchant has at most ${limit} webhook subscriptions that are not disabled`,
-    { limit: String(limit) },
-  );
 }

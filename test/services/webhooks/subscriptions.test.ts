@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -166,6 +168,26 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
       idempotencyKey: newKey(),
     });
     await expectRefusal(reactivate, Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED');
+  });
+
+  it('waits for its turn without keeping a connection from other merchants', async () => {
+    const [tenant, other] = [newTenant(), newTenant()];
+    const locking = new pg.Client({ connectionString: house.databaseUrl });
+    await locking.connect();
+    await locking.query('begin');
+    await locking.query(
+      `select pg_advisory_xact_lock(hashtextextended('webhook subscriptions ' || $1 || ' live', 0))`,
+      [tenant.merchantId],
+    );
+    const waiting = Promise.allSettled(Array.from({ length: 40 }, () => create(tenant)));
+    await delay(200);
+    const startedAt = performance.now();
+    await create(other);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    await locking.query('commit');
+    await locking.end();
+    const results = await waiting;
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
   });
 
   it('says that the limit is reached before it says that the URL is taken', async () => {

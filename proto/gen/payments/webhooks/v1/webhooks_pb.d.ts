@@ -2879,7 +2879,8 @@ export declare const WebhookSubscriptionService: GenService<{
   /**
    * Creates a subscription in PENDING and sends it a signed webhook.ping.v1.
    * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; a url that is too long is INVALID_ARGUMENT);
-   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS).
+   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS);
+   * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) when too many are created at a time.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.CreateWebhookSubscription
    */
@@ -2922,7 +2923,8 @@ export declare const WebhookSubscriptionService: GenService<{
   },
   /**
    * DISABLED to PENDING with a new ping. It resends nothing; the answer names the period missed.
-   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE, WEBHOOK_SUBSCRIPTION_LIMIT_REACHED).
+   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE, WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); UNAVAILABLE
+   * (WEBHOOK_SUBSCRIPTIONS_BUSY) as by creation.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.ReactivateWebhookSubscription
    */

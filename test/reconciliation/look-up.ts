@@ -45,8 +45,9 @@ export async function listDeliveries(
     do {
       const page = { pageSize: PAGE_SIZE, pageToken };
       const answer = await client.listDeliveries({ merchantId, environment: Environment.TEST, ...page });
-      for (const { id, subscriptionId, eventId, eventType, status, attemptCount } of answer.deliveries) {
-        const named = { id, subscriptionId, eventId, eventType, attemptCount };
+      for (const { id, subscriptionId, eventId, eventType, resendId, ...rest } of answer.deliveries) {
+        const { attemptCount, status } = rest;
+        const named = { id, subscriptionId, eventId, eventType, resendId, attemptCount };
         found.push({ ...named, status: DeliveryStatus[status], attempts: attempts.get(id) ?? [] });
       }
       pageToken = answer.nextPageToken;

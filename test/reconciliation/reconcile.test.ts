@@ -16,6 +16,7 @@ const attempt = (number: number, startedAt: number, outcome: Partial<LoggedAttem
 });
 const delivery = (eventId: string, ...attempts: LoggedAttempt[]): LoggedDelivery => ({
   ...{ id: `delivery of ${eventId}`, subscriptionId: 's', eventId, status: 'SUCCEEDED', attempts },
+  resendId: undefined,
   ...{ eventType: eventId === 'ping' ? 'webhook.ping.v1' : 'payment.succeeded.v1' },
   attemptCount: attempts.length,
 });
@@ -46,7 +47,7 @@ function whole(): Evidence {
       { id: 'ping', type: 'webhook.ping.v1' },
       ...['e1', 'e2'].map((id) => ({ id, type: 'payment.succeeded.v1' })),
     ],
-    faults: [],
+    ...{ faults: [], resends: [] },
   };
 }
 const but = (change: (evidence: Evidence) => Partial<Evidence>) => {
@@ -58,6 +59,7 @@ describe('the reconciliation', () => {
   it('finds nothing where everything arrived once', () => {
     expect(reconcile(whole())).toEqual({
       ...{ expected: 3, missing: [], unwanted: [], badLogs: [], outOfOrder: [], unexplained: [] },
+      badResends: [],
       ...{ duplicates: new Map(), unrecorded: new Map() },
     });
   });
@@ -119,6 +121,25 @@ describe('the reconciliation', () => {
     expect(again([fault('worker-1', T0 + 1_100, T0 + 5_000)]).unexplained.length).toBeLessThan(2);
     expect(again([fault('gateway', T0 + 1_100, T0 + 5_000)]).unexplained).toHaveLength(2);
     expect(again([fault('worker-1', T0 + 9_100, T0 + 9_500)]).duplicates.size).toBe(1);
+  });
+
+  it('takes what was asked to be sent again for no duplicate, and misses it where it was not sent', () => {
+    const resend = { id: 'r', merchantId: 'm', subscriptionId: 's', eventIds: ['e1'], state: 'COMPLETED' };
+    const again = { ...delivery('e1', attempt(1, T0 + 9_000)), id: 'again', resendId: 'r' };
+    const resent = (more: Partial<Evidence>) =>
+      but(({ arrivals, deliveries }) => ({
+        ...{ arrivals: [...arrivals, arrival(4, 'e1', T0 + 9_000)], resends: [resend] },
+        ...{ deliveries: [...deliveries, again], ...more },
+      }));
+    expect(resent({})).toMatchObject({
+      badResends: [],
+      unwanted: [],
+      unexplained: [],
+      duplicates: new Map(),
+    });
+    expect(resent({ resends: [{ ...resend, state: 'RUNNING' }] }).badResends).toHaveLength(1);
+    expect(resent({ resends: [{ ...resend, eventIds: ['e1', 'e2'] }] }).badResends).toHaveLength(1);
+    expect(resent({ deliveries: whole().deliveries }).badResends).toHaveLength(1);
   });
 
   it('sees an answer in the log that no endpoint has given', () => {

@@ -14,6 +14,8 @@ export interface Reconciliation {
   /** Deliveries whose attempt log is not complete, or not what the endpoint saw. */
   readonly badLogs: readonly string[];
   readonly outOfOrder: readonly string[];
+  /** Resends that did not send each event once, or have not ended. */
+  readonly badResends: readonly string[];
   /** Arrivals after one that was answered with 2xx, by cause. */
   readonly duplicates: ReadonlyMap<string, number>;
   /** Arrivals that no attempt of the log stands for, by cause. */
@@ -35,6 +37,7 @@ export function reconcile(evidence: Evidence): Reconciliation {
     unwanted: [...findUnwanted(evidence, known, arrivals), ...findTwins(deliveries)],
     badLogs: evidence.deliveries.flatMap((delivery) => findLogFaults(delivery)),
     outOfOrder: findOutOfOrder(evidence, arrivals),
+    badResends: findBadResends(evidence),
     ...explainRepeats(arrivals, deliveries, evidence.faults),
   };
 }
@@ -92,7 +95,28 @@ function findUnwanted(
 }
 
 const findTwins = (deliveries: ReadonlyMap<string, readonly LoggedDelivery[]>): string[] =>
-  [...deliveries].flatMap(([key, { length }]) => (length === 1 ? [] : [`${key}: ${length} deliveries`]));
+  [...deliveries].flatMap(([key, all]) => {
+    const { length } = all.filter(({ resendId }) => resendId === undefined);
+    return length === 1 ? [] : [`${key}: ${length} deliveries`];
+  });
+
+function findBadResends({ resends, deliveries }: Evidence): string[] {
+  const made = Map.groupBy(deliveries, ({ resendId }) => resendId);
+  return resends.flatMap(({ id, state, subscriptionId, eventIds }) => {
+    const own = made.get(id) ?? [];
+    const sent = new Set(own.map(({ eventId }) => eventId));
+    return [
+      ...(state === 'COMPLETED' ? [] : [`resend ${id} is ${state}`]),
+      ...eventIds
+        .filter((eventId) => !sent.has(eventId))
+        .map((eventId) => `resend ${id}: without ${eventId}`),
+      ...(sent.size === own.length ? [] : [`resend ${id}: ${own.length} deliveries of ${sent.size} events`]),
+      ...own
+        .filter((delivery) => delivery.subscriptionId !== subscriptionId)
+        .map(() => `resend ${id}: strayed`),
+    ];
+  });
+}
 
 /** Numbers without gaps, all ended, in the order of their times, the last one a success and no other. */
 function findLogFaults({ id, status, attemptCount, attempts }: LoggedDelivery): string[] {

@@ -6,6 +6,7 @@ import { Merchants, subscribeOn } from './merchants.ts';
 import { startPublishers } from './publishers.ts';
 import { type Reconciliation, reconcile } from './reconcile.ts';
 import type { AcceptedEvent, Arrival, FaultWindow, LoggedDelivery } from './records.ts';
+import { resendOn } from './resends.ts';
 import { type System, startSystem } from './system.ts';
 
 export interface RunOptions {
@@ -25,6 +26,7 @@ export interface RunResult extends Reconciliation {
   readonly deliveries: readonly LoggedDelivery[];
   readonly faults: readonly FaultWindow[];
   readonly subscriptions: number;
+  readonly resends: number;
   /** What was still not done when the time to settle was up. */
   readonly left: Remainder;
   /** From the end of the last fault until nothing was left. */
@@ -40,11 +42,12 @@ const EVENT_TYPES = [
   ...['payment.succeeded.v1', 'payment.failed.v1', 'refund.requested.v1', 'refund.succeeded.v1'],
   ...['product.created.v1', 'dispute.opened.v1'],
 ];
-const SUBSCRIBE_EVERY_MS = 10_000;
+const SUBSCRIBE_EVERY_MS = 15_000;
 const CALM_MS = 2_000;
 /** The slowest recovery: a retry whose workflow is gone is handed out again after two minutes, then goes on. */
-const SETTLE_MS = 6 * 60_000;
+const SETTLE_MS = 10 * 60_000;
 const POLL_MS = 1_000;
+const PROGRESS_MS = 15_000;
 
 /** Runs the system under load and the seed's faults, waits until it has settled, and reconciles. */
 export async function runReconciliation(options: RunOptions): Promise<RunResult> {
@@ -79,11 +82,17 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
     }),
     SUBSCRIBE_EVERY_MS,
   );
+  const wholes = merchants.subscriptions.filter(({ eventTypes }) => eventTypes.length === EVENT_TYPES.length);
+  const resends = resendOn(system, log, (n) => anyOf(wholes, n));
+  const progress = setInterval(() => {
+    say(`${publishers.accepted.length} events accepted, ${log.arrivals.length} arrivals`);
+  }, PROGRESS_MS);
+  stack.defer(() => clearInterval(progress));
   const faults = await playFaults(planFaults(seed, durationMs), system, endpoints, options);
   await delay(Math.max(0, startedAt + durationMs - Date.now()), undefined, { signal });
   const publishingMs = Date.now() - startedAt;
   const healedAt = Date.now();
-  await Promise.all([publishers.stop(), subscribers.stop()]);
+  await Promise.all([publishers.stop(), subscribers.stop(), resends.stop()]);
   const left = await settle(system, options);
   const settledAfterMs = Date.now() - healedAt;
 
@@ -93,15 +102,23 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   const { arrivals } = log;
   const deliveries = await listDeliveries(system, merchantIds);
   const events = await listEvents(system.databaseUrl, merchantIds);
-  const evidence = { accepted, subscriptions, arrivals, deliveries, events, faults };
+  const requested = await resends.look();
+  const evidence = { accepted, subscriptions, arrivals, deliveries, events, faults, resends: requested };
   return {
     ...reconcile(evidence),
     ...{ accepted, arrivals, deliveries, faults, left, settledAfterMs, publishingMs },
     subscriptions: subscriptions.length,
+    resends: requested.length,
     broken: [
       ...(log.unverified > 0 ? [`${log.unverified} arrivals whose secret is not known`] : []),
       ...schedules.filter((id) => !schedulesLeft.has(id)).map((id) => `the schedule ${id} is gone`),
-      ...[...log.forged, ...publishers.refused, ...merchants.refused, ...system.crashes()],
+      ...[
+        ...log.forged,
+        ...publishers.refused,
+        ...merchants.refused,
+        ...resends.refused,
+        ...system.crashes(),
+      ],
     ],
   };
 }

@@ -1,19 +1,27 @@
 import { textTable } from '../../local/text-table.ts';
 import type { RunResult } from './reconciliation-run.ts';
 import type { FaultWindow } from './records.ts';
+import { couldGoUnrecorded } from './repeats.ts';
 
 const SHOWN = 20;
 
 /** All that speaks against a run, at most a screenful of each kind; empty when everything reconciles. */
 export function faultsOf(result: RunResult): string[] {
-  const { missing, unwanted, badLogs, outOfOrder, unexplained, broken, left } = result;
+  const { missing, unwanted, badLogs, outOfOrder, badResends, unexplained, broken, left } = result;
   const rest = Object.entries(left).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
-  return Object.entries({ missing, unwanted, badLogs, outOfOrder, unexplained, broken, left: rest }).flatMap(
-    ([name, lines]) => [
-      ...lines.slice(0, SHOWN).map((line) => `${name}: ${line}`),
-      ...(lines.length > SHOWN ? [`${name}: ${lines.length - SHOWN} more`] : []),
-    ],
-  );
+  return Object.entries({
+    missing,
+    unwanted,
+    badLogs,
+    outOfOrder,
+    badResends,
+    unexplained,
+    broken,
+    left: rest,
+  }).flatMap(([name, lines]) => [
+    ...lines.slice(0, SHOWN).map((line) => `${name}: ${line}`),
+    ...(lines.length > SHOWN ? [`${name}: ${lines.length - SHOWN} more`] : []),
+  ]);
 }
 
 /** The run in numbers: faults by kind, then what became of the events. */
@@ -32,16 +40,19 @@ export function tableOf(result: RunResult): string {
       ['events accepted', `${accepted.length} (${perSecond.toFixed(1)}/s)`],
       ['  asked for again with the same key', String(retried)],
       ['subscriptions', String(result.subscriptions)],
+      ['resends of an event or a period', String(result.resends)],
       ['deliveries', String(deliveries.length)],
       ['attempts in the log', String(attempts)],
       ['arrivals, all signatures verified', String(arrivals.length)],
       ['pairs of event and subscription that had to arrive', String(result.expected)],
       ['missing', String(result.missing.length)],
       ['out of order', String(result.outOfOrder.length)],
+      ['resends not as asked', String(result.badResends.length)],
       ['incomplete attempt logs', String(result.badLogs.length)],
       ...causeRows('duplicates', result.duplicates),
       ...causeRows('arrivals without an attempt in the log', result.unrecorded),
       ['unexplained', String(result.unexplained.length)],
+      ['arrivals at times when no fault could have explained a duplicate', String(calmArrivals(result))],
       ['slowest arrival after acceptance', seconds(slowestMs(result))],
       ['settled after the last fault', seconds(result.settledAfterMs)],
       ...Object.entries(result.left).map(([name, count]) => [`${name} left`, String(count)]),
@@ -53,6 +64,9 @@ function causeRows(name: string, causes: ReadonlyMap<string, number>): string[][
   const total = [...causes.values()].reduce((sum, count) => sum + count, 0);
   return [[name, String(total)], ...[...causes].map(([cause, count]) => [`  ${cause}`, String(count)])];
 }
+
+const calmArrivals = ({ arrivals, faults }: RunResult) =>
+  arrivals.filter(({ at }) => !couldGoUnrecorded(at, faults)).length;
 
 /** The first success of each event at each subscription. */
 function firstSuccesses({ accepted, arrivals }: RunResult) {

@@ -6,7 +6,7 @@ import { faultsOf, tableOf } from './reconciliation-table.ts';
 
 const FAULTS_MS = 40_000;
 /** Two minutes as a rule: the lease of the last batches, and two minutes from the loss of Temporal's state. */
-const RUN_MS = 10 * 60_000;
+const RUN_MS = 12 * 60_000;
 
 it(
   'delivers every accepted event, whatever is killed, paused or cut off, and can account for it',
@@ -19,7 +19,7 @@ it(
     });
     console.info(`seed ${seed}\n${tableOf(result)}`);
     expect(faultsOf(result), `RECONCILE_SEED=${seed}\n${played.join('\n')}`).toEqual([]);
-    expect(result.expected).toBeGreaterThan(1_000);
+    expect(result.expected).toBeGreaterThan(500);
   },
   RUN_MS + TEMPORAL_START_MS,
 );

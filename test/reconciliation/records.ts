@@ -49,6 +49,8 @@ export interface LoggedDelivery {
   readonly subscriptionId: string;
   readonly eventId: string;
   readonly eventType: string;
+  /** The resend that made it. */
+  readonly resendId: string | undefined;
   /** `SUCCEEDED` and so on. */
   readonly status: string;
   readonly attemptCount: number;
@@ -61,6 +63,17 @@ export interface LoggedAttempt {
   readonly endedAt: number | undefined;
   readonly httpStatus: number | undefined;
   readonly failure: string | undefined;
+}
+
+/** A resend that was answered. */
+export interface RequestedResend {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly subscriptionId: string;
+  /** What it had to send at least. */
+  readonly eventIds: readonly string[];
+  /** In the end: `COMPLETED` and so on. */
+  readonly state: string;
 }
 
 /** A fault as it was: until what it hit served again. */
@@ -79,5 +92,6 @@ export interface Evidence {
   readonly deliveries: readonly LoggedDelivery[];
   /** Ids of all events of these merchants that there are. */
   readonly events: readonly { readonly id: string; readonly type: string }[];
+  readonly resends: readonly RequestedResend[];
   readonly faults: readonly FaultWindow[];
 }

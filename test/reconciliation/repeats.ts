@@ -28,19 +28,25 @@ export function explainRepeats(
     if (!isExplained) unexplained.push(`${key}: ${cause}`);
   };
   for (const [key, came] of arrivals) {
-    const attempts = deliveries.get(key)?.[0]?.attempts ?? [];
+    const attempts = (deliveries.get(key) ?? []).flatMap((delivery) => delivery.attempts);
+    const resent = (deliveries.get(key) ?? []).filter(({ resendId }) => resendId !== undefined);
+    const asked = new Set(resent.flatMap((delivery) => delivery.attempts));
     const { recorded, unseen } = matchAttempts(came, attempts);
     unexplained.push(...unseen.map(({ number }) => `${key}: attempt ${number} has an answer nobody gave`));
     for (const arrival of came) {
       if (!recorded.has(arrival)) count(unrecorded, key, whyUnrecorded(arrival, faults));
     }
     for (const [index, arrival] of came.entries()) {
+      const attempt = recorded.get(arrival);
+      // Sent again because somebody wanted it so.
+      if (attempt && asked.has(attempt)) continue;
       const before = came.slice(0, index).findLast((earlier) => isSuccess(earlier.answer));
       if (before) count(duplicates, key, whyTwice(before, recorded.get(before), arrival, faults));
     }
   }
-  for (const [key, [delivery]] of deliveries) {
-    const seen = delivery!.attempts.some(({ httpStatus }) => httpStatus !== undefined);
+  for (const [key, all] of deliveries) {
+    const attempts = all.flatMap((delivery) => delivery.attempts);
+    const seen = attempts.some(({ httpStatus }) => httpStatus !== undefined);
     if (seen && !arrivals.has(key)) unexplained.push(`${key}: answered, and never arrived`);
   }
   return { duplicates, unrecorded, unexplained };
@@ -64,12 +70,18 @@ function matchAttempts(came: readonly Arrival[], attempts: readonly LoggedAttemp
   return { recorded, unseen };
 }
 
-function whyUnrecorded(arrival: Arrival, faults: readonly FaultWindow[]): Attribution {
-  const until = arrival.at + REPORT_MS;
-  if (during(faults, isWorkerGone, arrival.at, until)) return ['worker gone before its report', true];
-  if (during(faults, isOnReportsWay, arrival.at, until)) return ['report not taken in time', true];
-  if (during(faults, isOnTasksWay, arrival.at, until)) return ['task given to another worker', true];
+function whyUnrecorded({ at }: Arrival, faults: readonly FaultWindow[]): Attribution {
+  const until = at + REPORT_MS;
+  if (during(faults, isWorkerGone, at, until)) return ['worker gone before its report', true];
+  if (during(faults, isOnReportsWay, at, until)) return ['report not taken in time', true];
+  if (during(faults, isOnTasksWay, at, until)) return ['task given to another worker', true];
   return ['NOT RECORDED, NO FAULT', false];
+}
+
+/** Whether a fault stands ready to explain what is sent at this time and not recorded: the fewer, the more is proved. */
+export function couldGoUnrecorded(at: number, faults: readonly FaultWindow[]): boolean {
+  const ways = (fault: FaultWindow) => isWorkerGone(fault) || isOnReportsWay(fault) || isOnTasksWay(fault);
+  return during(faults, ways, at, at + REPORT_MS);
 }
 
 /** Why something was sent again although it had been answered with success. */

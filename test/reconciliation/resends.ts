@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DeliveryService, ResendState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import type { ArrivalLog } from './endpoints.ts';
+import { untilClear } from './publishers.ts';
+import type { KnownSubscription, RequestedResend } from './records.ts';
+import type { System } from './system.ts';
+
+export interface Resends {
+  readonly refused: readonly string[];
+  /** Asks for no more; resolves when each that was asked for is answered. */
+  stop(): Promise<void>;
+  /** What has become of them. */
+  look(): Promise<RequestedResend[]>;
+}
+
+const EVERY_MS = 10_000;
+const CALL_TIMEOUT_MS = 5_000;
+const PERIOD_MS = 3_000;
+/** Events of a period that has passed so long ago are not on their way to the log any more, as a rule. */
+const AGO_MS = 10_000;
+
+/**
+ * Operators who have one event, or the events of some seconds, sent again to a subscription, by turns. What has arrived
+ * there by the time they ask has to come again, once.
+ * @param next a subscription that is not ordered: what is sent again keeps no order.
+ */
+export function resendOn(system: System, log: ArrivalLog, next: (n: number) => KnownSubscription): Resends {
+  const client = createClient(DeliveryService, remoteTransport(system.servicesUrl, system.token));
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const asked: Omit<RequestedResend, 'state'>[] = [];
+  const refused: string[] = [];
+
+  async function resendOne(subscription: KnownSubscription, isPeriod: boolean): Promise<void> {
+    const { id: subscriptionId, merchantId, path } = subscription;
+    const toMs = Date.now() - AGO_MS;
+    const fromMs = toMs - PERIOD_MS;
+    const known = log.arrivals.filter((arrival) => arrival.path === path && arrival.answer === 204);
+    const within = known.filter(({ eventId }) => isBetween(publishedMs(eventId), fromMs, toMs));
+    const wanted = new Set((isPeriod ? within : known.slice(-1)).map(({ eventId }) => eventId));
+    const [eventId] = wanted;
+    if (eventId === undefined) return;
+    const period = { from: timestampFromMs(fromMs), to: timestampFromMs(toMs) };
+    const request = {
+      ...{ merchantId, environment: Environment.TEST, subscriptionId, idempotencyKey: randomUUID() },
+      selection: isPeriod
+        ? ({ case: 'period', value: period } as const)
+        : ({ case: 'eventId', value: eventId } as const),
+    };
+    const { resend } = await untilClear(() =>
+      client.resendDeliveries(request, { timeoutMs: CALL_TIMEOUT_MS }),
+    );
+    asked.push({ id: resend!.id, merchantId, subscriptionId, eventIds: [...wanted] });
+  }
+
+  const open: Promise<void>[] = [];
+  const running = (async () => {
+    for (let n = 0; !signal.aborted; n += 1) {
+      await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
+      const one = resendOne(next(n), n % 2 === 1);
+      open.push(one.catch((error: unknown) => void refused.push(`a resend was refused: ${error}`)));
+    }
+  })();
+  return {
+    refused,
+    async stop() {
+      stopping.abort();
+      await running;
+      await Promise.all(open);
+    },
+    look: () =>
+      Promise.all(
+        asked.map(async (one) => {
+          const named = { merchantId: one.merchantId, environment: Environment.TEST, resendId: one.id };
+          const { resend } = await client.getResend(named);
+          return { ...one, state: ResendState[resend!.state] };
+        }),
+      ),
+  };
+}
+
+/** The time in its id. */
+const publishedMs = (eventId: string) => Number.parseInt(eventId.replace('-', '').slice(0, 12), 16);
+const isBetween = (ms: number, from: number, to: number) => ms >= from && ms < to;

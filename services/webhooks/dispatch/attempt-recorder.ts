@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { aborted } from '../../platform/errors.ts';
+import type { OutboxSignal } from '../../platform/outbox.ts';
 import type { Writes } from '../../platform/writes.ts';
-import type { DeliveryChange, ReportedAttempt } from '../delivery.ts';
+import type { ReportedAttempt } from '../delivery.ts';
 import { disableSubscription } from '../disable-subscription.ts';
 import { SubscriptionEntity } from '../subscription.entity.ts';
 import type { DispatchDatabase, Run } from './dispatch-database.ts';
@@ -13,12 +14,13 @@ import {
   READ_REPORTED,
   RECORD,
   RECORD_LATE,
-  type RecordRow,
+  RECORD_SUCCESSES,
   type ReportedRow,
   type RetryCountRow,
   STORE_HEALTH,
 } from './record-attempts.sql.ts';
 import { type PlannedReport, type PlanSettings, planRecord, type RecordPlan } from './record-plan.ts';
+import { healthRows, recordRow, successRow } from './record-rows.ts';
 
 /** What a delivery has come to, once a report of it is recorded. */
 export interface RecordedDelivery {
@@ -31,13 +33,12 @@ interface Dependencies {
   readonly db: DispatchDatabase;
   readonly writes: Writes;
   readonly settings: PlanSettings;
+  readonly outboxSignal: Pick<OutboxSignal, 'committed'>;
   readonly logger: Logger;
 }
 
 const GONE = 410;
 const MAX_TRIES = 5;
-/** Less is not worth a signal: most attempts that hang end just before they count as lost. */
-const WORTH_TELLING_MS = 2_000;
 
 /** Between the plan and its writing a delivery was canceled, or reported by another. */
 class DeliveryChanged extends Error {}
@@ -52,15 +53,18 @@ export class AttemptRecorder {
 
   /**
    * Records reports, at most one of each delivery. Answers what its delivery has come to for each that is known,
-   * by delivery. Most are a read and one statement; those that change a subscription lock it first.
+   * by delivery. Most are successes and one statement; others are read first, and those that change a subscription lock
+   * it.
    */
   async record(
     reports: readonly ReportedAttempt[],
     requestId: string,
   ): Promise<Map<string, RecordedDelivery>> {
-    let plan = await this.#plan(this.#deps.db.run, reports, false);
-    if (await this.#disableGone(plan, requestId)) plan = await this.#plan(this.#deps.db.run, reports, false);
-    const recorded = new Map<string, RecordedDelivery>();
+    const recorded = await this.#recordSuccesses(reports);
+    const others = reports.filter(({ deliveryId }) => !recorded.has(deliveryId));
+    if (others.length === 0) return recorded;
+    let plan = await this.#plan(this.#deps.db.run, others, false);
+    if (await this.#disableGone(plan, requestId)) plan = await this.#plan(this.#deps.db.run, others, false);
     for (let tries = 1; plan.reports.length > 0; tries += 1) {
       for (const delivery of await this.#storeAll(plan)) recorded.set(delivery.id, delivery);
       const left = plan.reports
@@ -87,6 +91,16 @@ export class AttemptRecorder {
     }));
     await this.record(reports, requestId);
     return lost.length;
+  }
+
+  async #recordSuccesses(reports: readonly ReportedAttempt[]): Promise<Map<string, RecordedDelivery>> {
+    const rows = reports.flatMap(successRow);
+    if (rows.length === 0) return new Map();
+    const ids = rows.map(({ delivery_id }) => delivery_id);
+    const ended = await this.#deps.db.run<WrittenRow>(RECORD_SUCCESSES, [JSON.stringify(rows), ids]);
+    return new Map(
+      ended.map(({ delivery_id: id }) => [id, { id, status: 'SUCCEEDED', nextAttemptAt: null }]),
+    );
   }
 
   async #plan(run: Run, reports: readonly ReportedAttempt[], counted: boolean): Promise<RecordPlan> {
@@ -130,7 +144,9 @@ export class AttemptRecorder {
     const locking = reports.filter(isLocked);
     if (locking.length === 0) return stored;
     try {
-      return [...stored, ...(await this.#deps.db.transaction((run) => this.#storeLocked(run, locking)))];
+      stored.push(...(await this.#deps.db.transaction((run) => this.#storeLocked(run, locking))));
+      if (locking.some(endsOrdered)) this.#deps.outboxSignal.committed('EVENTS');
+      return stored;
     } catch (error) {
       if (error instanceof DeliveryChanged) return stored;
       throw error;
@@ -193,59 +209,3 @@ interface WrittenRow {
 
 const isLate = ({ row }: PlannedReport) => row.ended_at !== null;
 const endsOrdered = ({ row, change }: PlannedReport) => row.ordered && !row.ended_at && change?.endedAt;
-
-function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
-  if (!change) return [];
-  const { outcome } = report;
-  const result = 'result' in outcome ? outcome.result : undefined;
-  return [
-    {
-      environment: row.environment,
-      delivery_id: row.id,
-      known_status: row.status,
-      known_count: row.attempt_count,
-      known_busy_until: row.busy_until,
-      status: change.status,
-      next_attempt_at: change.nextAttemptAt,
-      ended_at: change.endedAt,
-      busy_until: change.busyUntil,
-      number: report.number,
-      generation: String(report.generation),
-      attempt_started_at: report.startedAt,
-      attempt_deadline_at: 'deadlineAt' in outcome ? outcome.deadlineAt : null,
-      attempt_ended_at: result?.endedAt ?? null,
-      latency_ms: result?.latencyMs ?? null,
-      http_status: result?.httpStatus ?? null,
-      failure: result?.failure ?? null,
-      response_excerpt: result?.responseExcerpt ?? null,
-      asks_again: isDueEarlier(row, change),
-    },
-  ];
-}
-
-/**
- * Whether a failed attempt that was handed over is followed by the next well before its retry workflow asks: that waits
- * until the attempt counts as lost.
- */
-function isDueEarlier(
-  { attempt, busy_until }: ReportedRow,
-  { status, nextAttemptAt, busyUntil }: DeliveryChange,
-) {
-  if (status !== 'RETRYING' || attempt !== 'UNDER_WAY' || busyUntil || !nextAttemptAt || !busy_until)
-    return false;
-  return nextAttemptAt.getTime() < busy_until.getTime() - WORTH_TELLING_MS;
-}
-
-function healthRows({ healths }: RecordPlan) {
-  return [...healths.values()].map(({ row, health }) => ({
-    merchant_id: row.merchant_id,
-    environment: row.environment,
-    id: row.subscription_id,
-    generation: String(row.generation),
-    state: health.state,
-    error_reason: health.error?.reason ?? null,
-    error_at: health.error?.at ?? null,
-    holding: health.held !== undefined,
-    probe_at: health.held?.probeAt ?? null,
-  }));
-}

@@ -26,15 +26,15 @@ const COMMAND_POLL_MS = 1_000;
 
 /** The RPCs of the worker. */
 export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typeof DispatchService> {
-  const { config, database, writes, logger } = dependencies;
+  const { config, database, writes, outboxSignal, logger } = dependencies;
   const db = new DispatchDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
   const schedules = { live: config.WEBHOOK_SCHEDULE_LIVE, test: config.WEBHOOK_SCHEDULE_SANDBOX };
   const settings = { schedules, retryLimit: config.WEBHOOK_RETRY_WORKFLOW_LIMIT, random: Math.random };
-  const recorder = new AttemptRecorder({ db, writes, settings, logger });
+  const recorder = new AttemptRecorder({ db, writes, settings, outboxSignal, logger });
   const firstWaits = { live: schedules.live[0] ?? 0, test: schedules.test[0] ?? 0 };
   const work = new WorkSignal(dependencies);
   const claims = new WorkClaims({ db, recorder, writes, work, firstWaits });
-  const resendDeps = { db, writes, outboxSignal: dependencies.outboxSignal, link: workflowLink(config) };
+  const resendDeps = { db, writes, outboxSignal, link: workflowLink(config) };
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
   const partitions = new PartitionsAhead(database, logger);
   const retention = { live: config.WEBHOOK_RETENTION_LIVE, test: config.WEBHOOK_RETENTION_SANDBOX };

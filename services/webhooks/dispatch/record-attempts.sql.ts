@@ -135,6 +135,50 @@ const AS_KNOWN = `d.id = r.delivery_id and d.status = r.known_status and d.attem
 const OPEN_AS_KNOWN = `
        d.id = any ($2::uuid[]) and ${AS_KNOWN} and d.busy_until is not distinct from r.known_busy_until`;
 
+/** A success as the statement below takes it. */
+export interface SuccessRow {
+  readonly delivery_id: string;
+  readonly number: number;
+  readonly generation: string;
+  readonly started_at: Date;
+  readonly ended_at: Date;
+  readonly latency_ms: number | null;
+  readonly http_status: number | null;
+  readonly response_excerpt: string | null;
+}
+
+/**
+ * Ends deliveries whose next attempt succeeded and of which nothing else follows: their subscription is ACTIVE, in the
+ * generation of the attempt, and holds none back. Leaves out all others; answers those it ended.
+ */
+export const RECORD_SUCCESSES: Statement = {
+  name: 'record_successes',
+  text: `
+with report as (
+  select * from json_to_recordset($1::json) as r (
+    delivery_id uuid, number int, generation bigint, started_at timestamptz, ended_at timestamptz, latency_ms int,
+    http_status int, response_excerpt text)
+), ${endDeliveries(
+    `using report r, webhooks.subscription s
+   where d.id = any ($2::uuid[]) and d.id = r.delivery_id and d.attempt_count = r.number - 1 and not d.ordered
+     and s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
+     and s.state = 'ACTIVE' and s.generation = r.generation and not s.holding`,
+    {
+      status: `'SUCCEEDED'`,
+      attemptCount: 'r.number',
+      endedAt: 'r.ended_at',
+      returning: 'r.generation, r.started_at, r.latency_ms, r.http_status, r.response_excerpt',
+    },
+  )}
+insert into webhooks.attempt
+  (merchant_id, environment, delivery_id, number, generation, started_at, ended_at, latency_ms, http_status,
+   response_excerpt)
+select merchant_id, environment, id, end_count, generation, started_at, end_at, latency_ms, http_status,
+       response_excerpt
+  from ended
+returning delivery_id`,
+};
+
 /** Writes open deliveries and attempts; leaves out, and does not answer, those that have changed meanwhile. */
 export const RECORD: Statement = {
   name: 'record_attempts',

@@ -1,0 +1,94 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'undici';
+import type { StartedSystem } from './started-system.ts';
+
+/** An event that was accepted, and when its answer came, on the clock of `performance.now`. */
+export interface AcceptedEvent {
+  readonly id: string;
+  readonly acceptedAt: number;
+}
+
+/** Events a second whatever comes back, or so many calls at a time. */
+export type Load = { readonly perSecond: number } | { readonly atATime: number };
+
+/** An event of about 1 KB. */
+const DATA = {
+  id: '0197b2a4-0e61-7c8d-9d3f-52f1a6c0b731',
+  name: 'Monthly plan',
+  description: 'x'.repeat(800),
+  productType: 'SUBSCRIPTION',
+  status: 'ACTIVE',
+  refundWindowDays: 30,
+  createdAt: '2026-06-28T12:00:00.000Z',
+  updatedAt: '2026-06-29T08:00:00.000Z',
+};
+
+/** The type of what is published. */
+export const EVENT_TYPE = 'product.updated.v1';
+
+/** Calls the internal API by Connect's JSON over HTTP/1.1. */
+export class Publisher {
+  readonly #pool: Pool;
+  readonly #token: string;
+
+  constructor({ grpcUrl, token }: StartedSystem) {
+    this.#pool = new Pool(grpcUrl, { connections: 256 });
+    this.#token = token;
+  }
+
+  /** Publishes for a merchant in the sandbox; answers what was accepted, and throws for the first refusal. */
+  async publish(merchantId: string, load: Load, seconds: number): Promise<AcceptedEvent[]> {
+    const startedAt = performance.now();
+    const endsAt = startedAt + seconds * 1_000;
+    const one = () => this.#publishOne(merchantId);
+    if ('atATime' in load) {
+      const lane = async () => {
+        const accepted: AcceptedEvent[] = [];
+        while (performance.now() < endsAt) accepted.push(await one());
+        return accepted;
+      };
+      return (await Promise.all(Array.from({ length: load.atATime }, lane))).flat();
+    }
+    const calls: Promise<AcceptedEvent>[] = [];
+    for (let now = startedAt; now < endsAt; now = performance.now()) {
+      const due = Math.ceil(((now - startedAt) / 1_000) * load.perSecond);
+      while (calls.length < due) calls.push(one());
+      await delay(1);
+    }
+    return Promise.all(calls);
+  }
+
+  /** Subscribes a merchant of the sandbox to what is published. */
+  async subscribe(merchantId: string, url: string): Promise<void> {
+    const request = { ...writeOf(merchantId), url, eventTypes: [EVENT_TYPE] };
+    await this.#call('WebhookSubscriptionService/CreateWebhookSubscription', request);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  async #publishOne(merchantId: string): Promise<AcceptedEvent> {
+    const request = { ...writeOf(merchantId), type: EVENT_TYPE, objectId: crypto.randomUUID(), data: DATA };
+    const { event } = await this.#call<{ event: { id: string } }>('EventService/PublishEvent', request);
+    return { id: event.id, acceptedAt: performance.now() };
+  }
+
+  async #call<Answer>(rpc: string, request: object): Promise<Answer> {
+    const { statusCode, body } = await this.#pool.request({
+      method: 'POST',
+      path: `/payments.webhooks.v1.${rpc}`,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${this.#token}` },
+      body: JSON.stringify(request),
+    });
+    const answer = await body.text();
+    if (statusCode !== 200) throw new Error(`${rpc} answered ${statusCode}: ${answer}`);
+    return JSON.parse(answer) as Answer;
+  }
+}
+
+const writeOf = (merchantId: string) => ({
+  merchantId,
+  environment: 'ENVIRONMENT_TEST',
+  idempotencyKey: crypto.randomUUID(),
+});

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { findFreePort } from '../../local/ports.ts';
+
+/** What `npm start` runs, on a data folder and ports of its own. */
+export interface StartedSystem {
+  /** Address of the internal API. */
+  readonly grpcUrl: string;
+  /** Of a caller who may do everything. */
+  readonly token: string;
+  readonly pid: number;
+  /** A certificate that deliveries trust, for a receiver on localhost. */
+  readonly certificate: { readonly cert: string; readonly key: string };
+}
+
+/** No demo data is written beside it: its workflows would run while something is measured. */
+const NO_DEMO_DATA = JSON.stringify({ live: {}, sandbox: {}, other: {} });
+const START_MS = 180_000;
+
+/** Starts the whole system and waits until it delivers; the stack ends it and removes its data. */
+export async function startSystem(
+  settings: Record<string, string>,
+  stack: AsyncDisposableStack,
+): Promise<StartedSystem> {
+  const folder = await mkdtemp(join(tmpdir(), 'payments-bench-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, 'demo.json'), NO_DEMO_DATA);
+  const [ops, temporal, ui] = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
+  const ports = { LIVE_PORT: 0, SANDBOX_PORT: 0, GRPC_PORT: 0, DEMO_RECEIVER_PORT: 0, OPS_PORT: ops };
+  const environment = { ...ports, TEMPORAL_PORT: temporal, TEMPORAL_UI_PORT: ui, DATA_DIR: folder };
+  const child = spawn(process.execPath, [fileURLToPath(new URL('../../local/start.ts', import.meta.url))], {
+    env: { ...process.env, ...stringsOf(environment), ...settings },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  stack.defer(async () => {
+    child.kill('SIGINT');
+    await ended;
+  });
+  await Promise.race([whenReady(`http://127.0.0.1:${ops}/readyz`), failed(ended)]);
+  const { grpc } = JSON.parse(await readFile(join(folder, 'demo.json'), 'utf8')) as {
+    grpc: { baseUrl: string; token: string };
+  };
+  const pem = (end: string) => readFile(join(folder, `certificates/demo-receiver.${end}`), 'utf8');
+  const certificate = { cert: await pem('pem'), key: await pem('key') };
+  return { grpcUrl: grpc.baseUrl, token: grpc.token, pid: child.pid!, certificate };
+}
+
+const stringsOf = (values: Record<string, string | number>) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+
+async function whenReady(url: string): Promise<void> {
+  const giveUpAt = performance.now() + START_MS;
+  while (performance.now() < giveUpAt) {
+    const answer = await fetch(url).catch(() => undefined);
+    const { temporal } = answer?.ok ? ((await answer.json()) as { temporal?: string }) : {};
+    if (temporal === 'up') return;
+    await delay(200);
+  }
+  throw new Error(`the system was not ready within ${START_MS / 1_000} s`);
+}
+
+async function failed(ended: Promise<unknown>): Promise<never> {
+  await ended;
+  throw new Error('the system ended while it started');
+}

@@ -1,0 +1,106 @@
+import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { textTable } from '../../local/text-table.ts';
+import { type AcceptedEvent, type Load, Publisher } from './event-publisher.ts';
+import { cpuSeconds } from './process-cpu.ts';
+import { type StartedSystem, startSystem } from './started-system.ts';
+import { startSink, type WebhookSink } from './webhook-sink.ts';
+
+interface Run {
+  readonly name: string;
+  readonly load: Load;
+  /** Events a second of another merchant, whose endpoint hangs. */
+  readonly hanging?: number;
+}
+
+interface Bench {
+  readonly system: StartedSystem;
+  readonly sink: WebhookSink;
+  readonly publisher: Publisher;
+}
+
+const INTERVALS = ['20ms', '40ms'];
+const SECONDS = 15;
+const WARM_UP: Run = { name: 'warm-up', load: { atATime: 64 } };
+const RUNS: readonly Run[] = [
+  { name: '50/s', load: { perSecond: 50 } },
+  { name: '200/s', load: { perSecond: 200 } },
+  { name: '500/s', load: { perSecond: 500 } },
+  { name: 'most, 64 calls at a time', load: { atATime: 64 } },
+  // The last: its events are still tried again when the others are through.
+  { name: '200/s beside 20/s that hang', load: { perSecond: 200 }, hanging: 20 },
+];
+const MOST_WAIT_MS = 120_000;
+/** What is still done for an event once it has arrived: recording it, and Temporal's own work. */
+const SETTLE_MS = 3_000;
+const HEADINGS = ['events', 'accept to arrival p50/p95/p99 ms', 'deliveries/s', 'CPU s', 'deliveries/CPU s'];
+
+/**
+ * From the answer that accepts an event to its arrival at the receiver, and the CPU of all processes of the system, as
+ * `npm start` runs it: at three rates, at the most it takes, and beside an endpoint that hangs.
+ */
+export async function benchWebhooks(): Promise<void> {
+  console.log(
+    `webhooks: events of 1 KB to a TLS receiver that takes 5 ms, ${availableParallelism()} cores, publisher and ` +
+      `receiver on them too, ${SECONDS} s each`,
+  );
+  for (const interval of INTERVALS) {
+    await using stack = new AsyncDisposableStack();
+    const system = await startSystem({ WEBHOOK_BATCH_INTERVAL: interval }, stack);
+    const sink = await startSink(system.certificate);
+    stack.defer(() => sink.close());
+    const publisher = new Publisher(system);
+    stack.defer(() => publisher.close());
+    const bench = { system, sink, publisher };
+    await measure(bench, WARM_UP);
+    const rows: string[][] = [];
+    for (const run of RUNS) rows.push(await measure(bench, run));
+    console.log(`\nat least ${interval} between batches\n${textTable([HEADINGS, ...rows])}`);
+  }
+}
+
+async function measure({ system, sink, publisher }: Bench, { name, load, hanging }: Run): Promise<string[]> {
+  const [merchantId, slowMerchantId] = [crypto.randomUUID(), crypto.randomUUID()];
+  await publisher.subscribe(merchantId, sink.promptUrl);
+  if (hanging) await publisher.subscribe(slowMerchantId, sink.hangingUrl);
+  await delay(SETTLE_MS);
+  const before = cpuSeconds(system.pid);
+  const startedAt = performance.now();
+  const beside = hanging ? publisher.publish(slowMerchantId, { perSecond: hanging }, SECONDS) : [];
+  const accepted = await publisher.publish(merchantId, load, SECONDS);
+  await beside;
+  const lastAt = await whenArrived(sink, accepted);
+  await delay(SETTLE_MS);
+  const used = Object.entries(cpuSeconds(system.pid)).map(([process, s]) => ({
+    process,
+    seconds: s - (before[process] ?? 0),
+  }));
+  const total = used.reduce((sum, { seconds }) => sum + seconds, 0);
+  const byProcess = used.map(({ process, seconds }) => `${process} ${seconds.toFixed(1)}`).join(', ');
+  return [
+    name,
+    latencies(sink, accepted),
+    (accepted.length / ((lastAt - startedAt) / 1_000)).toFixed(0),
+    `${total.toFixed(1)} (${byProcess})`,
+    (accepted.length / total).toFixed(0),
+  ];
+}
+
+/** Resolves when all have arrived, with when the last did; throws for those that do not. */
+async function whenArrived({ arrivals }: WebhookSink, accepted: readonly AcceptedEvent[]): Promise<number> {
+  const giveUpAt = performance.now() + MOST_WAIT_MS;
+  const missing = () => accepted.filter(({ id }) => !arrivals.has(id)).length;
+  while (missing() > 0) {
+    if (performance.now() > giveUpAt) throw new Error(`${missing()} of ${accepted.length} did not arrive`);
+    await delay(50);
+  }
+  return accepted.reduce((last, { id }) => Math.max(last, arrivals.get(id)!), 0);
+}
+
+function latencies({ arrivals }: WebhookSink, accepted: readonly AcceptedEvent[]): string {
+  const sorted = accepted
+    .map(({ id, acceptedAt }) => Math.max(arrivals.get(id)! - acceptedAt, 0))
+    .sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(1);
+  return `${at(0.5)} / ${at(0.95)} / ${at(0.99)}`;
+}

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { activityInfo } from '@temporalio/activity';
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import { type DeliveryService, DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { environmentEnum } from '../../services/platform/tenant.ts';
+import { nextTurn } from '../next-turn.ts';
 import { retrying } from '../retrying.ts';
 import type { DeliverBatchInput } from './deliver-batch.contract.ts';
 import { type MakeAttemptsDeps, makeAttempts, type Turn } from './make-attempts.ts';
@@ -61,7 +62,7 @@ export function createDeliveryActivities(deps: DeliveryActivityDeps) {
           ? await attemptNow(deps, deliveryId)
           : await attemptWhenDue(deps, deliveryId);
       const end = endOf(turn!);
-      if (end === undefined) throw nextTurn(turn!.story, turn!.delayMs);
+      if (end === undefined) throw nextAttempt(turn!.story, turn!.delayMs);
       return end;
     },
 
@@ -77,7 +78,7 @@ export function createDeliveryActivities(deps: DeliveryActivityDeps) {
 }
 
 async function attemptWhenDue(deps: DeliveryActivityDeps, deliveryId: string) {
-  if (deps.attempts.room <= 0) throw nextTurn('the worker has its hands full', WHEN_FULL_MS);
+  if (deps.attempts.room <= 0) throw nextAttempt('the worker has its hands full', WHEN_FULL_MS);
   return makeAttempts(deps, [{ deliveryId }]);
 }
 
@@ -111,18 +112,8 @@ function endOf({ status, story }: Turn): RetryDeliveryResult | undefined {
   }
 }
 
-/** A failure after which Temporal waits for exactly this long. */
-function nextTurn(story: string, delayMs: number): ApplicationFailure {
-  const nextRetryDelay = Math.max(Math.ceil(delayMs), 1);
-  const next = new Date(Date.now() + nextRetryDelay).toISOString();
-  const failure = ApplicationFailure.create({
-    message: `${story}; next at ${next}`,
-    type: 'NEXT_TURN',
-    nextRetryDelay,
-    // Nothing is wrong with us: not to be logged.
-    category: ApplicationFailureCategory.BENIGN,
-  });
-  // Where our code was says nothing about the receiver, and stands in the way of what does.
-  failure.stack = '';
-  return failure;
+/** What came of a turn, and when the next is due. */
+function nextAttempt(story: string, delayMs: number) {
+  const next = new Date(Date.now() + Math.max(Math.ceil(delayMs), 1)).toISOString();
+  return nextTurn(`${story}; next at ${next}`, delayMs);
 }

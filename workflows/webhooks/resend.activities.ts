@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import {
   type DeliveryService,
   type DispatchService,
@@ -10,6 +9,7 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
+import { nextTurn } from '../next-turn.ts';
 import {
   MAX_OPEN,
   type ResendDeliveriesInput,
@@ -47,8 +47,8 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
         const state = endOf(resend);
         if (state !== undefined) return resultOf(state, resend);
         const isFull = resend.openCount >= MAX_OPEN && resend.madeCount === madeBefore;
-        if (!step.more || isFull) throw nextTurn(resend, waitMs(resend, step.more));
-        if (performance.now() >= endsAt) throw nextTurn(resend, STEP_MS);
+        if (!step.more || isFull) throw nextTurn(storyOf(resend), waitMs(resend, step.more));
+        if (performance.now() >= endsAt) throw nextTurn(storyOf(resend), STEP_MS);
         madeBefore = resend.madeCount;
       }
     },
@@ -88,16 +88,10 @@ function waitMs({ createdAt }: Resend, more: boolean): number {
   return Math.min(Math.max(wait, WAIT.leastMs), more ? WAIT.mostWithMoreMs : WAIT.mostMs);
 }
 
-/** A failure after which Temporal waits for exactly this long. */
-function nextTurn(resend: Resend, delayMs: number): ApplicationFailure {
+function storyOf(resend: Resend): string {
   const { madeCount, expectedCount, openCount, succeededCount, exhaustedCount, canceledCount } = resend;
-  return ApplicationFailure.create({
-    message:
-      `${madeCount} of ${expectedCount} deliveries made: ${succeededCount} succeeded, ${openCount} open, ` +
-      `${exhaustedCount} exhausted, ${canceledCount} canceled`,
-    type: 'NEXT_TURN',
-    nextRetryDelay: Math.ceil(delayMs),
-    // Nothing is wrong with us: not to be logged.
-    category: ApplicationFailureCategory.BENIGN,
-  });
+  return (
+    `${madeCount} of ${expectedCount} deliveries made: ${succeededCount} succeeded, ${openCount} open, ` +
+    `${exhaustedCount} exhausted, ${canceledCount} canceled`
+  );
 }

@@ -82,17 +82,21 @@ async function dispatchDeliveries(deps: DispatcherDeps, signal: AbortSignal): Pr
     await delay(WHEN_FULL_MS, undefined, { signal });
     return false;
   }
+  const askedAt = performance.now();
   const { batches, retries }: ClaimBatchResponse = await dispatch.claimBatch(
     { waitMs: CLAIM_WAIT_MS, maxDeliveries: Math.min(room, MOST_PER_BATCH) },
     { signal, timeoutMs: CLAIM_WAIT_MS + CLAIM_MARGIN_MS },
   );
+  const claimedAt = performance.now();
   for (const { deliveryIds } of batches) batchSize.observe(deliveryIds.length);
-  const interval = delay(batchIntervalMs * intervalsAfter(batches));
   const taken = await handOver(deps, [
     ...batches.map((batch) => temporal.startBatch(batch)),
     ...retries.map((retry) => temporal.startRetry(retry)),
   ]);
-  await interval;
+  const intervalMs = batchIntervalMs * intervalsAfter(batches);
+  // Asking takes time too; whoever had to wait for work leaves half the interval to the next who comes.
+  const askAgainAt = Math.max(askedAt + intervalMs, claimedAt + intervalMs / 2);
+  await delay(Math.max(askAgainAt - performance.now(), 0));
   return taken;
 }
 

@@ -19,6 +19,7 @@ import {
 import { DispatchDatabase } from './dispatch-database.ts';
 import { registerDispatchMetrics } from './dispatch-metrics.ts';
 import { getAttempt } from './get-attempt.ts';
+import { QueueUpkeep } from './queue-upkeep.ts';
 import { reportAttempts } from './report-attempts.ts';
 import { WorkSignal } from './work-signal.ts';
 
@@ -35,6 +36,7 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const work = new WorkSignal(dependencies);
   const claims = new WorkClaims({ db, recorder, writes, work, firstWaits });
   const resendDeps = { db, writes, outboxSignal, link: workflowLink(config) };
+  const upkeep = new QueueUpkeep(db, logger);
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
   const partitions = new PartitionsAhead(database, logger);
   const retention = { live: config.WEBHOOK_RETENTION_LIVE, test: config.WEBHOOK_RETENTION_SANDBOX };
@@ -44,7 +46,9 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
       const { signal } = context;
       await partitions.ensure();
       const claim = { caller: callerName(context), requestId: requestIdOf(context), signal };
-      return claimMessage(await claims.claim({ ...claim, waitMs, maxDeliveries }));
+      const claimed = await claims.claim({ ...claim, waitMs, maxDeliveries });
+      upkeep.handled(claimed.deliveries.length);
+      return claimMessage(claimed);
     },
     claimCommands: async ({ waitMs, maxCommands }, { signal }) => {
       const claimed = await work.await({ work: 'COMMANDS', waitMs, signal }, async () => {

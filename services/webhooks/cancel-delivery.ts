@@ -8,7 +8,7 @@ import type { Writes } from '../platform/writes.ts';
 import type { DeliveryStatusName } from './delivery.ts';
 import { deliveryState, readDelivery, storedDeliveryMessage } from './delivery-store.ts';
 import { endDeliveries } from './end-deliveries.ts';
-import { letNextOfLineGo, lockLine } from './ordered-deliveries.ts';
+import { lockOrder, unblockNext } from './ordered-deliveries.ts';
 import type { WorkflowLink } from './workflow-link.ts';
 
 const CANCEL_DELIVERY = `
@@ -18,7 +18,7 @@ with ${endDeliveries('where d.merchant_id = :merchantId and d.environment = :env
 })}
 select open_status from ended`;
 
-/** Ends an open delivery as CANCELED, and lets the next of its object go; repeating is no error. */
+/** Ends an open delivery as CANCELED, and unblocks the next of its object; repeating is no error. */
 export function cancelDelivery(
   writes: Writes,
   link: WorkflowLink,
@@ -27,11 +27,11 @@ export function cancelDelivery(
 ) {
   return writes.run<typeof CancelDeliveryResponseSchema>(request, context, async (tx) => {
     const { id, ordered, subscriptionId, objectId } = await readDelivery(tx, request.deliveryId);
-    const line = { subscriptionId, objectId };
-    if (ordered) await lockLine(tx, line);
+    const object = { subscriptionId, objectId };
+    if (ordered) await lockOrder(tx, object);
     const at = new Date();
     const [ended] = await tx.execute<{ open_status: DeliveryStatusName }>(CANCEL_DELIVERY, { id, at });
-    if (ended && ordered) await letNextOfLineGo(tx, line);
+    if (ended && ordered) await unblockNext(tx, object);
     const delivery = await readDelivery(tx, id);
     if (delivery.status !== 'CANCELED') throw deliveryState(delivery);
     if (ended?.open_status === 'RETRYING' || ended?.open_status === 'HELD')

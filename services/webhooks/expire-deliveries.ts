@@ -2,7 +2,11 @@ import { Counter } from 'prom-client';
 import { metrics } from '../platform/telemetry.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import type { DispatchDatabase, Statement } from './dispatch/dispatch-database.ts';
-import { type LineRow, letNextOfLinesGo, lockSubscriptions } from './dispatch/let-next-go.ts';
+import {
+  lockSubscriptions,
+  type OrderedObjectRow,
+  unblockDeliveries,
+} from './dispatch/unblock-deliveries.ts';
 import { endDeliveries } from './end-deliveries.ts';
 
 const expiredDeliveries = new Counter({
@@ -12,7 +16,7 @@ const expiredDeliveries = new Counter({
   registers: [metrics],
 });
 
-interface OldRow extends LineRow {
+interface OldRow extends OrderedObjectRow {
   readonly id: string;
   readonly ordered: boolean;
 }
@@ -77,7 +81,7 @@ function expire(db: DispatchDatabase, old: readonly OldRow[], reason: string): P
   return db.transaction(async (run) => {
     await lockSubscriptions(run, old);
     const [row] = await run<{ expired: number }>(EXPIRE, [old.map(({ id }) => id), reason]);
-    await letNextOfLinesGo(
+    await unblockDeliveries(
       run,
       old.filter(({ ordered }) => ordered),
     );

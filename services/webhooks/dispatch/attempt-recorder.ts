@@ -6,7 +6,6 @@ import type { ReportedAttempt } from '../delivery.ts';
 import { disableSubscription } from '../disable-subscription.ts';
 import { SubscriptionEntity } from '../subscription.entity.ts';
 import type { DispatchDatabase, Run } from './dispatch-database.ts';
-import { letNextOfLinesGo, lockSubscriptions } from './let-next-go.ts';
 import {
   COUNT_RETRIES,
   FIND_LOST,
@@ -21,6 +20,7 @@ import {
 } from './record-attempts.sql.ts';
 import { type PlannedReport, type PlanSettings, planRecord, type RecordPlan } from './record-plan.ts';
 import { healthRows, recordRow, successRow } from './record-rows.ts';
+import { lockSubscriptions, unblockDeliveries } from './unblock-deliveries.ts';
 
 /** What a delivery has come to, once a report of it is recorded. */
 export interface RecordedDelivery {
@@ -167,7 +167,7 @@ export class AttemptRecorder {
     const stored = await this.#store(run, plan.reports);
     if (stored.length < plan.reports.length) throw new DeliveryChanged();
     if (plan.healths.size > 0) await run(STORE_HEALTH, [JSON.stringify(healthRows(plan))]);
-    await letNextOfLinesGo(
+    await unblockDeliveries(
       run,
       plan.reports.filter(endsOrdered).map(({ row }) => row),
     );

@@ -5,8 +5,8 @@ import { DeliveryClaims } from './claim-deliveries.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
 import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
-import { letStuckGo } from './let-next-go.ts';
 import { releaseHeld } from './release-held.ts';
+import { unblockStuck } from './unblock-deliveries.ts';
 import type { WorkSignal } from './work-signal.ts';
 
 /** What a worker is to do. */
@@ -46,7 +46,7 @@ export class WorkClaims {
   readonly #deps: Dependencies;
   readonly #claims = new DeliveryClaims();
   #upkeepAt = 0;
-  #letStuckGoAt = 0;
+  #unblockStuckAt = 0;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -84,15 +84,15 @@ export class WorkClaims {
     const { db, recorder, writes } = this.#deps;
     await recorder.closeLost(null, requestId);
     await releaseHeld(db.run);
-    await this.#letStuckGo();
+    await this.#unblockStuck();
     await restartResends({ db, writes });
     const deliveries = await db.transaction((run) => handOutBatchesAgain(run, caller));
     return { deliveries, retries: await handOutRetriesAgain(db.run, caller) };
   }
 
-  async #letStuckGo(): Promise<void> {
-    if (performance.now() < this.#letStuckGoAt) return;
-    this.#letStuckGoAt = performance.now() + STUCK_INTERVAL_MS;
-    await letStuckGo(this.#deps.db);
+  async #unblockStuck(): Promise<void> {
+    if (performance.now() < this.#unblockStuckAt) return;
+    this.#unblockStuckAt = performance.now() + STUCK_INTERVAL_MS;
+    await unblockStuck(this.#deps.db);
   }
 }

@@ -4,8 +4,8 @@ import { IS_LIMITED } from './attempt-limits.ts';
 import { type BatchIds, type ClaimedDelivery, claimedAsJson } from './claimed-delivery.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';
 import { BATCH_LEASE_MS, FEW, MAX_BUSY, MAX_EVENTS, SEVERAL_SLOW } from './dispatch-limits.ts';
-import { type LineRow, letNextOfLinesGo, lockSubscriptions } from './let-next-go.ts';
 import { busyOf, hasLimits, isTroubled, WAITING } from './standing.sql.ts';
+import { lockSubscriptions, type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
 
 /**
  * Moves committed events from the outbox to the log and adds a delivery for each subscription that matches. The body
@@ -99,7 +99,7 @@ select (select count(*)::integer from taken) as events, ${claimedAsJson('claimed
 interface FannedOut {
   readonly events: number;
   readonly claimed: readonly ClaimedDelivery[];
-  readonly blocked: readonly LineRow[];
+  readonly blocked: readonly OrderedObjectRow[];
   readonly waits: boolean;
   readonly limited: boolean;
 }
@@ -128,7 +128,7 @@ export async function fanOut(db: DispatchDatabase, { firstWaits, caller, max, ba
   if (blocked.length > 0) {
     await db.transaction(async (run) => {
       await lockSubscriptions(run, blocked);
-      await letNextOfLinesGo(run, blocked);
+      await unblockDeliveries(run, blocked);
     });
   }
   return { claimed, waits: waits || blocked.length > 0, more: events === MAX_EVENTS, limited };

@@ -34,7 +34,7 @@ export interface RecordPlan {
   readonly healths: ReadonlyMap<string, { readonly row: ReportedRow; readonly health: SubscriptionHealth }>;
   /**
    * Subscriptions whose lock the writing takes: their health changes, room for a retry workflow is counted, or the next
-   * of an object is let go.
+   * of an object is unblocked.
    */
   readonly locked: ReadonlySet<string>;
 }
@@ -57,8 +57,8 @@ export function planRecord(
     if (!row) return [];
     const decided = decide(row, report, settings);
     const wants = decided?.status === 'RETRYING' && row.status === 'PENDING';
-    const letsNextGo = row.ordered && !row.ended_at && decided?.endedAt;
-    if (wants || letsNextGo) locked.add(row.subscription_id);
+    const unblocksNext = row.ordered && !row.ended_at && decided?.endedAt;
+    if (wants || unblocksNext) locked.add(row.subscription_id);
     const used = open.get(row.subscription_id) ?? 0;
     const held = wants && used >= settings.retryLimit;
     if (wants && !held) open.set(row.subscription_id, used + 1);

@@ -1,38 +1,38 @@
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import { letNextGo } from '../ordered-deliveries.ts';
+import { unblockSql } from '../ordered-deliveries.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import { LOCK_SUBSCRIPTIONS } from './record-attempts.sql.ts';
 
-/** Deliveries of one object to one ordered subscription. */
-export interface LineRow {
+/** An object whose events go to an ordered subscription one after the other. */
+export interface OrderedObjectRow {
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
   readonly subscription_id: string;
   readonly object_id: string;
 }
 
-const LET_NEXT_GO: Statement = {
-  name: 'let_next_go',
-  text: letNextGo(`(
+const UNBLOCK: Statement = {
+  name: 'unblock_deliveries',
+  text: unblockSql(`(
   select distinct * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[])
                       as asked (merchant_id, environment, subscription_id, object_id))`),
 };
 
-/** Lets the first delivery of each of these lines go; their subscriptions are locked by the caller. */
-export async function letNextOfLinesGo(run: Run, lines: readonly LineRow[]): Promise<void> {
-  if (lines.length === 0) return;
-  await run(LET_NEXT_GO, [
-    lines.map(({ merchant_id }) => merchant_id),
-    lines.map(({ environment }) => environment),
-    lines.map(({ subscription_id }) => subscription_id),
-    lines.map(({ object_id }) => object_id),
+/** Unblocks the first open delivery of each object; their subscriptions are locked by the caller. */
+export async function unblockDeliveries(run: Run, objects: readonly OrderedObjectRow[]): Promise<void> {
+  if (objects.length === 0) return;
+  await run(UNBLOCK, [
+    objects.map(({ merchant_id }) => merchant_id),
+    objects.map(({ environment }) => environment),
+    objects.map(({ subscription_id }) => subscription_id),
+    objects.map(({ object_id }) => object_id),
   ]);
 }
 
 /** Locks the subscriptions until the transaction ends. */
 export async function lockSubscriptions(
   run: Run,
-  rows: readonly Omit<LineRow, 'object_id'>[],
+  rows: readonly Omit<OrderedObjectRow, 'object_id'>[],
 ): Promise<void> {
   if (rows.length === 0) return;
   await run(LOCK_SUBSCRIPTIONS, [
@@ -42,8 +42,8 @@ export async function lockSubscriptions(
   ]);
 }
 
-const STUCK_LINES: Statement = {
-  name: 'stuck_lines',
+const FIND_STUCK: Statement = {
+  name: 'find_stuck',
   text: `
 select d.merchant_id, d.environment, d.subscription_id, d.object_id
   from webhooks.open_delivery d
@@ -55,14 +55,14 @@ select d.merchant_id, d.environment, d.subscription_id, d.object_id
 };
 
 /**
- * Lets go what waits for nothing any more: where an earlier event was judged by one dispatcher to match a subscription
+ * Unblocks what waits for nothing any more: where an earlier event was judged by one dispatcher to match a subscription
  * that was just then disabled and enabled again, and by another not to.
  */
-export async function letStuckGo(db: DispatchDatabase): Promise<void> {
-  const lines = await db.run<LineRow>(STUCK_LINES, []);
-  if (lines.length === 0) return;
+export async function unblockStuck(db: DispatchDatabase): Promise<void> {
+  const objects = await db.run<OrderedObjectRow>(FIND_STUCK, []);
+  if (objects.length === 0) return;
   await db.transaction(async (run) => {
-    await lockSubscriptions(run, lines);
-    await letNextOfLinesGo(run, lines);
+    await lockSubscriptions(run, objects);
+    await unblockDeliveries(run, objects);
   });
 }

@@ -11,7 +11,7 @@ import type { OutboxSignal } from '../platform/outbox.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import { idempotencyScope, lockNameOf, type Writes } from '../platform/writes.ts';
 import type { DispatchDatabase } from './dispatch/dispatch-database.ts';
-import { publishAlone } from './publish-event.ts';
+import { publishAlone } from './publish-alone.ts';
 import { type Publication, publishTogether } from './publish-together.ts';
 
 interface Dependencies {

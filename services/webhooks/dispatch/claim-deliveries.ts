@@ -23,7 +23,7 @@ const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscrip
  * Live events go before what is sent again. Of a subscription with limits no more is taken than they allow, and only
  * where its budget is locked. What is picked is looked up by id and judged once it is locked, because the planner thinks little of what waits.
  */
-const CLAIM: Statement = {
+export const CLAIM: Statement = {
   name: 'claim_deliveries',
   text: `
 with recursive ring (id, start, position) as (

@@ -14,7 +14,7 @@ import { lockSubscriptions, type OrderedObjectRow, unblockDeliveries } from './u
  * is BLOCKED while an earlier one of its object is open, or in the outbox: taken by this very statement, or by
  * another at the same time.
  */
-const FAN_OUT: Statement = {
+export const FAN_OUT: Statement = {
   name: 'fan_out',
   text: `
 with taken as (
@@ -31,6 +31,15 @@ with taken as (
          || '","environment":"' || environment || '","requestId":' || to_json(request_id)
          || ',"sequence":' || sequence || ',"data":' || data || '}'
     from taken
+), enabled as materialized (
+  select s.*
+    from (select distinct merchant_id, environment from taken) t
+   cross join lateral (
+     select s.merchant_id, s.environment, s.id, s.state, s.event_types, s.enabled_at, s.ordered, s.paused_at
+       from webhooks.subscription s
+      where s.merchant_id = t.merchant_id and s.environment = t.environment and s.state <> 'DISABLED'
+        for key share
+   ) s
 ), matched as (
   select t.*, s.id as subscription_id, s.ordered, s.paused_at,
          case when s.ordered then exists (
@@ -42,9 +51,7 @@ with taken as (
               and e.object_id = t.object_id and e.sequence < t.sequence and ${goesTo('e', 's')}
          ) end as waits
     from taken t
-    join webhooks.subscription s
-      on s.merchant_id = t.merchant_id and s.environment = t.environment and ${goesTo('t', 's')}
-     for key share of s
+    join enabled s on s.merchant_id = t.merchant_id and s.environment = t.environment and ${goesTo('t', 's')}
 ), delivery as materialized (
   select m.*, uuidv7() as delivery_id,
          case when waits then 'BLOCKED' when paused_at is not null then 'HELD' else 'PENDING' end as status,

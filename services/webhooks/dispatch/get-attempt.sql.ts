@@ -31,7 +31,8 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.stat
  ) s
  cross join lateral (
    select body from webhooks.event
-    where merchant_id = d.merchant_id and environment = d.environment and id = d.event_id limit 1
+    where merchant_id = d.merchant_id and environment = d.environment and type = d.event_type and id = d.event_id
+    limit 1
  ) e
  cross join lateral (
    select coalesce(json_agg(json_build_object('key_id', key_id, 'sealed', encode(sealed, 'base64'))

@@ -52,11 +52,15 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.object_id, d.ord
 export const LOCK_SUBSCRIPTIONS: Statement = {
   name: 'lock_subscriptions',
   text: `
-select from webhooks.subscription s
-  join unnest($1::uuid[], $2::text[], $3::uuid[]) as asked (merchant_id, environment, id)
-    on s.merchant_id = asked.merchant_id and s.environment = asked.environment and s.id = asked.id
- order by s.id
-   for no key update of s`,
+select from (
+  select distinct * from unnest($1::uuid[], $2::text[], $3::uuid[]) as asked (merchant_id, environment, id)
+   order by id
+) asked
+ cross join lateral (
+   select from webhooks.subscription s
+    where s.merchant_id = asked.merchant_id and s.environment = asked.environment and s.id = asked.id
+      for no key update
+ ) s`,
 };
 
 export interface RetryCountRow {
@@ -158,11 +162,21 @@ with report as (
   select * from json_to_recordset($1::json) as r (
     delivery_id uuid, number int, generation bigint, started_at timestamptz, ended_at timestamptz, latency_ms int,
     http_status int, response_excerpt text)
+), sound as materialized (
+  select r.*
+    from report r
+   cross join lateral (
+     select merchant_id, environment, subscription_id from webhooks.open_delivery where id = r.delivery_id limit 1
+   ) d
+   cross join lateral (
+     select from webhooks.subscription
+      where merchant_id = d.merchant_id and environment = d.environment and id = d.subscription_id
+        and state = 'ACTIVE' and generation = r.generation and not holding
+      limit 1
+   ) s
 ), ${endDeliveries(
-    `using report r, webhooks.subscription s
-   where d.id = any ($2::uuid[]) and d.id = r.delivery_id and d.attempt_count = r.number - 1 and not d.ordered
-     and s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
-     and s.state = 'ACTIVE' and s.generation = r.generation and not s.holding`,
+    `using sound r
+   where d.id = any ($2::uuid[]) and d.id = r.delivery_id and d.attempt_count = r.number - 1 and not d.ordered`,
     {
       status: `'SUCCEEDED'`,
       attemptCount: 'r.number',

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_CATALOGUE } from '../../services/webhooks/event-types/event-catalogue.ts';
+import { chromiumPath } from '../support/chromium.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { call } from './http-call.ts';
 
@@ -22,11 +21,7 @@ const OPERATIONS = [
 /** Of the reference's contents; the first is open. */
 const GROUPS = ['Catalog', 'Balance and withdrawals', 'Advances', 'Webhooks', 'Events'];
 
-const executablePath = ['chromium', 'chromium-browser', 'google-chrome']
-  .flatMap((name) => (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name)))
-  .find((path) => existsSync(path));
-
-describe.skipIf(executablePath === undefined && process.env.CI === undefined)('the reference', () => {
+describe.skipIf(chromiumPath === undefined && process.env.CI === undefined)('the reference', () => {
   let gateways: GatewayHouse;
   let browser: Browser;
   let page: Page;
@@ -39,7 +34,7 @@ describe.skipIf(executablePath === undefined && process.env.CI === undefined)('t
     gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
     origin = `http://127.0.0.1:${gateways.ports.live}`;
     browser = await chromium.launch({
-      executablePath: executablePath!,
+      executablePath: chromiumPath!,
       args: ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1'],
     });
     page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });

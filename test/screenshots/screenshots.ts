@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import { takeOperationsPictures } from './operations.ts';
+
+/** Where each set of pictures goes, and how it is taken. */
+const SETS: Readonly<Record<string, { folder: string; take: (folder: string) => Promise<void> }>> = {
+  operations: { folder: 'services/webhooks/operations', take: takeOperationsPictures },
+};
+
+/** `npm run screenshots -- operations`: takes the pictures of a guide anew, of a whole system started for it. */
+const [name = ''] = process.argv.slice(2);
+const set = SETS[name];
+if (set) {
+  await set.take(fileURLToPath(new URL(`../../${set.folder}`, import.meta.url)));
+} else {
+  console.error(`npm run screenshots -- ${Object.keys(SETS).join('|')}`);
+  process.exitCode = 1;
+}

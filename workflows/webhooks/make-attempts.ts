@@ -43,6 +43,8 @@ export interface Turn {
   readonly story: string;
 }
 
+/** What has ended by then is reported before the rest of its batch. */
+const SOON_MS = 100;
 /** An attempt that is not reported so long after its deadline counts as lost. */
 const LOST_AFTER_MS = 5_000;
 /** Who is told to leave an open delivery alone asks again after this time. */
@@ -73,19 +75,42 @@ async function begin({ dispatch, attempts }: MakeAttemptsDeps, keys: readonly At
 }
 
 async function finish(deps: MakeAttemptsDeps, begun: readonly OpenAttempt[]): Promise<Map<string, Turn>> {
-  const records = await recordsInTime(begun, deps.handOverAfterMs);
-  const stillRunning = begun.filter((_, index) => records[index] === undefined);
-  try {
-    const reports = begun.map((attempt, index) => attemptReport(attempt, records[index]));
-    const outcomes = await deps.reporter.report(reports);
-    for (const [index, attempt] of begun.entries()) if (records[index]) deps.attempts.close(attempt);
-    deps.reporter.reportLater(stillRunning);
-    return new Map(
-      begun.map((attempt, index) => [
-        attempt.deliveryId,
-        turnWithAttempt(attempt, records[index], outcomes[index]!),
-      ]),
+  const startedMs = performance.now();
+  const turns = new Map<string, Turn>();
+  const soon = await recordsInTime(begun, Math.min(SOON_MS, deps.handOverAfterMs));
+  const waits = begun.filter((_, index) => !soon[index]);
+  // What is answered counts as under way no longer than it is, whatever else is in the batch.
+  if (waits.length < begun.length) {
+    await reportAll(
+      deps,
+      begun.filter((_, index) => soon[index]),
+      soon.filter((record) => record !== undefined),
+      turns,
     );
+  }
+  if (waits.length > 0) {
+    const rest = await recordsInTime(waits, deps.handOverAfterMs - (performance.now() - startedMs));
+    await reportAll(deps, waits, rest, turns);
+  }
+  return turns;
+}
+
+/** Reports attempts, those without a record as still under way, and notes their turns. */
+async function reportAll(
+  deps: MakeAttemptsDeps,
+  begun: readonly OpenAttempt[],
+  records: readonly (AttemptRecord | undefined)[],
+  turns: Map<string, Turn>,
+): Promise<void> {
+  try {
+    const outcomes = await deps.reporter.report(
+      begun.map((attempt, index) => attemptReport(attempt, records[index])),
+    );
+    for (const [index, attempt] of begun.entries()) {
+      if (records[index]) deps.attempts.close(attempt);
+      turns.set(attempt.deliveryId, turnWithAttempt(attempt, records[index], outcomes[index]!));
+    }
+    deps.reporter.reportLater(begun.filter((_, index) => !records[index]));
   } catch (error) {
     deps.reporter.reportLater(begun);
     throw error;

@@ -1,7 +1,14 @@
 import { IS_LIMITED, lockWaitingBudgets, spendBudgets, TOKENS } from './attempt-limits.ts';
 import { type ClaimedDelivery, claimedAsJson, newBatchIds } from './claimed-delivery.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
-import { BATCH_LEASE_MS, FEW, MAX_BUSY, MAX_SUBSCRIPTIONS, SEVERAL_SLOW } from './dispatch-limits.ts';
+import {
+  BATCH_LEASE_MS,
+  FEW,
+  MAX_BUSY,
+  MAX_SUBSCRIPTIONS,
+  MOST_LOOKED_AT,
+  SEVERAL_SLOW,
+} from './dispatch-limits.ts';
 import { type FanOutTerms, fanOut } from './fan-out.ts';
 import { busyOf, isTroubled, WAITING } from './standing.sql.ts';
 
@@ -36,10 +43,9 @@ with recursive ring (id, start, position) as (
    cross join lateral (select coalesce(${nextWaiting('ring.id')}, ${FIRST_WAITING}) as id) next
    where ring.position < ${MAX_SUBSCRIPTIONS} and next.id <> ring.start
 ), room as (
-  select ring.id, ring.position, least(own.most - busy.total, own.tokens, share.size) as size,
+  select ring.id, ring.position, least(own.most - busy.total, own.tokens) as size,
 ${isTroubled('ring.id')} as troubled
     from ring
-   cross join (select greatest(${FEW}, ceil($2::numeric / greatest(count(*), 1)))::bigint as size from ring) share
    cross join lateral ${busyOf('ring.id')}
    cross join lateral (
      select coalesce(max(s.max_concurrent_attempts), ${MAX_BUSY}) as most, floor(max(${TOKENS})) as tokens,
@@ -51,12 +57,12 @@ ${isTroubled('ring.id')} as troubled
    where busy.slow < ${SEVERAL_SLOW} and busy.total < own.most and own.mine and coalesce(own.tokens, 1) >= 1
 ), candidate as materialized (
   select d.id, room.troubled
-    from room
+    from (select *, greatest(${FEW}, least($2, ${MOST_LOOKED_AT} / count(*) over ())) as share from room) room
    cross join lateral (
      select w.id, w.resent, row_number() over (order by w.resent, w.id) as turn
        from (select id, resend_id is not null as resent
                from ${WAITING} and subscription_id = room.id and next_attempt_at <= now()
-              order by (resend_id is not null), id limit room.size) w
+              order by (resend_id is not null), id limit least(room.size, room.share)) w
    ) d
    order by d.resent, d.turn, room.position
    limit $2
@@ -116,7 +122,7 @@ export class DeliveryClaims {
     const batchIds = newBatchIds();
     const { claimed, waits, limited, more } = await fanOut(db, {
       ...{ caller, batchIds, firstWaits },
-      max: this.#full ? 0 : max,
+      max,
     });
     const last = claimed.at(-1);
     if (last) this.#after = last.subscription_id;

@@ -2,28 +2,32 @@ import { PROBE_INTERVAL_MS } from '../subscription.ts';
 import type { Run, Statement } from './dispatch-database.ts';
 import { MAX_RELEASED, MAX_SUBSCRIPTIONS } from './dispatch-limits.ts';
 
+const isHeldOf = (subscription: string) => `subscription_id = ${subscription}.id and status = 'HELD'`;
+const IS_DUE = '(busy_until is null or busy_until < now()) and next_attempt_at <= now()';
+
 /**
  * Held deliveries that are due go to the batches: while their subscription is probed one every 5 s, after a success
- * many at a time. They go without a retry workflow, so its limit holds. What is paused stays.
+ * many at a time. They go without a retry workflow, so its limit holds. What is paused stays. Subscriptions that hold
+ * nothing due are passed over, and those looked at are drawn by lot, so that however many there are none waits for ever.
  */
 const RELEASE: Statement = {
   name: 'release_held',
   text: `
 with holding as (
   select merchant_id, environment, id, probe_at,
-         exists (select from webhooks.open_delivery d
-                  where d.subscription_id = s.id and d.status = 'HELD') as has_held
+         exists (select from webhooks.open_delivery where ${isHeldOf('s')}) as has_held
     from webhooks.subscription s
    where holding and paused_at is null and (probe_at is null or probe_at <= now())
-   order by probe_at nulls first limit ${MAX_SUBSCRIPTIONS}
+     and (exists (select from webhooks.open_delivery where ${isHeldOf('s')} and ${IS_DUE})
+          or not exists (select from webhooks.open_delivery where ${isHeldOf('s')}))
+   order by random() limit ${MAX_SUBSCRIPTIONS}
      for update skip locked
 ), due as (
   select d.id
     from holding
    cross join lateral (
      select id from webhooks.open_delivery
-      where subscription_id = holding.id and status = 'HELD'
-        and (busy_until is null or busy_until < now()) and next_attempt_at <= now()
+      where ${isHeldOf('holding')} and ${IS_DUE}
       order by next_attempt_at limit case when holding.probe_at is null then ${MAX_RELEASED} else 1 end
    ) d
 ), released as (

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { answered, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+beforeEach(async () => {
+  house = await startHouse({ SERVICES: 'webhooks' });
+  desk = webhooksDesk(house, house.transports.inProcess);
+});
+afterEach(() => house.close());
+
+const LOOKED_AT = 100;
+
+it('releases what is due, however many subscriptions hold what is due in hours', async () => {
+  const tenant = newTenant();
+  const { id } = await desk.subscribe(tenant);
+  const [key] = await desk.claimKeys();
+  await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
+  await desk.publish(tenant);
+  const [held] = await desk.claimKeys();
+  await desk.sql(
+    `with others as (
+       insert into webhooks.subscription
+         (merchant_id, environment, id, url, unique_url, event_types, state, generation, created_at, enabled_at, holding)
+       select s.merchant_id, s.environment, uuidv7(), s.url || n, s.unique_url || n, s.event_types, 'ACTIVE', 1,
+              s.created_at, s.enabled_at, true
+         from webhooks.subscription s cross join generate_series(1, $2::int) as n
+        where s.id = $1
+       returning id
+     )
+     insert into webhooks.open_delivery
+       (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
+        status, attempt_count, next_attempt_at)
+     select d.merchant_id, d.environment, uuidv7(), o.id, d.event_id, d.event_type, d.object_id, d.sequence,
+            d.request_id, false, 'HELD', 3, now() + interval '5 hours'
+       from webhooks.open_delivery d cross join others o
+      where d.id = $3`,
+    [id, LOOKED_AT, held!.deliveryId],
+  );
+  await desk.sql(`update webhooks.subscription set holding = true, probe_at = now() where id = $1`, [id]);
+  await desk.sql(
+    `update webhooks.open_delivery set status = 'HELD', batch_id = null, busy_since = null, busy_until = null
+      where id = $1`,
+    [held!.deliveryId],
+  );
+  const { batches } = await desk.claim(100, 2_500);
+  expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toEqual([held!.deliveryId]);
+});

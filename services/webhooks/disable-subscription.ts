@@ -1,15 +1,6 @@
-import * as retryDelivery from '../../workflows/webhooks/retry-delivery.contract.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
-import { endDeliveries } from './end-deliveries.ts';
+import { cancelOpenDeliveries } from './cancel-open-deliveries.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
-
-/** Cancels what is open of a subscription; answers the deliveries that a retry workflow carries. */
-const CANCEL_DELIVERIES = `
-with ${endDeliveries(
-  `where d.merchant_id = :merchantId and d.environment = :environment and d.subscription_id = :subscriptionId`,
-  { status: `'CANCELED'`, endedAt: ':at::timestamptz' },
-)}
-select id from ended where open_status = 'RETRYING'`;
 
 /**
  * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and all
@@ -33,10 +24,5 @@ export async function disableSubscription(
     subscription.errorAt = at;
   }
   await tx.flush();
-  const retrying = await tx.execute<{ id: string }>(CANCEL_DELIVERIES, {
-    subscriptionId: subscription.id,
-    at,
-  });
-  for (const { id } of retrying)
-    await tx.command({ kind: 'CANCEL', workflowId: retryDelivery.workflowId(id) });
+  await cancelOpenDeliveries(tx, 'subscription_id', subscription.id, at);
 }

@@ -1,4 +1,5 @@
 import type { HandlerContext } from '@connectrpc/connect';
+import { NIL } from 'uuid';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { requestIdOf } from '../platform/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
@@ -32,7 +33,6 @@ interface SubscriptionRequest {
 
 /** So few that nothing of others waits long for their rows. */
 const STEP = 1_000;
-const NIL = '00000000-0000-0000-0000-000000000000';
 
 const moveSome = (move: Move) => `
 with subscription as materialized (

@@ -4,7 +4,7 @@ import type {
   ResendDeliveriesRequest,
   ResendDeliveriesResponseSchema,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { failedPrecondition, notFound } from '../platform/errors.ts';
+import { notFound } from '../platform/errors.ts';
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import type { Writes } from '../platform/writes.ts';
 import { ResendEntity, type ResendRow } from './resend.entity.ts';
@@ -12,8 +12,8 @@ import { storedResendMessage } from './resend.message.ts';
 import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
 import { selectionOf } from './resend-selection.ts';
 import { requireRoomForResend, startResendWorkflow } from './resend-store.ts';
-import { SubscriptionEntity } from './subscription.entity.ts';
-import { subscriptionNotFound } from './subscription-store.ts';
+import { requireEnabled } from './subscription.ts';
+import { readSubscription } from './subscription-store.ts';
 import type { WorkflowLink } from './workflow-link.ts';
 
 /** Begins a resend; its workflow makes the deliveries. */
@@ -27,7 +27,7 @@ export function resendDeliveries(
     const now = new Date();
     const subscriptionId = request.subscriptionId?.toLowerCase() ?? null;
     const selection = selectionOf(request, now);
-    if (subscriptionId !== null) await requireEnabled(tx, subscriptionId);
+    if (subscriptionId !== null) requireEnabled((await readSubscription(tx, subscriptionId)).state);
     if (selection.eventId !== null) await requireEvent(tx, selection.eventId);
     await requireRoomForResend(tx);
     const resend = tx.create(ResendEntity, {
@@ -42,14 +42,6 @@ export function resendDeliveries(
     await startResendWorkflow(tx, resend);
     return { resend: storedResendMessage(resend, link) };
   });
-}
-
-async function requireEnabled(tx: TenantTransaction, id: string): Promise<void> {
-  const subscription = await tx.findOne(SubscriptionEntity, { id });
-  if (!subscription) throw subscriptionNotFound();
-  const { state } = subscription;
-  if (state !== 'DISABLED') return;
-  throw failedPrecondition('WEBHOOK_SUBSCRIPTION_STATE', `the subscription is ${state}`, { state });
 }
 
 const FIND_EVENT = `

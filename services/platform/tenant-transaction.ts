@@ -7,6 +7,7 @@ import {
   LockMode,
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
+import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';
 import {
   insertCommand,
   insertEvent,
@@ -73,6 +74,16 @@ export class TenantTransaction {
     return this.find(entity, where, { ...options, lockMode: LockMode.PESSIMISTIC_WRITE } as FindOptions<E>);
   }
 
+  /** Takes a lock of this tenant until the transaction ends, once another transaction that has it ends. */
+  awaitNamedLock(name: string): Promise<void> {
+    return awaitAdvisoryLock(this.#em, this.#lockName(name));
+  }
+
+  /** Takes a lock of this tenant until the transaction ends; false when another transaction has it. */
+  tryNamedLock(name: string): Promise<boolean> {
+    return tryAdvisoryLock(this.#em, this.#lockName(name));
+  }
+
   /** A new row of this tenant, written when the transaction flushes. */
   create<E extends TenantOwned>(
     entity: EntityName<E>,
@@ -119,6 +130,11 @@ export class TenantTransaction {
   command(command: WithoutRequestId<WorkflowCommand>): Promise<void> {
     this.#outboxWork = 'COMMANDS';
     return insertCommand(this.#em, this.tenant, { requestId: this.requestId, ...command } as WorkflowCommand);
+  }
+
+  #lockName(name: string): string {
+    const { merchantId, environment } = this.tenant;
+    return `${name} ${merchantId} ${environment}`;
   }
 
   #within<E extends TenantOwned>(where: FilterQuery<E>): FilterQuery<E> {

@@ -12,10 +12,7 @@ export async function exceededLimits(
   refund: { id: string; amountMinor: bigint },
   at: Date,
 ): Promise<LimitBlocker[]> {
-  await tx.execute(
-    `select pg_advisory_xact_lock(
-       hashtextextended('refund limits ' || :merchantId::text || ' ' || :environment::text, 0))`,
-  );
+  await tx.awaitNamedLock('refund limits');
   const [recent] = await tx.execute<{ count: number; amount_minor: string }>(
     `select count(*)::integer as count, coalesce(sum(amount_minor), 0)::text as amount_minor
        from refunds.refund_case

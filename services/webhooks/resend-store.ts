@@ -17,10 +17,7 @@ export async function lockResend(tx: TenantTransaction, id: string): Promise<Res
 
 /** Refuses one more than ten that run; no other begins until the transaction ends. RESEND_LIMIT_REACHED. */
 export async function requireRoomForResend(tx: TenantTransaction): Promise<void> {
-  await tx.execute(
-    `select pg_advisory_xact_lock(
-       hashtextextended('webhook resends ' || :merchantId || ' ' || :environment, 0))`,
-  );
+  await tx.awaitNamedLock('webhook resends');
   const [row] = await tx.execute<{ running: string }>(
     `select count(*) as running from webhooks.resend
       where merchant_id = :merchantId and environment = :environment and state = 'RUNNING'`,

@@ -31,11 +31,7 @@ export async function inTurn<T>(write: () => Promise<T>): Promise<T> {
 
 /** Until the transaction ends, no other adds or enables a subscription of this tenant. To be called `inTurn`. */
 export async function takeSubscriptionLimit(tx: TenantTransaction): Promise<void> {
-  const [lock] = await tx.execute<{ taken: boolean }>(
-    `select pg_try_advisory_xact_lock(
-       hashtextextended('webhook subscriptions ' || :merchantId || ' ' || :environment, 0)) as taken`,
-  );
-  if (!lock!.taken) throw new LimitTaken();
+  if (!(await tx.tryNamedLock('webhook subscriptions'))) throw new LimitTaken();
 }
 
 /** Refuses one more than the limit of subscriptions that are not DISABLED. WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */

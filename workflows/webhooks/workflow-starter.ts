@@ -119,6 +119,7 @@ function startOf({ workflowType, workflowId, ...command }: WorkflowCommand, args
   return {
     workflowId,
     args,
+    staticSummary: `asked for by request ${command.requestId}`,
     typedSearchAttributes: searchAttributesOf({
       environment: environmentName(command.environment),
       merchantIds: [command.merchantId],

@@ -95,6 +95,22 @@ describe('the dispatcher', () => {
     );
   });
 
+  it('says which request asked for a workflow, and finds it by that', async () => {
+    const dispatch = new MemoryDispatch();
+    const client = await startWith(dispatch);
+    const workflowId = `resend-${randomUUID()}`;
+    const input = { resendId: randomUUID(), merchantId: randomUUID(), environment: 'test' };
+    dispatch.command({ kind: START, workflowId, workflowType: 'resendDeliveries', arguments: [input] });
+    await vi.waitFor(
+      async () => {
+        const described = await client.workflow.getHandle(workflowId).describe();
+        expect(await described.staticSummary()).toBe('asked for by request request-2');
+        expect((await client.workflow.count(`RequestIds = 'request-2'`)).count).toBe(1);
+      },
+      { timeout: 20_000 },
+    );
+  });
+
   it('goes on when the services come back', async () => {
     const dispatch = new MemoryDispatch();
     dispatch.away.add('claimBatch');

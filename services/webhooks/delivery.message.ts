@@ -1,4 +1,4 @@
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type Attempt,
   AttemptFailure,
@@ -9,6 +9,7 @@ import * as deliverBatch from '../../workflows/webhooks/deliver-batch.contract.t
 import * as retryDelivery from '../../workflows/webhooks/retry-delivery.contract.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import type { AttemptReadRow, DeliveryReadRow } from './delivery.queries.ts';
+import { idTimeMs } from './id-time.ts';
 import type { WorkflowLink } from './workflow-link.ts';
 
 /** A row of a hot read as the wire's delivery, with a link to its workflow. */
@@ -25,7 +26,7 @@ export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Deliv
     status: DeliveryStatus[row.status],
     attemptCount: row.attempt_count,
     nextAttemptAt: row.next_attempt_at ?? undefined,
-    createdAt: timeOf(row.id),
+    createdAt: timestampFromMs(idTimeMs(row.id)),
     endedAt: row.ended_at ?? undefined,
     workflowId,
     workflowUrl: workflowId === '' ? undefined : link(workflowId),
@@ -55,9 +56,4 @@ function workflowIdOf({ id, status, attempt_count, batch_id }: DeliveryReadRow):
   if (status === 'HELD' || status === 'BLOCKED') return '';
   if (batch_id !== null) return deliverBatch.workflowId(batch_id);
   return status === 'PENDING' || attempt_count === 0 ? '' : retryDelivery.workflowId(id);
-}
-
-/** The time in a UUIDv7: its first 48 bits are milliseconds. */
-function timeOf(id: string): Timestamp {
-  return timestampFromMs(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }

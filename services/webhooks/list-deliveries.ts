@@ -9,7 +9,7 @@ import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { deliveryMessage } from './delivery.message.ts';
 import { deliveryOrder, selectDeliveries } from './delivery.queries.ts';
-import { firstIdFrom } from './id-range.ts';
+import { firstIdFrom } from './id-time.ts';
 import type { WorkflowLink } from './workflow-link.ts';
 
 /** A page of deliveries, newest first. */

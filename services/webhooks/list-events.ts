@@ -7,7 +7,7 @@ import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { eventMessage } from './event.message.ts';
 import { eventOrder, selectEvents } from './event.queries.ts';
-import { firstIdFrom } from './id-range.ts';
+import { firstIdFrom } from './id-time.ts';
 
 /** A page of events, newest first. */
 export async function listEvents(

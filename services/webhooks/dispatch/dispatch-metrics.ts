@@ -2,6 +2,7 @@ import { Histogram } from 'prom-client';
 import { registerMeasuredGauges } from '../../platform/measured-gauges.ts';
 import { metrics } from '../../platform/telemetry.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
+import { idTimeMs } from '../id-time.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';
 
 const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
@@ -107,8 +108,8 @@ interface Beginning {
 export function observeFirstAttempts(beginning: readonly Beginning[]): void {
   for (const { environment, event_id, attempt_count, resend_id } of beginning) {
     if (attempt_count > 0 || resend_id !== null) continue;
-    const publishedAt = Number.parseInt(event_id.slice(0, 8) + event_id.slice(9, 13), 16);
-    firstAttemptDelay.observe({ environment }, Math.max(Date.now() - publishedAt, 0) / 1_000);
+    const delayMs = Math.max(Date.now() - idTimeMs(event_id), 0);
+    firstAttemptDelay.observe({ environment }, delayMs / 1_000);
   }
 }
 

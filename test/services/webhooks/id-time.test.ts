@@ -2,7 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { v7 as uuidv7 } from 'uuid';
 import { expect, test } from 'vitest';
-import { firstIdFrom } from '../../../services/webhooks/id-range.ts';
+import { firstIdFrom, idTimeMs } from '../../../services/webhooks/id-time.ts';
 
 const ms = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) });
 
@@ -20,6 +20,14 @@ test('a range of ids has exactly what was made in its time', () => {
         expect(uuidv7({ msecs: made }) >= firstIdFrom(from)).toBe(isFrom);
       },
     ),
+  );
+});
+
+test('an id tells when it was made', () => {
+  fc.assert(
+    fc.property(ms, (made) => {
+      expect(idTimeMs(uuidv7({ msecs: made }))).toBe(made);
+    }),
   );
 });
 

@@ -2,6 +2,9 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 
 const NANOS_PER_MS = 1_000_000;
 
+/** The time in a UUIDv7, its first 48 bits: milliseconds since 1970. */
+export const idTimeMs = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
 /**
  * The least UUIDv7 of a time: what was made at or after it has no lesser id, what was made before it has one. Ids tell
  * milliseconds, so a time within one counts as the next; none tells a time before 1970.

@@ -122,7 +122,7 @@ export class DeliveryClaims {
     const batchIds = newBatchIds();
     const { claimed, waits, limited, more } = await fanOut(db, {
       ...{ caller, batchIds, firstWaits },
-      max,
+      max: this.#full ? 0 : max,
     });
     const last = claimed.at(-1);
     if (last) this.#after = last.subscription_id;

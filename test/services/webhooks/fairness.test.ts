@@ -84,6 +84,32 @@ describe('batches', () => {
     expect(new Set(seen)).toEqual(new Set(all.map(({ id }) => id)));
   });
 
+  it('take what waits beside what is new, however much that is', async () => {
+    const waiting = await subscriptionWithWork(0);
+    const others = [];
+    for (let n = 0; n < 5; n += 1) others.push(await subscriptionWithWork(0));
+    for (let n = 0; n < 30; n += 1) await desk.publish(waiting.tenant);
+    let claimed = 0;
+    for (const { tenant } of others) {
+      const claim = await desk.claim(10);
+      claimed += (await sharesOf(claim))[waiting.id] ?? 0;
+      await answerAll(claim, 200);
+      for (let n = 0; n < 10; n += 1) await desk.publish(tenant);
+    }
+    expect(claimed).toBeGreaterThanOrEqual(20);
+  });
+
+  it('have no more of a subscription under way than it may have', async () => {
+    const { tenant } = await subscriptionWithWork(130);
+    for (const size of [100, 30]) expect(sizeOf(await desk.claim(100))).toBe(size);
+    for (let n = 0; n < 100; n += 1) await desk.publish(tenant);
+    for (const size of [70, 0]) {
+      // Slow ones would keep it out of batches for another reason.
+      await desk.sql('update webhooks.open_delivery set busy_since = now() where busy_since is not null');
+      expect(sizeOf(await desk.claim(100))).toBe(size);
+    }
+  });
+
   it('are of one environment each', async () => {
     const live = newTenant();
     const test = { ...live, environment: Environment.TEST };

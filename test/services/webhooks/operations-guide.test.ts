@@ -1,0 +1,47 @@
+import { readFileSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  DeliveryService,
+  EventService,
+  WebhookSubscriptionService,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { SEARCH_ATTRIBUTES } from '../../../workflows/search-attributes.ts';
+import * as workflows from '../../../workflows/workflows.ts';
+
+const FOLDER = new URL('../../../services/webhooks/', import.meta.url);
+const MOST_BYTES = 150_000;
+const guide = readFileSync(new URL('OPERATIONS.md', FOLDER), 'utf8');
+const named = (pattern: RegExp) => new Set([...guide.matchAll(pattern)].map(([, name]) => name!));
+
+describe('the guide for operations', () => {
+  it('has each picture that it shows, and none that is large', () => {
+    const pictures = [...named(/!\[[^\]]+\]\((operations\/[a-z-]+\.png)\)/g)];
+    expect(pictures.length).toBeGreaterThan(5);
+    for (const picture of pictures)
+      expect(statSync(new URL(picture, FOLDER)).size, picture).toBeLessThan(MOST_BYTES);
+  });
+
+  it('calls RPCs that there are, and all by which operations act on deliveries', () => {
+    const rpcs = [DeliveryService, EventService, WebhookSubscriptionService].flatMap(({ name, methods }) =>
+      methods.map((method) => `${name}/${method.name}`),
+    );
+    const called = named(/\b(\w+Service\/\w+)/g);
+    expect(rpcs).toEqual(expect.arrayContaining([...called]));
+    for (const rpc of [
+      'RetryDelivery',
+      'CancelDelivery',
+      'ResendDeliveries',
+      'GetDelivery',
+      'ListDeliveries',
+    ])
+      expect(called).toContain(`DeliveryService/${rpc}`);
+  });
+
+  it('searches by attributes and for workflows that there are', () => {
+    const attributes = SEARCH_ATTRIBUTES.map(({ name }) => name);
+    const searched = named(/\b(\w+) = "/g);
+    expect([...attributes, 'WorkflowType', 'ExecutionStatus']).toEqual(expect.arrayContaining([...searched]));
+    expect(searched.size).toBeGreaterThan(5);
+    expect(Object.keys(workflows)).toEqual(expect.arrayContaining([...named(/WorkflowType = "(\w+)"/g)]));
+  });
+});

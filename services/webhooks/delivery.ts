@@ -27,6 +27,8 @@ export interface DeliveryState {
   readonly attemptCount: number;
   readonly nextAttemptAt: Date | null;
   readonly endedAt: Date | null;
+  /** Until when an attempt counts as under way. */
+  readonly busyUntil: Date | null;
   /** Of the reported attempt: whether it is recorded, and whether it has ended. */
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
 }
@@ -75,7 +77,8 @@ export function isKnown({ attempt, attemptCount }: DeliveryState, report: Report
 
 /**
  * What a new report makes of its delivery. What waits for a batch goes on as RETRYING, if the caller finds room for
- * its workflow; what is HELD stays so, because nobody would start one; what has ended does not change.
+ * its workflow; what is HELD stays so, because nobody would start one; what has ended does not change. An attempt that
+ * failed and has been followed by another changes nothing but its own record.
  * @param schedule waits before each attempt, in milliseconds.
  * @param random 0 to 1, for the jitter.
  */
@@ -96,6 +99,9 @@ export function afterReport(
   const { result } = outcome;
   const ended = { nextAttemptAt: null, endedAt: result.endedAt, busyUntil: null };
   if (isSuccess(result)) return { ...ended, status: 'SUCCEEDED' };
+  if (report.number < delivery.attemptCount) {
+    return { status, nextAttemptAt, endedAt, busyUntil: delivery.busyUntil };
+  }
   const next = nextAttempt(report.number, result, schedule, random);
   if (!next) return { ...ended, status: 'EXHAUSTED' };
   return { status: open, nextAttemptAt: next, endedAt: null, busyUntil: null };

@@ -199,13 +199,15 @@ export const RECORD: Statement = {
   text: `
 with ${REPORTS}, ${endDeliveries(`using report r where r.ended_at is not null and ${OPEN_AS_KNOWN}`, {
     status: 'r.status',
-    attemptCount: 'r.number',
+    attemptCount: 'greatest(d.attempt_count, r.number)',
     endedAt: 'r.ended_at',
     returning: REPORTED_ATTEMPT,
   })}, moved as (
   update webhooks.open_delivery d
-     set status = r.status, attempt_count = r.number, next_attempt_at = r.next_attempt_at,
-         busy_since = case when r.busy_until is not null then r.attempt_started_at end, busy_until = r.busy_until,
+     set status = r.status, attempt_count = greatest(d.attempt_count, r.number), next_attempt_at = r.next_attempt_at,
+         busy_since = case when r.busy_until is null then null
+                           when r.number < d.attempt_count then d.busy_since else r.attempt_started_at end,
+         busy_until = r.busy_until,
          batch_id = case when r.status <> 'RETRYING' then d.batch_id end
     from report r
    where r.ended_at is null and ${OPEN_AS_KNOWN}
@@ -227,7 +229,7 @@ export const RECORD_LATE: Statement = {
   name: 'record_late_attempts',
   text: `
 with ${REPORTS}, moved as (
-  update webhooks.ended_delivery d set attempt_count = r.number
+  update webhooks.ended_delivery d set attempt_count = greatest(d.attempt_count, r.number)
     from report r
    where d.environment = r.environment and ${AS_KNOWN}
   returning d.merchant_id, d.environment, d.id, ${REPORTED_ATTEMPT}

@@ -33,8 +33,8 @@ export interface RecordPlan {
   readonly reports: readonly PlannedReport[];
   readonly healths: ReadonlyMap<string, { readonly row: ReportedRow; readonly health: SubscriptionHealth }>;
   /**
-   * Subscriptions whose lock the writing takes: their health changes, room for a retry workflow is counted, or the next
-   * of an object is unblocked.
+   * Subscriptions whose lock the writing takes: their health changes, room for a retry workflow is counted, the next of
+   * an object is unblocked, or a delivery is held because they are paused.
    */
   readonly locked: ReadonlySet<string>;
 }
@@ -58,7 +58,8 @@ export function planRecord(
     const decided = decide(row, report, settings);
     const wants = decided?.status === 'RETRYING' && row.status === 'PENDING';
     const unblocksNext = row.ordered && !row.ended_at && decided?.endedAt;
-    if (wants || unblocksNext) locked.add(row.subscription_id);
+    const pauses = decided?.status === 'HELD' && row.status !== 'HELD';
+    if (wants || unblocksNext || pauses) locked.add(row.subscription_id);
     const used = open.get(row.subscription_id) ?? 0;
     const held = wants && used >= settings.retryLimit;
     if (wants && !held) open.set(row.subscription_id, used + 1);
@@ -82,6 +83,7 @@ function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }
     attemptCount: row.attempt_count,
     nextAttemptAt: row.next_attempt_at,
     endedAt: row.ended_at,
+    busyUntil: row.busy_until,
     attempt: row.attempt,
   };
   if (isKnown(delivery, report)) return undefined;

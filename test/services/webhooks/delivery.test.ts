@@ -17,6 +17,7 @@ const delivery = (state: Partial<DeliveryState> = {}): DeliveryState => ({
   attemptCount: 0,
   nextAttemptAt: endedAt,
   endedAt: null,
+  busyUntil: null,
   attempt: 'UNKNOWN',
   ...state,
 });

@@ -4,6 +4,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryService, ResendState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { errorInfoOf } from '../../services/platform/errors.ts';
 import { remoteTransport } from '../../services/platform/remote-transport.ts';
 import type { ArrivalLog } from './endpoints.ts';
 import { untilClear } from './publishers.ts';
@@ -63,7 +64,13 @@ export function resendOn(system: System, log: ArrivalLog, next: (n: number) => K
     for (let n = 0; !signal.aborted; n += 1) {
       await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
       const one = resendOne(next(n), n % 2 === 1);
-      open.push(one.catch((error: unknown) => void refused.push(`a resend was refused: ${error}`)));
+      open.push(
+        one.catch((error: unknown) => {
+          // While delivery is held up resends go on, and more than so many do not begin.
+          if (errorInfoOf(error)?.reason === 'RESEND_LIMIT_REACHED') return;
+          refused.push(`a resend was refused: ${error}`);
+        }),
+      );
     }
   })();
   return {

@@ -85,8 +85,8 @@ export class Database {
       max: options.poolSize,
       options: serverOptions([...SESSION_SETTINGS, ...(options.preparedStatements ? PREPARED_SETTINGS : [])]),
     });
-    // A connection that dies leaves the pool, and the next read opens another: while it is idle the pool would tell of it,
-    // while somebody holds it the connection itself, and an error nobody listens to ends the process.
+    // A connection that dies leaves the pool, and the next read opens another. An error nobody listens to ends the
+    // process: the pool tells of a connection that is idle, one that somebody holds tells of itself.
     reads.on('error', () => undefined);
     reads.on('connect', (client) => client.on('error', () => undefined));
     return new Database(orm, reads, options);

@@ -20,8 +20,8 @@ interface DroppedPartitions {
 }
 
 /**
- * Partitions that begin before another does, by their names, which hold their first day. A parent detaches one at a time, so
- * what an earlier run has begun goes first; then the oldest, deliveries before their attempts.
+ * Partitions that begin before another does, by their names, which hold their first day. A parent detaches one at a
+ * time, so what an earlier run has begun goes first; then the oldest, deliveries before their attempts.
  */
 const FIND_DUE = `
 select c.relname as name, name_parts[1] as parent,
@@ -38,9 +38,9 @@ select c.relname as name, name_parts[1] as parent,
 const LOCK_TIMEOUT = '3s';
 
 /**
- * Drops the partitions of an environment that come before the one that begins with `firstKept`. Detached concurrently first, so that
- * no reader or writer of the parent waits; done again after any interruption, it goes on from where that came. What
- * something still reads is left for the next time.
+ * Drops the partitions of an environment that come before the one that begins with `firstKept`. Detached concurrently
+ * first, so that no reader or writer of the parent waits; done again after any interruption, it goes on from where that
+ * came. What something still reads is left for the next time.
  * @param endBy by `performance.now()`.
  */
 export async function dropPartitions(

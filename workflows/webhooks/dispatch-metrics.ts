@@ -18,6 +18,7 @@ const errors = new Counter({
 // So that the first one is an increase.
 for (const kind of DISPATCH_ERRORS) errors.inc({ kind }, 0);
 
+/** Counts failures of a kind, each of which is repeated. */
 export function countDispatchErrors(kind: (typeof DISPATCH_ERRORS)[number], count = 1): void {
   errors.inc({ kind }, count);
 }

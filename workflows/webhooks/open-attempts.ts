@@ -59,7 +59,10 @@ export class OpenAttempts {
     return this.#options.limit - this.#open.size - this.#reserved;
   }
 
-  /** Keeps room for attempts about to begin, so that two who ask at a time do not both take it. @returns the end of it. */
+  /**
+   * Keeps room for attempts about to begin, so that two who ask at a time do not both take it.
+   * @returns the end of it.
+   */
   reserve(count: number): () => void {
     this.#reserved += count;
     return () => {

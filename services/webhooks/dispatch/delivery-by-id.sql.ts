@@ -1,6 +1,6 @@
 /**
- * The delivery `d` of each id in `asked`, for a `from` clause: dispatch knows deliveries by their id alone. Partitions of
- * ended ones are looked into only for what is not open, and only those of its id's time.
+ * The delivery `d` of each id in `asked`, for a `from` clause: dispatch knows deliveries by their id alone. Partitions
+ * of ended ones are looked into only for what is not open, and only those of its id's time.
  */
 export const DELIVERY_BY_ID = `
  cross join lateral (

@@ -16,7 +16,7 @@ export const SLOW_AFTER_MS = 250;
 
 /** The least share of a subscription in a batch; the others that wait take the rest. */
 export const FEW = 10;
-/** Waiting deliveries looked at for one batch: more than it takes, so that others take what some leave of their shares. */
+/** Waiting deliveries looked at for one batch: more than it takes, so that others take what some leave of a share. */
 export const MOST_LOOKED_AT = 1_000;
 /** Subscriptions looked at for one batch, and events taken in with it. */
 export const MAX_SUBSCRIPTIONS = 100;

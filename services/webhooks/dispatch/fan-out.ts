@@ -125,8 +125,8 @@ export interface FanOutTerms {
  * Turns committed events into deliveries, and claims those at once whose subscription is sound and has nothing waiting.
  * What another ended or added meanwhile, of the objects whose deliveries are BLOCKED, is seen once their subscriptions
  * are locked.
- * @returns `waits`: there is more to claim, besides what is new of subscriptions that got their share; `more`: it took as many events as it may, so that there may
- *   be more; `limited`: there are subscriptions with limits of their own.
+ * @returns `waits`: there is more to claim, besides what is new of subscriptions that got their share; `more`: it took
+ *   as many events as it may, so that there may be more; `limited`: there are subscriptions with limits of their own.
  */
 export async function fanOut(db: DispatchDatabase, { firstWaits, caller, max, batchIds }: FanOutTerms) {
   const values = [firstWaits.live, firstWaits.test, caller, max, batchIds.live, batchIds.test];

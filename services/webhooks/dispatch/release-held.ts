@@ -8,7 +8,8 @@ const IS_DUE = '(busy_until is null or busy_until < now()) and next_attempt_at <
 /**
  * Held deliveries that are due go to the batches: while their subscription is probed one every 5 s, after a success
  * many at a time. They go without a retry workflow, so its limit holds. What is paused stays. Subscriptions that hold
- * nothing due are passed over, and those looked at are drawn by lot, so that however many there are none waits for ever.
+ * nothing due are passed over, and those looked at are drawn by lot, so that however many there are none waits for
+ * ever.
  */
 const RELEASE: Statement = {
   name: 'release_held',
@@ -45,6 +46,7 @@ update webhooks.subscription s
  where s.merchant_id = holding.merchant_id and s.environment = holding.environment and s.id = holding.id`,
 };
 
+/** Releases what is held and due, of subscriptions that are not paused. */
 export async function releaseHeld(run: Run): Promise<void> {
   await run(RELEASE, []);
 }

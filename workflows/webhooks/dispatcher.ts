@@ -30,9 +30,9 @@ const CLAIM_MARGIN_MS = 5_000;
 const MOST_PER_BATCH = 100;
 /** Deliveries wait in the table, at no cost, until attempts of this process have ended. */
 const WHEN_FULL_MS = 100;
-/** A batch costs the same whatever its size: under load longer waits make fewer and larger ones. */
+/** A batch costs the same whatever its size: under load longer waits make fewer and larger ones, until they are full. */
 const PER_INTERVAL = 20;
-const MOST_INTERVALS = 3;
+const MOST_INTERVALS = 5;
 /** Few, so that a thousand commands that came at once leave Temporal room for deliveries. */
 const COMMANDS_AT_ONCE = 10;
 
@@ -103,6 +103,7 @@ async function dispatchDeliveries(deps: DispatcherDeps, signal: AbortSignal): Pr
 function intervalsAfter(batches: readonly Batch[]): number {
   if (batches.length === 0) return 0;
   const deliveries = batches.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0);
+  if (deliveries >= MOST_PER_BATCH) return 1;
   return Math.min(Math.max(deliveries / PER_INTERVAL, 1), MOST_INTERVALS);
 }
 

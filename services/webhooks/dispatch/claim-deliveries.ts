@@ -3,14 +3,14 @@ import { type ClaimedDelivery, claimedAsJson, newBatchIds } from './claimed-deli
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import {
   BATCH_LEASE_MS,
-  FEW,
   MAX_BUSY,
+  MAX_SLOW,
   MAX_SUBSCRIPTIONS,
+  MIN_SHARE,
   MOST_LOOKED_AT,
-  SEVERAL_SLOW,
 } from './dispatch-limits.ts';
 import { type FanOutTerms, fanOut } from './fan-out.ts';
-import { busyOf, isTroubled, WAITING } from './standing.sql.ts';
+import { busyOf, isTroubled, WAITING } from './subscription-load.sql.ts';
 
 interface Claim {
   readonly deliveries: ClaimedDelivery[];
@@ -55,10 +55,10 @@ ${isTroubled('ring.id')} as troubled
        left join webhooks.attempt_budget b on b.subscription_id = s.id
       where s.id = ring.id and (${IS_LIMITED})
    ) own
-   where busy.slow < ${SEVERAL_SLOW} and busy.total < own.most and own.mine and coalesce(own.tokens, 1) >= 1
+   where busy.slow < ${MAX_SLOW} and busy.total < own.most and own.mine and coalesce(own.tokens, 1) >= 1
 ), candidate as materialized (
   select d.id, room.troubled
-    from (select *, greatest(${FEW}, least($2, ${MOST_LOOKED_AT} / count(*) over ())) as share from room) room
+    from (select *, greatest(${MIN_SHARE}, least($2, ${MOST_LOOKED_AT} / count(*) over ())) as share from room) room
    cross join lateral (
      select w.id, w.resent, row_number() over (order by w.resent, w.id) as turn
        from (select id, resend_id is not null as resent

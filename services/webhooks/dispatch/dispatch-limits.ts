@@ -11,11 +11,11 @@ export const RETRY_BUSY_MS = 20_000;
  * endpoint that hangs holds few places of a worker, while a fast one fills them.
  */
 export const MAX_BUSY = 200;
-export const SEVERAL_SLOW = 10;
+export const MAX_SLOW = 10;
 export const SLOW_AFTER_MS = 250;
 
 /** The least share of a subscription in a batch; the others that wait take the rest. */
-export const FEW = 10;
+export const MIN_SHARE = 10;
 /** Waiting deliveries looked at for one batch: more than it takes, so that others take what some leave of a share. */
 export const MOST_LOOKED_AT = 1_000;
 /** Subscriptions looked at for one batch, and events taken in with it. */

@@ -3,8 +3,8 @@ import { goesTo } from '../ordered-deliveries.ts';
 import { IS_LIMITED } from './attempt-limits.ts';
 import { type BatchIds, type ClaimedDelivery, claimedAsJson } from './claimed-delivery.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';
-import { BATCH_LEASE_MS, FEW, MAX_BUSY, MAX_EVENTS, SEVERAL_SLOW } from './dispatch-limits.ts';
-import { busyOf, hasLimits, isTroubled, WAITING } from './standing.sql.ts';
+import { BATCH_LEASE_MS, MAX_BUSY, MAX_EVENTS, MAX_SLOW, MIN_SHARE } from './dispatch-limits.ts';
+import { busyOf, hasLimits, isTroubled, WAITING } from './subscription-load.sql.ts';
 import { lockSubscriptions, type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
 
 /**
@@ -63,7 +63,7 @@ with taken as (
     from (select distinct subscription_id as id from delivery
            where status = 'PENDING' and next_attempt_at <= now() and $4::integer > 0) s
    cross join lateral ${busyOf('s.id')}
-   where busy.slow < ${SEVERAL_SLOW} and not ${isTroubled('s.id')} and not ${hasLimits('s.id')}
+   where busy.slow < ${MAX_SLOW} and not ${isTroubled('s.id')} and not ${hasLimits('s.id')}
      and not exists (select from ${WAITING} and subscription_id = s.id)
 ), direct as materialized (
   select delivery_id from (
@@ -72,7 +72,7 @@ with taken as (
       from delivery d join target on target.id = d.subscription_id
      where d.status = 'PENDING'
   ) d
-   where turn <= least(room, greatest(${FEW}, ceil($4::numeric / (select count(*) from target))))
+   where turn <= least(room, greatest(${MIN_SHARE}, ceil($4::numeric / (select count(*) from target))))
    order by turn, delivery_id limit $4
 ), added as (
   insert into webhooks.open_delivery

@@ -2,7 +2,7 @@ import type { AttemptFailureName, DeliveryStatusName } from '../delivery.ts';
 import { IS_LIMITED, takeWithinLimits } from './attempt-limits.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
-import { MAX_BUSY, RETRY_BUSY_MS, SEVERAL_SLOW, SLOW_AFTER_MS } from './dispatch-limits.ts';
+import { MAX_BUSY, MAX_SLOW, RETRY_BUSY_MS, SLOW_AFTER_MS } from './dispatch-limits.ts';
 
 /** Whether a retry goes now, or when to ask again. */
 export type RetryTurn = 'SEND' | { readonly delayMs: number; readonly last: LastAttempt | undefined };
@@ -129,7 +129,7 @@ function delayOf(row: RetryStateRow, caller: string): number | undefined {
   if (row.busy_in_ms !== null && row.busy_in_ms > 0) return row.busy_in_ms;
   if (row.under_way) return ASK_AGAIN_MS;
   if (row.due_in_ms > 0) return row.due_in_ms;
-  if (row.slow < SEVERAL_SLOW && row.busy < MAX_BUSY) return undefined;
+  if (row.slow < MAX_SLOW && row.busy < MAX_BUSY) return undefined;
   const free = Math.min(Math.max(row.free_in_ms ?? 0, ASK_AGAIN_MS), MAX_WAIT_FOR_ROOM_MS);
   return free + Math.random() * ASK_AGAIN_MS;
 }

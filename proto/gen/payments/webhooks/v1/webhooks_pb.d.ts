@@ -1081,8 +1081,8 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * The Temporal workflow that carries it: batch-<id>, then delivery-<id>; empty while it waits in the table. Of one that
-   * has ended: the workflow that carried it last, which Temporal keeps for 7 days.
+   * The Temporal workflow that carries it: batch-<id>, then delivery-<id>; empty while it waits in the table. Of one
+   * that has ended: the workflow that carried it last, which Temporal keeps for 7 days.
    *
    * @generated from field: string workflow_id = 12;
    */
@@ -2683,7 +2683,7 @@ export enum DeliveryStatus {
   RETRYING = 2,
 
   /**
-   * Its subscription has too many open retries: no workflow carries it, its schedule runs on in the table.
+   * Its subscription is paused or has too many open retries: no workflow carries it, its schedule runs on in the table.
    *
    * @generated from enum value: DELIVERY_STATUS_HELD = 3;
    */
@@ -3154,8 +3154,8 @@ export declare const DeliveryService: GenService<{
 export declare const DispatchService: GenService<{
   /**
    * Waits up to wait_ms for deliveries and claims them: at most one new batch of each environment and one of each for
-   * subscriptions in trouble, and overdue batches and retries handed out again. A batch is leased to the caller for 60 seconds. Answers at once when there is work,
-   * and empty when the time is up.
+   * subscriptions in trouble, and overdue batches and retries handed out again. A batch is leased to the caller for 60
+   * seconds. Answers at once when there is work, and empty when the time is up.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ClaimBatch
    */

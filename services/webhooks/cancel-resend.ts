@@ -21,12 +21,11 @@ export function cancelResend(
   return writes.run<typeof CancelResendResponseSchema>(request, context, async (tx) => {
     const resend = await lockResend(tx, request.resendId);
     if (resend.state === 'RUNNING') {
-      const at = new Date();
       await tx.command({ kind: 'CANCEL', workflowId: workflowId(resend.id) });
-      await cancelOpenDeliveries(tx, 'resend_id', resend.id, at);
+      await cancelOpenDeliveries(tx, 'resend_id', resend.id);
       await countEnded(tx, resend);
       resend.state = 'CANCELED';
-      resend.endedAt = at;
+      resend.endedAt = new Date();
     }
     return { resend: storedResendMessage(resend, link) };
   });

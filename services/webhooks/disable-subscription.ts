@@ -3,8 +3,9 @@ import { cancelOpenDeliveries } from './cancel-open-deliveries.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 
 /**
- * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and all
- * that waits is canceled with its workflows. The subscription is locked by the caller. Repeating is no error.
+ * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and what
+ * waits is canceled with its workflows. Of more than a thousand the rest is not sent any more, and is left to
+ * `cancelBacklog` and to maintenance. The subscription is locked by the caller. Repeating is no error.
  */
 export async function disableSubscription(
   tx: TenantTransaction,
@@ -24,5 +25,5 @@ export async function disableSubscription(
     subscription.errorAt = at;
   }
   await tx.flush();
-  await cancelOpenDeliveries(tx, 'subscription_id', subscription.id, at);
+  await cancelOpenDeliveries(tx, 'subscription_id', subscription.id);
 }

@@ -8,6 +8,7 @@ import type { Area } from '../platform/area.ts';
 import type { Config } from '../platform/config.ts';
 import { createEnvironmentGuards, type EnvironmentGuards } from '../platform/egress/environment-guards.ts';
 import { bindService } from '../platform/service-binding.ts';
+import { disabledBacklogs } from './cancel-backlog.ts';
 import { deliveryService } from './deliveries.service.ts';
 import { DeliveryEntity } from './delivery.entity.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';
@@ -25,7 +26,7 @@ export function webhooksArea(
     name: 'webhooks',
     entities: [SubscriptionEntity, SigningSecretEntity, DeliveryEntity, ResendEntity],
     grants: [],
-    maintenance: [webhookPartitionsAhead],
+    maintenance: [webhookPartitionsAhead, disabledBacklogs],
     bind: (dependencies) => [
       bindService(
         WebhookSubscriptionService,

@@ -2,7 +2,7 @@ import type { DeliveryStatusName } from '../delivery.ts';
 import type { Statement } from './dispatch-database.ts';
 import type { RetryRow } from './hand-out-again.ts';
 
-/** An open delivery with what an attempt of it needs. */
+/** An open delivery with what an attempt of it needs; of a subscription that is DISABLED there is none. */
 export interface OpenRow extends RetryRow {
   readonly event_id: string;
   readonly status: DeliveryStatusName;
@@ -27,7 +27,9 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.stat
  cross join lateral (select * from webhooks.open_delivery where id = asked.id limit 1) d
  cross join lateral (
    select url, generation from webhooks.subscription
-    where merchant_id = d.merchant_id and environment = d.environment and id = d.subscription_id limit 1
+    where merchant_id = d.merchant_id and environment = d.environment and id = d.subscription_id
+      and state <> 'DISABLED'
+    limit 1
  ) s
  cross join lateral (
    select body from webhooks.event

@@ -1,0 +1,130 @@
+import pg from 'pg';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import {
+  DeliveryStatus,
+  WebhookSubscriptionState,
+  WorkflowCommandKind,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { Database } from '../../../services/platform/database.ts';
+import { Maintenance } from '../../../services/platform/maintenance.ts';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { disabledBacklogs } from '../../../services/webhooks/cancel-backlog.ts';
+import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+const BACKLOG = 2_500;
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+beforeEach(async () => {
+  house = await startHouse({ SERVICES: 'webhooks' });
+  desk = webhooksDesk(house, house.transports.inProcess);
+});
+afterEach(() => house.close());
+
+/** A subscription with one delivery in a batch, one in a retry workflow, and thousands that are held. */
+async function withBacklog(tenant: TestTenant) {
+  const { id } = await desk.subscribe(tenant);
+  await desk.claimKeys();
+  await desk.publish(tenant);
+  const [retried] = await desk.claimKeys();
+  await desk.report(answered(retried!.deliveryId, await desk.send(retried!), 500));
+  await desk.publish(tenant);
+  const [batched] = await desk.claimKeys();
+  await desk.sql(
+    `insert into webhooks.open_delivery
+       (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
+        status, attempt_count, next_attempt_at)
+     select d.merchant_id, d.environment, uuidv7(), d.subscription_id, d.event_id, d.event_type, d.object_id,
+            d.sequence, d.request_id, false, 'HELD', 1, now()
+       from webhooks.open_delivery d cross join generate_series(1, $2::int) as n
+      where d.id = $1`,
+    [batched!.deliveryId, BACKLOG],
+  );
+  await desk.sql('update webhooks.subscription set holding = true where id = $1', [id]);
+  const request = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
+  return { id, retried: { deliveryId: retried!.deliveryId }, batched: batched!, request };
+}
+
+const openOf = async (subscriptionId: string) =>
+  (await desk.sql('select id from webhooks.open_delivery where subscription_id = $1', [subscriptionId]))
+    .length;
+
+/** As a process leaves it that dies once the first transaction of a disabling has committed. */
+const disabledOver = (subscriptionId: string) =>
+  desk.sql(
+    `update webhooks.subscription
+        set state = 'DISABLED', disabled_at = now(), generation = generation + 1, holding = false
+      where id = $1`,
+    [subscriptionId],
+  );
+
+it('cancels thousands by the answer, and the retry workflows among them', async () => {
+  const { id, retried, request } = await withBacklog(newTenant());
+  await desk.subscriptions.disableWebhookSubscription(request());
+  expect(await openOf(id)).toBe(0);
+  const canceled = await desk.sql(
+    `select from webhooks.ended_delivery where subscription_id = $1 and status = 'CANCELED'`,
+    [id],
+  );
+  expect(canceled).toHaveLength(BACKLOG + 3);
+  expect(await desk.claimCommands()).toMatchObject([
+    { kind: WorkflowCommandKind.CANCEL, workflowId: retryDelivery.workflowId(retried.deliveryId) },
+  ]);
+});
+
+it('keeps nobody waiting for the subscription while the rest is canceled', async () => {
+  const tenant = newTenant();
+  const { id, request } = await withBacklog(tenant);
+  const holder = new pg.Client({ connectionString: house.databaseUrl });
+  await holder.connect();
+  onTestFinished(() => holder.end());
+  await holder.query('begin');
+  await holder.query(
+    'select from webhooks.open_delivery where subscription_id = $1 order by id desc limit 1 for update',
+    [id],
+  );
+  const disabling = desk.subscriptions.disableWebhookSubscription(request());
+  await expect.poll(() => openOf(id), { timeout: 10_000 }).toBeLessThan(BACKLOG / 2);
+  const { state } = (await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
+    .subscription!;
+  expect(state).toBe(WebhookSubscriptionState.DISABLED);
+  await desk.sql('select from webhooks.subscription where id = $1 for update nowait', [id]);
+  await holder.query('rollback');
+  await disabling;
+  expect(await openOf(id)).toBe(0);
+});
+
+it('sends nothing of what a process that died left open, and maintenance cancels it', async () => {
+  const { id, retried, batched } = await withBacklog(newTenant());
+  await desk.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [
+    retried.deliveryId,
+  ]);
+  await disabledOver(id);
+  const canceled = { case: 'skip', value: { status: DeliveryStatus.CANCELED } };
+  expect(await desk.ask([batched, retried])).toMatchObject([canceled, canceled]);
+  const database = await Database.open({
+    ...{ url: house.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+  });
+  const maintenance = new Maintenance({
+    ...{ database, logger: createLogger('fatal'), tasks: [disabledBacklogs], intervalMs: 20 },
+  });
+  maintenance.start();
+  onTestFinished(async () => {
+    await maintenance.close();
+    await database.close();
+  });
+  await expect.poll(() => openOf(id), { timeout: 10_000 }).toBe(0);
+  expect(await desk.claimCommands()).toMatchObject([
+    { kind: WorkflowCommandKind.CANCEL, workflowId: retryDelivery.workflowId(retried.deliveryId) },
+  ]);
+});
+
+it('cancels what was left open before it reactivates', async () => {
+  const { id, request } = await withBacklog(newTenant());
+  await disabledOver(id);
+  await desk.subscriptions.reactivateWebhookSubscription(request());
+  expect(await openOf(id)).toBe(0);
+  expect(await desk.claimKeys()).toHaveLength(1);
+});

@@ -140,6 +140,12 @@ describe('the reconciliation', () => {
     expect(resent({ resends: [{ ...resend, state: 'RUNNING' }] }).badResends).toHaveLength(1);
     expect(resent({ resends: [{ ...resend, eventIds: ['e1', 'e2'] }] }).badResends).toHaveLength(1);
     expect(resent({ deliveries: whole().deliveries }).badResends).toHaveLength(1);
+    const soon = { ...again, attempts: [attempt(1, T0 + 1_300)] };
+    const atOnce = {
+      arrivals: [...whole().arrivals, arrival(4, 'e1', T0 + 1_300)],
+      deliveries: [soon, ...whole().deliveries],
+    };
+    expect(resent(atOnce)).toMatchObject({ unexplained: [], duplicates: new Map() });
   });
 
   it('sees an answer in the log that no endpoint has given', () => {

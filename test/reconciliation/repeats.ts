@@ -23,9 +23,14 @@ export function explainRepeats(
   const duplicates = new Map<string, number>();
   const unrecorded = new Map<string, number>();
   const unexplained: string[] = [];
+  const story = (key: string) => {
+    const came = (arrivals.get(key) ?? []).map(({ at, stamp, answer }) => ({ at, stamp, answer }));
+    const attempts = deliveries.get(key)?.map(({ resendId, attempts: own }) => ({ resendId, own }));
+    return JSON.stringify({ came, attempts });
+  };
   const count = (counts: Map<string, number>, key: string, [cause, isExplained]: Attribution) => {
     counts.set(cause, (counts.get(cause) ?? 0) + 1);
-    if (!isExplained) unexplained.push(`${key}: ${cause}`);
+    if (!isExplained) unexplained.push(`${key}: ${cause}; ${story(key)}`);
   };
   for (const [key, came] of arrivals) {
     const attempts = (deliveries.get(key) ?? []).flatMap((delivery) => delivery.attempts);
@@ -56,8 +61,12 @@ export function explainRepeats(
 function matchAttempts(came: readonly Arrival[], attempts: readonly LoggedAttempt[]) {
   const recorded = new Map<Arrival, LoggedAttempt>();
   const unseen: LoggedAttempt[] = [];
-  const answeredFirst = attempts.toSorted((a, b) => Number(b.httpStatus ?? 0) - Number(a.httpStatus ?? 0));
-  for (const attempt of answeredFirst) {
+  // What was answered first, because its answer tells it from others; and the earlier first, as it arrived.
+  const inTurn = attempts.toSorted(
+    (a, b) =>
+      Number(b.httpStatus !== undefined) - Number(a.httpStatus !== undefined) || a.startedAt - b.startedAt,
+  );
+  for (const attempt of inTurn) {
     const fitting = came.find(
       (arrival) =>
         !recorded.has(arrival) &&

@@ -75,55 +75,50 @@ async function begin({ dispatch, attempts }: MakeAttemptsDeps, keys: readonly At
 }
 
 async function finish(deps: MakeAttemptsDeps, begun: readonly OpenAttempt[]): Promise<Map<string, Turn>> {
-  const startedMs = performance.now();
+  const handOverAt = performance.now() + deps.handOverAfterMs;
   const turns = new Map<string, Turn>();
-  const soon = await recordsInTime(begun, Math.min(SOON_MS, deps.handOverAfterMs));
-  const waits = begun.filter((_, index) => !soon[index]);
-  // What is answered counts as under way no longer than it is, whatever else is in the batch.
-  if (waits.length < begun.length) {
-    await reportAll(
-      deps,
-      begun.filter((_, index) => soon[index]),
-      soon.filter((record) => record !== undefined),
-      turns,
-    );
-  }
-  if (waits.length > 0) {
-    const rest = await recordsInTime(waits, deps.handOverAfterMs - (performance.now() - startedMs));
-    await reportAll(deps, waits, rest, turns);
-  }
-  return turns;
-}
-
-/** Reports attempts, those without a record as still under way, and notes their turns. */
-async function reportAll(
-  deps: MakeAttemptsDeps,
-  begun: readonly OpenAttempt[],
-  records: readonly (AttemptRecord | undefined)[],
-  turns: Map<string, Turn>,
-): Promise<void> {
   try {
-    const outcomes = await deps.reporter.report(
-      begun.map((attempt, index) => attemptReport(attempt, records[index])),
-    );
-    for (const [index, attempt] of begun.entries()) {
-      if (records[index]) deps.attempts.close(attempt);
-      turns.set(attempt.deliveryId, turnWithAttempt(attempt, records[index], outcomes[index]!));
-    }
-    deps.reporter.reportLater(begun.filter((_, index) => !records[index]));
+    // What is answered counts as under way no longer than it is, whatever else is in the batch.
+    const soon = await recordsInTime(begun, Math.min(SOON_MS, deps.handOverAfterMs));
+    const rest = begun.filter((attempt) => !soon.has(attempt));
+    await report(deps, [...soon.keys()], soon, turns);
+    await report(deps, rest, await recordsInTime(rest, handOverAt - performance.now()), turns);
+    return turns;
   } catch (error) {
-    deps.reporter.reportLater(begun);
+    deps.reporter.reportLater(begun.filter(({ deliveryId }) => !turns.has(deliveryId)));
     throw error;
   }
 }
 
-/** The record of each attempt that ends in time, undefined for the others. */
-async function recordsInTime(begun: readonly OpenAttempt[], waitMs: number) {
+type Records = ReadonlyMap<OpenAttempt, AttemptRecord>;
+
+/** Reports attempts, those without a record as still under way, and notes their turns. */
+async function report(
+  { attempts, reporter }: MakeAttemptsDeps,
+  begun: readonly OpenAttempt[],
+  records: Records,
+  turns: Map<string, Turn>,
+): Promise<void> {
+  const outcomes = await reporter.report(
+    begun.map((attempt) => attemptReport(attempt, records.get(attempt))),
+  );
+  for (const [index, attempt] of begun.entries()) {
+    const record = records.get(attempt);
+    if (record) attempts.close(attempt);
+    turns.set(attempt.deliveryId, turnWithAttempt(attempt, record, outcomes[index]!));
+  }
+  reporter.reportLater(begun.filter((attempt) => !records.has(attempt)));
+}
+
+/** The records of the attempts that end in time. */
+async function recordsInTime(begun: readonly OpenAttempt[], waitMs: number): Promise<Records> {
   const allEnded = new AbortController();
-  const handOver = delay(waitMs, undefined, { signal: allEnded.signal }).catch(() => undefined);
-  const records = await Promise.all(begun.map(({ ended }) => Promise.race([ended, handOver])));
+  const late = delay(waitMs, undefined, { signal: allEnded.signal }).catch(() => undefined);
+  const records = await Promise.all(
+    begun.map(async (attempt) => [attempt, await Promise.race([attempt.ended, late])] as const),
+  );
   allEnded.abort();
-  return records;
+  return new Map(records.filter((entry): entry is [OpenAttempt, AttemptRecord] => entry[1] !== undefined));
 }
 
 function turnWithAttempt(

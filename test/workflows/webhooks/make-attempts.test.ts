@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  type AttemptReport,
+  DeliveryStatus,
+  DispatchService,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  closeGuards,
+  createEnvironmentGuards,
+} from '../../../services/platform/egress/environment-guards.ts';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts';
+import { makeAttempts } from '../../../workflows/webhooks/make-attempts.ts';
+import { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
+import { testConfig } from '../../support/house.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { startReceiver } from '../../support/tls-receiver.ts';
+import { SECRET } from './memory-dispatch.ts';
+
+const guards = createEnvironmentGuards(testConfig(loopbackSettings()));
+afterAll(() => closeGuards(guards));
+
+const LIMIT = 10;
+const SLOW_MS = 400;
+
+/** A worker's parts over a service that takes what `take` takes; every delivery is sent to the port, by its id. */
+function worker(port: number, take: (reports: readonly AttemptReport[]) => void) {
+  const transport = createRouterTransport(({ service }) =>
+    service(DispatchService, {
+      getAttempt: ({ attempts }) => ({
+        answers: attempts.map(({ deliveryId }) => ({
+          deliveryId,
+          answer: {
+            case: 'send' as const,
+            value: {
+              ...{ attemptNumber: 1, generation: 1n, subscriptionId: randomUUID(), eventId: randomUUID() },
+              ...{ environment: Environment.TEST, url: `https://localhost:${port}/${deliveryId}` },
+              ...{ body: Buffer.from('{}'), signingSecrets: [SECRET] },
+            },
+          },
+        })),
+      }),
+      reportAttempts: ({ reports }) => {
+        take(reports);
+        const outcomes = reports.map(({ deliveryId }) => ({ deliveryId, status: DeliveryStatus.SUCCEEDED }));
+        return { outcomes };
+      },
+    }),
+  );
+  const dispatch = createClient(DispatchService, transport);
+  const logger = createLogger('silent');
+  const attempts = new OpenAttempts({ guards, logger, limit: LIMIT, attemptTimeoutMs: 5_000 });
+  const reporter = new AttemptReporter({ dispatch, attempts, logger });
+  return { dispatch, attempts, reporter, handOverAfterMs: 2_000 };
+}
+
+const startSlowAndQuick = () =>
+  startReceiver(async (request, response) => {
+    if (request.url === '/slow') await delay(SLOW_MS);
+    response.writeHead(204).end();
+  });
+
+describe('the attempts of a batch', () => {
+  it('are reported as they end: a slow one keeps no other from being known as delivered', async () => {
+    await using receiver = await startSlowAndQuick();
+    const taken: string[][] = [];
+    const deps = worker(receiver.port, (reports) => taken.push(reports.map(({ deliveryId }) => deliveryId)));
+    const turns = await makeAttempts(deps, [{ deliveryId: 'slow' }, { deliveryId: 'quick' }]);
+    expect(taken).toEqual([['quick'], ['slow']]);
+    expect(turns.map(({ status }) => status)).toEqual([DeliveryStatus.SUCCEEDED, DeliveryStatus.SUCCEEDED]);
+    expect(deps.attempts.room).toBe(LIMIT);
+  });
+
+  it('are all reported in the end, and give their room back, when the first report is refused', async () => {
+    await using receiver = await startSlowAndQuick();
+    const taken = new Set<string>();
+    let calls = 0;
+    const deps = worker(receiver.port, (reports) => {
+      calls += 1;
+      if (calls === 1) throw new ConnectError('not leased', Code.FailedPrecondition);
+      for (const { deliveryId } of reports) taken.add(deliveryId);
+    });
+    const made = makeAttempts(deps, [{ deliveryId: 'slow' }, { deliveryId: 'quick' }]);
+    await expect(made).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await vi.waitFor(() => expect(taken).toEqual(new Set(['slow', 'quick'])), 5_000);
+    await vi.waitFor(() => expect(deps.attempts.room).toBe(LIMIT), 5_000);
+  });
+});

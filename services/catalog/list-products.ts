@@ -17,7 +17,7 @@ export async function listProducts(
   request: ListProductsRequest,
 ): Promise<ListProductsResponse> {
   const tenant = tenantOf(request);
-  const status = request.status === undefined ? undefined : enumName(ProductStatus, request.status);
+  const status = enumName(ProductStatus, request.status);
   const scope = { tenant, list: 'products', filters: { status }, order: productOrder };
   const page = await pagination.page(scope, request, (range) =>
     database.read(selectProducts({ ...tenant, status, ...range })),

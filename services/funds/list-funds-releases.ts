@@ -43,7 +43,7 @@ function filterOf({ fromDate, toDate, status }: ListFundsReleasesRequest): Relea
   return {
     from: fromDate,
     to: toDate,
-    status: status === undefined ? undefined : enumName(FundsReleaseStatus, status),
+    status: enumName(FundsReleaseStatus, status),
   };
 }
 

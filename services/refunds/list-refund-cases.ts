@@ -19,10 +19,10 @@ export async function listRefundCases(
 ): Promise<ListRefundCasesResponse> {
   const tenant = tenantOf(request);
   const filters = {
-    initiator: request.initiator === undefined ? undefined : enumName(RefundInitiator, request.initiator),
+    initiator: enumName(RefundInitiator, request.initiator),
     orderId: request.orderId?.toLowerCase(),
     paymentIntentId: request.paymentIntentId?.toLowerCase(),
-    status: request.status === undefined ? undefined : enumName(RefundCaseStatus, request.status),
+    status: enumName(RefundCaseStatus, request.status),
   };
   const scope = { tenant, list: 'refund-cases', filters, order: refundCaseOrder };
   const page = await pagination.page(scope, request, (range) =>

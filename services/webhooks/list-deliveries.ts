@@ -20,7 +20,7 @@ export async function listDeliveries(
   request: ListDeliveriesRequest,
 ): Promise<ListDeliveriesResponse> {
   const tenant = tenantOf(request);
-  const status = request.status === undefined ? undefined : enumName(DeliveryStatus, request.status);
+  const status = enumName(DeliveryStatus, request.status);
   const filters = {
     subscriptionId: request.subscriptionId?.toLowerCase(),
     eventId: request.eventId?.toLowerCase(),

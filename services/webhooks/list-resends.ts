@@ -20,7 +20,7 @@ export async function listResends(
 ): Promise<ListResendsResponse> {
   const tenant = tenantOf(request);
   const filters = {
-    state: request.state === undefined ? undefined : enumName(ResendState, request.state),
+    state: enumName(ResendState, request.state),
   };
   const scope = { tenant, list: 'resends', filters, order: resendOrder };
   const page = await pagination.page(scope, request, (range) =>

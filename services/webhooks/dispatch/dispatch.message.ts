@@ -162,7 +162,7 @@ function resultOf(report: AttemptReport): AttemptResult {
     endedAt: new Date(Math.min(startedAt.getTime() + latencyMs, Date.now())),
     latencyMs: report.latencyMs,
     httpStatus,
-    failure: failure === undefined ? undefined : enumName(AttemptFailure, failure),
+    failure: enumName(AttemptFailure, failure),
     responseExcerpt,
     retryAfterMs: retryAfterMs === undefined ? undefined : Number(retryAfterMs),
   };

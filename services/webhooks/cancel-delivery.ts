@@ -5,8 +5,9 @@ import type {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../workflows/webhooks/retry-delivery.contract.ts';
 import type { Writes } from '../platform/writes.ts';
+import { storedDeliveryMessage } from './delivery.message.ts';
 import type { DeliveryStatusName } from './delivery.ts';
-import { deliveryState, readDelivery, storedDeliveryMessage } from './delivery-store.ts';
+import { deliveryState, readDelivery } from './delivery-store.ts';
 import { endDeliveries } from './end-deliveries.ts';
 import { lockOrder, unblockNext } from './ordered-deliveries.ts';
 import type { WorkflowLink } from './workflow-link.ts';

@@ -8,6 +8,8 @@ import {
 import * as deliverBatch from '../../workflows/webhooks/deliver-batch.contract.ts';
 import * as retryDelivery from '../../workflows/webhooks/retry-delivery.contract.ts';
 import { environmentEnum } from '../platform/tenant.ts';
+import { timestampOf } from '../platform/timestamps.ts';
+import type { DeliveryRow } from './delivery.entity.ts';
 import type { AttemptReadRow, DeliveryReadRow } from './delivery.queries.ts';
 import { idTimeMs } from './id-time.ts';
 import type { WorkflowLink } from './workflow-link.ts';
@@ -36,6 +38,29 @@ export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Deliv
     ordered: row.ordered,
     resendId: row.resend_id ?? undefined,
   };
+}
+
+/** A delivery as a transaction reads it, as the wire's. */
+export function storedDeliveryMessage(row: DeliveryRow, link: WorkflowLink): Delivery {
+  const read = {
+    merchant_id: row.merchantId,
+    environment: row.environment,
+    id: row.id,
+    subscription_id: row.subscriptionId,
+    event_id: row.eventId,
+    event_type: row.eventType,
+    object_id: row.objectId,
+    sequence: row.sequence,
+    request_id: row.requestId,
+    resend_id: row.resendId ?? null,
+    ordered: row.ordered,
+    status: row.status,
+    attempt_count: row.attemptCount,
+    next_attempt_at: timestampOf(row.nextAttemptAt) ?? null,
+    ended_at: timestampOf(row.endedAt) ?? null,
+    batch_id: row.batchId ?? null,
+  };
+  return deliveryMessage(read, link);
 }
 
 /** A row of a hot read as the wire's attempt. */

@@ -7,7 +7,8 @@ import * as retryDeliveryWorkflow from '../../workflows/webhooks/retry-delivery.
 import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import type { Writes } from '../platform/writes.ts';
 import type { DeliveryRow } from './delivery.entity.ts';
-import { deliveryState, readDelivery, storedDeliveryMessage } from './delivery-store.ts';
+import { storedDeliveryMessage } from './delivery.message.ts';
+import { deliveryState, readDelivery } from './delivery-store.ts';
 import type { WorkflowLink } from './workflow-link.ts';
 
 /**

@@ -16,7 +16,7 @@ interface Claim {
   readonly deliveries: ClaimedDelivery[];
   /** Deliveries wait for attempts of their own subscription to end. */
   readonly blocked: boolean;
-  /** More events, or more subscriptions that have work, than were looked at. */
+  /** More events, or more subscriptions that have work, than were looked at: to be looked at at once. */
   readonly cut: boolean;
 }
 
@@ -101,6 +101,8 @@ interface ClaimRow {
   readonly with_room: number;
 }
 
+/** Looks at other subscriptions in a row that may find nothing; then those that have no room are left in peace a while. */
+const LOOKS_IN_VAIN = 10;
 const NIL = '00000000-0000-0000-0000-000000000000';
 const NO_CLAIM: Claim = { deliveries: [], blocked: false, cut: false };
 
@@ -117,6 +119,7 @@ export class DeliveryClaims {
   #after = NIL;
   /** More may wait than the last claim had room for: what is new goes behind it. */
   #full = false;
+  #inVain = 0;
 
   /** Takes events in and claims up to `max` deliveries into new batches. */
   async claim(db: DispatchDatabase, { caller, max, firstWaits }: ClaimTerms): Promise<Claim> {
@@ -132,7 +135,8 @@ export class DeliveryClaims {
     const next = waits && left > 0 ? await this.#claimWaiting(db, terms, limited) : NO_CLAIM;
     const deliveries = [...claimed, ...next.deliveries];
     this.#full = deliveries.length >= max;
-    return { deliveries, blocked: next.blocked, cut: next.cut || more };
+    this.#inVain = next.cut && deliveries.length === 0 ? (this.#inVain + 1) % LOOKS_IN_VAIN : 0;
+    return { deliveries, blocked: next.blocked || next.cut, cut: more || this.#inVain > 0 };
   }
 
   #claimWaiting(db: DispatchDatabase, terms: WaitingTerms, limited: boolean): Promise<Claim> {

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Database } from '../../../services/platform/database.ts';
+import { DeliveryClaims } from '../../../services/webhooks/dispatch/claim-deliveries.ts';
+import { DispatchDatabase } from '../../../services/webhooks/dispatch/dispatch-database.ts';
+import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+const SUBSCRIPTIONS = 250;
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+let database: Database;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'webhooks' });
+  desk = webhooksDesk(house, house.transports.inProcess);
+  database = await Database.open({
+    ...{ url: house.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+  });
+});
+afterAll(async () => {
+  await database.close();
+  await house.close();
+});
+
+/** Many subscriptions with a delivery each that waits and is not due; answers the deliveries. */
+async function waitingEverywhere(): Promise<string[]> {
+  await desk.subscribe(newTenant());
+  const [ping] = await desk.claimKeys();
+  const rows = await desk.sql<{ id: string }>(
+    `insert into webhooks.open_delivery
+       (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
+        status, attempt_count, next_attempt_at)
+     select d.merchant_id, d.environment, uuidv7(), uuidv7(), d.event_id, d.event_type, d.object_id, d.sequence,
+            d.request_id, false, 'PENDING', 0, now() + interval '1 hour'
+       from webhooks.open_delivery d cross join generate_series(1, $2::int) as n
+      where d.id = $1
+     returning id`,
+    [ping!.deliveryId, SUBSCRIPTIONS],
+  );
+  return rows.map(({ id }) => id);
+}
+
+it('looks at all subscriptions at once, and rests when none of them has anything to send', async () => {
+  const waiting = await waitingEverywhere();
+  const claims = new DeliveryClaims();
+  const db = new DispatchDatabase(database, true);
+  const look = () => claims.claim(db, { caller: 'worker', max: 100, firstWaits: { live: 0, test: 0 } });
+  const due = waiting.at(-1)!;
+  await desk.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [due]);
+  const found = [];
+  for (let looks = 0; looks < Math.ceil(SUBSCRIPTIONS / 100); looks += 1) {
+    const { deliveries, cut } = await look();
+    expect(cut || deliveries.length > 0).toBe(true);
+    found.push(...deliveries.map(({ id }) => id));
+  }
+  expect(found).toEqual([due]);
+  const rests = [];
+  for (let looks = 0; looks < 20; looks += 1) rests.push(!(await look()).cut);
+  expect(rests.filter(Boolean)).toHaveLength(2);
+});

@@ -30,9 +30,12 @@ const CLAIM_MARGIN_MS = 5_000;
 const MOST_PER_BATCH = 100;
 /** Deliveries wait in the table, at no cost, until attempts of this process have ended. */
 const WHEN_FULL_MS = 100;
-/** A batch costs the same whatever its size: under load longer waits make fewer and larger ones, until they are full. */
-const PER_INTERVAL = 20;
-const MOST_INTERVALS = 5;
+/**
+ * A batch costs the same whatever its size: beyond some 750 deliveries a second longer waits make fewer and larger
+ * ones. A full one is followed at once.
+ */
+const WAIT_PER_DELIVERY_MS = 1_000 / 750;
+const LONGEST_WAIT_MS = 100;
 /** Few, so that a thousand commands that came at once leave Temporal room for deliveries. */
 const COMMANDS_AT_ONCE = 10;
 
@@ -93,18 +96,18 @@ async function dispatchDeliveries(deps: DispatcherDeps, signal: AbortSignal): Pr
     ...batches.map((batch) => temporal.startBatch(batch)),
     ...retries.map((retry) => temporal.startRetry(retry)),
   ]);
-  const intervalMs = batchIntervalMs * intervalsAfter(batches);
+  const intervalMs = intervalAfter(batches, batchIntervalMs);
   // Asking takes time too; whoever had to wait for work leaves half the interval to the next who comes.
   const askAgainAt = Math.max(askedAt + intervalMs, claimedAt + intervalMs / 2);
   await delay(Math.max(askAgainAt - performance.now(), 0));
   return taken;
 }
 
-function intervalsAfter(batches: readonly Batch[]): number {
+function intervalAfter(batches: readonly Batch[], leastMs: number): number {
   if (batches.length === 0) return 0;
   const deliveries = batches.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0);
-  if (deliveries >= MOST_PER_BATCH) return 1;
-  return Math.min(Math.max(deliveries / PER_INTERVAL, 1), MOST_INTERVALS);
+  if (deliveries >= MOST_PER_BATCH) return leastMs;
+  return Math.max(Math.min(deliveries * WAIT_PER_DELIVERY_MS, LONGEST_WAIT_MS), leastMs);
 }
 
 async function dispatchCommands(deps: DispatcherDeps, signal: AbortSignal): Promise<boolean> {

@@ -59,12 +59,12 @@ with taken as (
            + case environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms' as next_attempt_at
     from matched m order by id, subscription_id
 ), target as materialized (
-  select s.id, ${MAX_BUSY} - busy.total as room
+  select fresh.id, ${MAX_BUSY} - busy.total as room
     from (select distinct subscription_id as id from delivery
-           where status = 'PENDING' and next_attempt_at <= now() and $4::integer > 0) s
-   cross join lateral ${busyOf('s.id')}
-   where busy.slow < ${MAX_SLOW} and not ${isTroubled('s.id')} and not ${hasLimits('s.id')}
-     and not exists (select from ${WAITING} and subscription_id = s.id)
+           where status = 'PENDING' and next_attempt_at <= now() and $4::integer > 0) fresh
+   cross join lateral ${busyOf('fresh.id')}
+   where busy.slow < ${MAX_SLOW} and not ${isTroubled('fresh.id')} and not ${hasLimits('fresh.id')}
+     and not exists (select from ${WAITING} and subscription_id = fresh.id)
 ), direct as materialized (
   select delivery_id from (
     select d.delivery_id, target.room,

@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { HandlerContext } from '@connectrpc/connect';
 import { NIL } from 'uuid';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { requestIdOf } from '../platform/call-context.ts';
 import type { MaintenanceTask } from '../platform/maintenance.ts';
 import { type EnvironmentName, tenantOf } from '../platform/tenant.ts';
 import { TenantTransaction } from '../platform/tenant-transaction.ts';
 import type { Writes } from '../platform/writes.ts';
 import { cancelOpenDeliveries } from './cancel-open-deliveries.ts';
-
-interface SubscriptionRequest {
-  readonly merchantId: string;
-  readonly environment: Environment;
-  readonly subscriptionId: string;
-}
+import type { SubscriptionRequest } from './move-open-deliveries.ts';
 
 /**
  * Cancels what is still open of a subscription that is DISABLED, in transactions as short as others can wait for; of
@@ -27,14 +21,13 @@ export async function cancelBacklog(
   forMs: number,
 ): Promise<void> {
   const endsAt = performance.now() + forMs;
-  let after: string | undefined = NIL;
-  while (after !== undefined && performance.now() < endsAt) {
-    const behind: string = after;
-    const { last } = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
-      cancelOpenDeliveries(tx, 'subscription_id', request.subscriptionId, behind),
-    );
-    after = last;
-  }
+  const cancelAfter = (after: string) =>
+    writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+      const { last } = await cancelOpenDeliveries(tx, 'subscription_id', request.subscriptionId, after);
+      return last;
+    });
+  let last = await cancelAfter(NIL);
+  while (last && performance.now() < endsAt) last = await cancelAfter(last);
 }
 
 const FIND_BACKLOG = `

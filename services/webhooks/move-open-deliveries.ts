@@ -25,7 +25,8 @@ export interface Move {
   readonly onMoved?: (tx: TenantTransaction, moved: readonly MovedDelivery[]) => Promise<void>;
 }
 
-interface SubscriptionRequest {
+/** What a request about one subscription names. */
+export interface SubscriptionRequest {
   readonly merchantId: string;
   readonly environment: Environment;
   readonly subscriptionId: string;

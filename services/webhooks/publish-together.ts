@@ -5,6 +5,7 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { IdempotencyScope } from '../platform/writes.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch/dispatch-database.ts';
+import { withoutData } from './published-answer.ts';
 
 /** A valid event to publish under an idempotency key. */
 export interface Publication {
@@ -130,7 +131,7 @@ async function recordAnswers(run: Run, answers: ReadonlyMap<Publication, Publish
   const rows = [...answers].map(([{ scope }, response]) => ({
     ...keyColumns(scope),
     request_hash: scope.requestHash.toString('base64'),
-    response: Buffer.from(toBinary(PublishEventResponseSchema, response)).toString('base64'),
+    response: Buffer.from(toBinary(PublishEventResponseSchema, withoutData(response))).toString('base64'),
   }));
   const recorded = await run(RECORD, [JSON.stringify(rows)]);
   // The lock of a key was taken while its holder's record was not yet seen.

@@ -90,6 +90,22 @@ describe('a limit of attempts under way', () => {
     ).toEqual(['notNow', 'notNow', 'notNow', 'send']);
   });
 
+  it('has what waited for room share a batch with what is new, which is handed out again as a whole', async () => {
+    await limitedSubscription({ maxConcurrentAttempts: 1 }, 2);
+    const first = await desk.claim();
+    const other = newTenant();
+    await desk.subscribe(other);
+    await answerAll(await desk.claim(), 200);
+    await answerAll(first, 200);
+    await desk.publish(other);
+    const { batches } = await desk.claim();
+    expect(batches).toMatchObject([{ deliveryIds: [expect.anything(), expect.anything()] }]);
+    await desk.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
+    const again = await desk.claim(100, 2_000);
+    expect(again.batches.map(({ id }) => id)).toEqual([batches[0]!.id]);
+    expect(again.batches[0]!.deliveryIds.toSorted()).toEqual(batches[0]!.deliveryIds.toSorted());
+  });
+
   it('does not touch other subscriptions', async () => {
     await limitedSubscription({ maxConcurrentAttempts: 1 }, 5);
     const other = newTenant();

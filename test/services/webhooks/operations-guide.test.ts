@@ -37,6 +37,19 @@ describe('the guide for operations', () => {
       expect(called).toContain(`DeliveryService/${rpc}`);
   });
 
+  it('has every alert, and leads to headings that there are', () => {
+    const alerts = [...readFileSync(new URL('alerts.yaml', FOLDER), 'utf8').matchAll(/- alert: (\w+)/g)];
+    expect(alerts.length).toBeGreaterThan(10);
+    for (const [, alert] of alerts) expect(guide).toContain(`\`${alert}\``);
+    const headings = [...named(/^## (.+)$/gm)].map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^a-z ]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    expect(headings).toEqual(expect.arrayContaining([...named(/\]\(#([a-z-]+)\)/g)]));
+  });
+
   it('searches by attributes and for workflows that there are', () => {
     const attributes = SEARCH_ATTRIBUTES.map(({ name }) => name);
     const searched = named(/\b(\w+) = "/g);

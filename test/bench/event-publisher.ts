@@ -24,7 +24,7 @@ const DATA = {
 };
 
 /** The type of what is published. */
-export const EVENT_TYPE = 'product.updated.v1';
+const EVENT_TYPE = 'product.updated.v1';
 
 /** Calls the internal API by Connect's JSON over HTTP/1.1. */
 export class Publisher {

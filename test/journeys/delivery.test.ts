@@ -7,10 +7,9 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../services/platform/telemetry.ts';
-import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
-import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import type { PaymentsWorker } from '../../workflows/worker.ts';
 import { newKey, startHouse, type TestHouse } from '../support/house.ts';
+import { startHouseWorker } from '../support/house-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -26,12 +25,7 @@ let worker: PaymentsWorker;
 beforeAll(async () => {
   temporal = await startTemporal();
   house = await startHouse({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,500ms,500ms,1s' });
-  worker = await startWorker({
-    config: house.config,
-    logger: createLogger('fatal'),
-    transport: house.services.transportFor(WORKER_CALLER),
-    temporalAddress: temporal.address,
-  });
+  worker = await startHouseWorker(house, temporal);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {

@@ -7,10 +7,9 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../services/platform/telemetry.ts';
-import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
-import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import type { PaymentsWorker } from '../../workflows/worker.ts';
 import { newKey, startHouse, type TestHouse } from '../support/house.ts';
+import { startHouseWorker } from '../support/house-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -38,10 +37,7 @@ class RunningHouse {
 
   static async start(settings: Record<string, string>): Promise<RunningHouse> {
     const house = await startHouse({ ...loopbackSettings(), ...settings });
-    const worker = await startWorker({
-      ...{ config: house.config, logger: createLogger('fatal'), temporalAddress: temporal.address },
-      transport: house.services.transportFor(WORKER_CALLER),
-    });
+    const worker = await startHouseWorker(house, temporal);
     return new RunningHouse(house, worker);
   }
 

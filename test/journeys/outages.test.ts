@@ -9,10 +9,8 @@ import {
   EventService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../services/platform/telemetry.ts';
-import { startWorker } from '../../workflows/worker.ts';
-import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { ALL_GRANTS, bearer, createTestDatabase, startHouse } from '../support/house.ts';
+import { startHouseWorker } from '../support/house-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
@@ -57,12 +55,7 @@ describe('nothing that was committed is lost', () => {
   it('when Temporal is killed while events are published, and comes back', async () => {
     await using receiver = await startReceiver();
     const house = await startHouse(loopbackSettings());
-    const worker = await startWorker({
-      config: house.config,
-      logger: createLogger('fatal'),
-      transport: house.services.transportFor(WORKER_CALLER),
-      temporalAddress: temporal.address,
-    });
+    const worker = await startHouseWorker(house, temporal);
     try {
       const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
       await merchant.becomes(ACTIVE);

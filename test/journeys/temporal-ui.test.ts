@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../services/platform/telemetry.ts';
-import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
-import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import type { PaymentsWorker } from '../../workflows/worker.ts';
 import { startHouse, type TestHouse } from '../support/house.ts';
+import { startHouseWorker } from '../support/house-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -26,12 +25,7 @@ beforeAll(async () => {
     ...loopbackSettings(),
     ...{ WEBHOOK_SCHEDULE_SANDBOX: '0s,1s,1h', TEMPORAL_UI_URL: UI },
   });
-  worker = await startWorker({
-    config: house.config,
-    logger: createLogger('fatal'),
-    transport: house.services.transportFor(WORKER_CALLER),
-    temporalAddress: temporal.address,
-  });
+  worker = await startHouseWorker(house, temporal);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { createLogger } from '../../services/platform/telemetry.ts';
-import { startWorker } from '../../workflows/worker.ts';
-import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { startHouse } from '../support/house.ts';
+import { startHouseWorker } from '../support/house-worker.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 
 const SOON = { timeout: 60_000, interval: 500 };
@@ -19,12 +17,7 @@ it(
   async () => {
     await using temporal = await startTemporal();
     const house = await startHouse();
-    const worker = await startWorker({
-      config: house.config,
-      logger: createLogger('fatal'),
-      transport: house.services.transportFor(WORKER_CALLER),
-      temporalAddress: temporal.address,
-    });
+    const worker = await startHouseWorker(house, temporal);
     try {
       await expect.poll(() => scheduleIds(temporal), SOON).not.toEqual([]);
       await delay(1_000);

@@ -5,24 +5,17 @@ import {
   RefundInitiator,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
-import { startWorker } from '../../../workflows/worker.ts';
-import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHouseWorker } from '../../support/house-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal } from '../../support/temporal.ts';
 
 /** Services, Temporal and the worker with its dispatcher: what a write commands is carried out by itself. */
 export async function startRefundHouse(settings: Record<string, string> = {}) {
   const [house, temporal] = await Promise.all([startHouse(settings), startTemporal()]);
-  const worker = await startWorker({
-    config: house.config,
-    logger: createLogger('fatal'),
-    transport: house.services.transportFor(WORKER_CALLER),
-    temporalAddress: temporal.address,
-  });
+  const worker = await startHouseWorker(house, temporal);
   return {
     house,
     temporal,

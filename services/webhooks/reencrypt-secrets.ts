@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { NIL } from 'uuid';
 import type { KeyRing } from '../platform/key-ring.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import { openSecret, sealSecret } from './signing-secret.ts';
@@ -31,7 +32,6 @@ interface SecretRow {
 }
 
 const BATCH_SIZE = 200;
-const NIL = '00000000-0000-0000-0000-000000000000';
 
 /** Runs at the same time take turns, and a row is passed over by none. */
 const TAKE_TURN = `select pg_advisory_xact_lock(hashtextextended('reencrypt signing secrets', 0))`;

@@ -1,3 +1,4 @@
+import { NIL } from 'uuid';
 import { IS_LIMITED, lockWaitingBudgets, spendBudgets, TOKENS } from './attempt-limits.ts';
 import { type ClaimedDelivery, claimedAsJson, newBatchIds } from './claimed-delivery.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
@@ -101,9 +102,8 @@ interface ClaimRow {
   readonly with_room: number;
 }
 
-/** Looks at other subscriptions in a row that may find nothing; then those that have no room are left in peace a while. */
+/** After so many looks in a row that found nothing, those who have no room are left in peace a while. */
 const LOOKS_IN_VAIN = 10;
-const NIL = '00000000-0000-0000-0000-000000000000';
 const NO_CLAIM: Claim = { deliveries: [], blocked: false, cut: false };
 
 interface ClaimTerms {
@@ -116,7 +116,7 @@ interface ClaimTerms {
 
 /** Claims what waits, in turns of its own: each claim begins one subscription later than the one before. */
 export class DeliveryClaims {
-  #after = NIL;
+  #after: string = NIL;
   /** More may wait than the last claim had room for: what is new goes behind it. */
   #full = false;
   #inVain = 0;

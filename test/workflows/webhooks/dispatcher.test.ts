@@ -60,12 +60,15 @@ describe('the dispatcher', () => {
     await startWith(dispatch, { WEBHOOK_BATCH_INTERVAL: '300ms' });
     await isDelivered(send(dispatch), 20_000);
     const deliveries: MemoryDelivery[] = [];
+    const startedAt = performance.now();
     for (let n = 0; n < 60; n += 1) {
       deliveries.push(send(dispatch));
       await delay(10);
     }
+    const intervals = (performance.now() - startedAt) / 300;
     await Promise.all(deliveries.map((delivery) => isDelivered(delivery)));
-    expect(new Set(deliveries.map(({ batchId }) => batchId)).size).toBeLessThan(6);
+    // Only a batch that was waited for leaves half an interval to the next.
+    expect(new Set(deliveries.map(({ batchId }) => batchId)).size).toBeLessThan(intervals + 3);
   });
 
   it('carries commands out in order and confirms what is done, also to workflows that are not there', async () => {

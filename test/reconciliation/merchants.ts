@@ -126,8 +126,8 @@ const newUrl = (port: number) => `https://localhost:${port}/hooks/${randomUUID()
 /** Has a merchant subscribe every so often until it is stopped; resolves `stop` when the last one is through. */
 export function subscribeOn(
   merchants: Merchants,
-  next: (n: number) => Wanted,
   everyMs: number,
+  next: (n: number) => Wanted,
 ): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -146,6 +146,15 @@ describe('the reconciliation', () => {
       deliveries: [soon, ...whole().deliveries],
     };
     expect(resent(atOnce)).toMatchObject({ unexplained: [], duplicates: new Map() });
+    const overtaken = delivery('e1', attempt(1, T0 + 500, { failure: 'TIMEOUT' }), attempt(2, T0 + 12_000));
+    const twice = [arrival(4, 'e1', T0 + 9_000), arrival(5, 'e1', T0 + 12_000)];
+    const overtaking = {
+      arrivals: [...whole().arrivals.toSpliced(1, 1), ...twice],
+      deliveries: [again, ...whole().deliveries.toSpliced(1, 1, overtaken)],
+    };
+    expect(resent(overtaking)).toMatchObject({ unexplained: [], duplicates: new Map() });
+    const repeated = [...overtaking.arrivals, arrival(6, 'e1', T0 + 60_000)];
+    expect(resent({ ...overtaking, arrivals: repeated }).unexplained).toHaveLength(2);
   });
 
   it('sees an answer in the log that no endpoint has given', () => {

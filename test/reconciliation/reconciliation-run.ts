@@ -1,22 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ArrivalLog, type Endpoint, startEndpoint } from './endpoints.ts';
-import { ENDPOINTS, type EndpointName, type Fault, type LinkName, planFaults } from './fault-schedule.ts';
+import { ENDPOINTS, type EndpointName, planFaults } from './fault-schedule.ts';
 import { countRemainder, listDeliveries, listEvents, listSchedules, type Remainder } from './look-up.ts';
 import { Merchants, subscribeOn } from './merchants.ts';
+import { type PlayOptions, playFaults } from './play-faults.ts';
 import { startPublishers } from './publishers.ts';
 import { type Reconciliation, reconcile } from './reconcile.ts';
 import type { AcceptedEvent, Arrival, FaultWindow, LoggedDelivery } from './records.ts';
 import { resendOn } from './resends.ts';
 import { type System, startSystem } from './system.ts';
 
-export interface RunOptions {
+export interface RunOptions extends PlayOptions {
   readonly seed: number;
   /** How long faults go on. */
   readonly durationMs: number;
   readonly eventsPerSecond: number;
-  readonly say: (line: string) => void;
-  /** Ends the run early, by a rejection once everything is stopped. */
-  readonly signal?: AbortSignal;
 }
 
 /** What a run has come to. */
@@ -55,15 +53,10 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   await using stack = new AsyncDisposableStack();
   const log = new ArrivalLog();
   const endpoints = new Map<EndpointName, Endpoint>();
-  const ports = new Map<LinkName, number>();
-  for (const name of ENDPOINTS) {
-    const endpoint = stack.use(await startEndpoint(log));
-    endpoints.set(name, endpoint);
-    ports.set(`workers to ${name}`, endpoint.port);
-  }
-  const system = stack.use(await startSystem(ports));
+  for (const name of ENDPOINTS) endpoints.set(name, stack.use(await startEndpoint(log)));
+  const system = stack.use(await startSystem(endpoints));
   const merchants = new Merchants(system, log);
-  const portOf = (n: number) => system.links.get(`workers to ${ENDPOINTS[n % ENDPOINTS.length]!}`)!.port;
+  const portOf = (n: number) => system.links.get(`workers to ${anyOf(ENDPOINTS, n)}`)!.port;
   const merchantIds = await firstMerchants(merchants, portOf);
   const { servicesUrl, token } = system;
   const eventTypes = EVENT_TYPES;
@@ -73,15 +66,9 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
 
   say(`seed ${seed}: the faults begin`);
   const startedAt = Date.now();
-  const subscribers = subscribeOn(
-    merchants,
-    (n) => ({
-      merchantId: merchantIds[n % MERCHANTS]!,
-      port: portOf(n),
-      eventTypes: [anyOf(EVENT_TYPES, n)],
-    }),
-    SUBSCRIBE_EVERY_MS,
-  );
+  const subscribers = subscribeOn(merchants, SUBSCRIBE_EVERY_MS, (n) => ({
+    ...{ merchantId: anyOf(merchantIds, n), port: portOf(n), eventTypes: [anyOf(EVENT_TYPES, n)] },
+  }));
   const wholes = merchants.subscriptions.filter(({ eventTypes }) => eventTypes.length === EVENT_TYPES.length);
   const resends = resendOn(system, log, (n) => anyOf(wholes, n));
   const progress = setInterval(() => {
@@ -96,7 +83,6 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   const left = await settle(system, options);
   const settledAfterMs = Date.now() - healedAt;
 
-  const schedulesLeft = new Set(await listSchedules(system));
   const { accepted } = publishers;
   const { subscriptions } = merchants;
   const { arrivals } = log;
@@ -107,20 +93,20 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   return {
     ...reconcile(evidence),
     ...{ accepted, arrivals, deliveries, faults, left, settledAfterMs, publishingMs },
-    subscriptions: subscriptions.length,
-    resends: requested.length,
+    ...{ subscriptions: subscriptions.length, resends: requested.length },
     broken: [
       ...(log.unverified > 0 ? [`${log.unverified} arrivals whose secret is not known`] : []),
-      ...schedules.filter((id) => !schedulesLeft.has(id)).map((id) => `the schedule ${id} is gone`),
-      ...[
-        ...log.forged,
-        ...publishers.refused,
-        ...merchants.refused,
-        ...resends.refused,
-        ...system.crashes(),
-      ],
+      ...(await findGone(system, schedules)),
+      ...[publishers, merchants, resends].flatMap(({ refused }) => refused),
+      ...[...log.forged, ...system.crashes()],
     ],
   };
+}
+
+/** Schedules that a Temporal which has lost its state was not given again. */
+async function findGone(system: System, schedules: readonly string[]): Promise<string[]> {
+  const left = new Set(await listSchedules(system));
+  return schedules.filter((id) => !left.has(id)).map((id) => `the schedule ${id} is gone`);
 }
 
 /** Each with an ordered subscription, one of everything, and one of few types; they are at different endpoints. */
@@ -138,80 +124,6 @@ async function firstMerchants(merchants: Merchants, portOf: (n: number) => numbe
 
 const anyOf = <T>(values: readonly T[], n: number): T => values[n % values.length]!;
 
-/** Plays the schedule to its end. @returns when each fault began, and when what it hit served again. */
-async function playFaults(
-  plan: readonly Fault[],
-  system: System,
-  endpoints: ReadonlyMap<EndpointName, Endpoint>,
-  { say, signal }: RunOptions,
-): Promise<FaultWindow[]> {
-  const startedAt = performance.now();
-  /** A target that is slow to come back is let be until it has. */
-  const busy = new Map<string, Promise<void>>();
-  const windows: FaultWindow[] = [];
-  for (const fault of plan) {
-    await delay(Math.max(0, startedAt + fault.atMs - performance.now()), undefined, { signal });
-    const { kind, target } = fault;
-    const played = (busy.get(target) ?? Promise.resolve()).then(async () => {
-      const from = Date.now();
-      say(`${seconds(performance.now() - startedAt)} ${kind}: ${target}, ${seconds(fault.forMs)}`);
-      await playFault(fault, system, endpoints);
-      windows.push({ kind, target, from, to: Date.now() });
-    });
-    // The last word has Promise.all below.
-    played.catch(() => undefined);
-    busy.set(target, played);
-  }
-  await Promise.all(busy.values());
-  return windows;
-}
-
-async function playFault(
-  fault: Fault,
-  { victims, links, temporal }: System,
-  endpoints: ReadonlyMap<EndpointName, Endpoint>,
-): Promise<void> {
-  switch (fault.kind) {
-    case 'kill':
-    case 'lose state': {
-      const victim = victims[fault.target];
-      await victim.kill();
-      if (fault.kind === 'lose state') await temporal.loseState();
-      await delay(fault.forMs);
-      return victim.start();
-    }
-    case 'pause':
-    case 'pause past the lease': {
-      const victim = victims[fault.target];
-      victim.signal('SIGSTOP');
-      await delay(fault.forMs);
-      return victim.signal('SIGCONT');
-    }
-    case 'drop':
-    case 'lose answers':
-    case 'delay':
-    case 'reset':
-    case 'half-close': {
-      const end = links.get(fault.target)!.begin(fault.kind);
-      await delay(fault.forMs);
-      return end();
-    }
-    case 'answer 500':
-    case 'answer 503':
-    case 'answer late':
-    case 'hang':
-    case 'hang up': {
-      const endpoint = endpoints.get(fault.target)!;
-      endpoint.mood = fault.kind;
-      await delay(fault.forMs);
-      endpoint.mood = undefined;
-      return;
-    }
-    default:
-      fault satisfies never;
-  }
-}
-
 /** Waits until nothing is left to do. @returns what is, when the time is up. */
 async function settle(system: System, { say, signal }: RunOptions): Promise<Remainder> {
   const giveUpAt = performance.now() + SETTLE_MS;
@@ -223,5 +135,3 @@ async function settle(system: System, { say, signal }: RunOptions): Promise<Rema
     await delay(POLL_MS, undefined, { signal });
   }
 }
-
-const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

@@ -33,19 +33,21 @@ export function explainRepeats(
     if (!isExplained) unexplained.push(`${key}: ${cause}; ${story(key)}`);
   };
   for (const [key, came] of arrivals) {
-    const attempts = (deliveries.get(key) ?? []).flatMap((delivery) => delivery.attempts);
-    const resent = (deliveries.get(key) ?? []).filter(({ resendId }) => resendId !== undefined);
-    const asked = new Set(resent.flatMap((delivery) => delivery.attempts));
+    const own = deliveries.get(key) ?? [];
+    const attempts = own.flatMap((delivery) => delivery.attempts);
     const { recorded, unseen } = matchAttempts(came, attempts);
+    /** Undefined: of any of them. */
+    const deliveryOf = (arrival: Arrival) => own.find((one) => one.attempts.includes(recorded.get(arrival)!));
     unexplained.push(...unseen.map(({ number }) => `${key}: attempt ${number} has an answer nobody gave`));
     for (const arrival of came) {
       if (!recorded.has(arrival)) count(unrecorded, key, whyUnrecorded(arrival, faults));
     }
     for (const [index, arrival] of came.entries()) {
-      const attempt = recorded.get(arrival);
-      // Sent again because somebody wanted it so.
-      if (attempt && asked.has(attempt)) continue;
-      const before = came.slice(0, index).findLast((earlier) => isSuccess(earlier.answer));
+      // A resend is another delivery: it does not repeat what was delivered before, nor is it repeated by it.
+      const before = came.slice(0, index).findLast((earlier) => {
+        const [first, second] = [deliveryOf(earlier), deliveryOf(arrival)];
+        return isSuccess(earlier.answer) && (!first || !second || first === second);
+      });
       if (before) count(duplicates, key, whyTwice(before, recorded.get(before), arrival, faults));
     }
   }

@@ -1,28 +1,18 @@
-import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
-import { type EmbeddedPostgres, startPostgres } from '../../local/postgres.ts';
+import { startPostgres } from '../../local/postgres.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
-import type { LinkName, ProcessName } from './fault-schedule.ts';
+import type { EndpointName, LinkName, ProcessName } from './fault-schedule.ts';
 import { type FaultyLink, openLink } from './faulty-link.ts';
 import { KillableProcess } from './killable-process.ts';
-
-/** A process of the system, as faults treat it. */
-export interface Victim {
-  kill(): Promise<void>;
-  /** Resolves when it serves again. */
-  start(): Promise<void>;
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
-}
+import { postgresVictim, temporalVictim, type Victim } from './victims.ts';
 
 /** The whole system as processes of its own, with a network of links between them. */
 export interface System extends AsyncDisposable {
@@ -37,7 +27,6 @@ export interface System extends AsyncDisposable {
   readonly gatewayUrl: string;
   /** Of a caller who may publish, subscribe and reveal. */
   readonly token: string;
-  readonly logFolder: string;
   /** Ends of serving processes that no fault brought about. */
   crashes(): string[];
 }
@@ -47,7 +36,9 @@ const SCHEDULE = ['0s', '500ms', '1s', '2s', '3s', ...Array(100).fill('4s')].joi
 const TEAM_GRANTS = 'webhooks:read webhooks:write reveal keys';
 
 /** Starts PostgreSQL (durable), Temporal with its state in a file, services, gateway and two workers. */
-export async function startSystem(endpoints: ReadonlyMap<LinkName, number>): Promise<System> {
+export async function startSystem(
+  endpoints: ReadonlyMap<EndpointName, { readonly port: number }>,
+): Promise<System> {
   await using stack = new AsyncDisposableStack();
   const path = await mkdtemp(join(tmpdir(), 'payments-reconciliation-'));
   stack.defer(() => rm(path, { recursive: true, force: true }));
@@ -61,7 +52,7 @@ export async function startSystem(endpoints: ReadonlyMap<LinkName, number>): Pro
     links.set(name, opened);
     return `127.0.0.1:${opened.port}`;
   };
-  for (const [name, port] of endpoints) await link(name, port);
+  for (const [name, { port }] of endpoints) await link(`workers to ${name}`, port);
   const tokens = newTokens();
   const databaseAddress = await link('services to postgres', postgres.port);
   const program = (name: string, file: string, settings: Record<string, string>, readyLine: string) =>
@@ -90,17 +81,13 @@ export async function startSystem(endpoints: ReadonlyMap<LinkName, number>): Pro
     },
     'the public API is listening',
   );
-  const worker = async (name: 'worker-1' | 'worker-2') =>
-    program(
-      name,
-      'workflows/main.ts',
-      {
-        ...{ SERVICE_TOKEN: tokens.worker, LOG_LEVEL: 'info' },
-        SERVICES_URL: `http://${await link(`${name} to services`, rpcPort)}`,
-        TEMPORAL_ADDRESS: await link(`${name} to temporal`, Number(temporal.address.split(':')[1])),
-      },
-      'the worker is connected to Temporal',
-    );
+  const worker = async (name: 'worker-1' | 'worker-2') => {
+    const servicesAddress = await link(`${name} to services`, rpcPort);
+    const temporalAddress = await link(`${name} to temporal`, Number(temporal.address.split(':')[1]));
+    const addresses = { SERVICES_URL: `http://${servicesAddress}`, TEMPORAL_ADDRESS: temporalAddress };
+    const settings = { SERVICE_TOKEN: tokens.worker, ...addresses };
+    return program(name, 'workflows/main.ts', settings, 'the worker is connected to Temporal');
+  };
   const workers = [await worker('worker-1'), await worker('worker-2')] as const;
   const programs = [services, gateway, ...workers];
   for (const started of programs) await started.start();
@@ -115,7 +102,6 @@ export async function startSystem(endpoints: ReadonlyMap<LinkName, number>): Pro
     },
     ...{ links, temporal, servicesUrl, gatewayUrl, token: tokens.team },
     databaseUrl: postgres.url,
-    logFolder: folder.file('logs'),
     crashes: () => programs.flatMap(({ crashes }) => crashes),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -140,52 +126,4 @@ function withAddress(url: string, address: string): string {
   const changed = new URL(url);
   changed.host = address;
   return changed.href;
-}
-
-/** Its supervisor starts it again by itself. */
-function postgresVictim(postgres: EmbeddedPostgres): Victim {
-  return {
-    async kill() {
-      signalTree(postgres.pid, 'SIGKILL');
-    },
-    async start() {
-      for (;;) {
-        const client = new pg.Client({ connectionString: postgres.url, connectionTimeoutMillis: 2_000 });
-        client.on('error', () => undefined);
-        const isUp = await client.connect().then(
-          () => true,
-          () => false,
-        );
-        await client.end().catch(() => undefined);
-        if (isUp) return;
-        await delay(50);
-      }
-    },
-    signal: (signal) => signalTree(postgres.pid, signal),
-  };
-}
-
-function temporalVictim(temporal: TestTemporal): Victim {
-  return {
-    kill: () => temporal.kill(),
-    start: () => temporal.start(),
-    signal: (signal) => signalTree(temporal.pid, signal),
-  };
-}
-
-/** The process first, so that it does not start children anew, and its children: every backend of PostgreSQL. */
-function signalTree(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  const children = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .filter(([, parent]) => parent === pid)
-    .map(([child]) => child!);
-  for (const each of [pid, ...children]) {
-    try {
-      process.kill(each, signal);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
 }

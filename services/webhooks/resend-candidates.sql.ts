@@ -17,10 +17,13 @@ export function isSelected({ eventRequestId }: Pick<ResendRow, 'eventRequestId'>
 export const TARGET = `s.merchant_id = :merchantId and s.environment = :environment
      and s.id = coalesce(:subscriptionId::uuid, s.id) and s.state <> 'DISABLED'`;
 
-/** Whether an event `e` goes again to a subscription `s`. */
+/**
+ * Whether an event `e` goes again to a subscription `s`. Deliveries are found by their event alone, whatever the planner
+ * thinks: of a subscription there may be millions.
+ */
 export function isWanted({ onlyFailed }: Pick<ResendRow, 'onlyFailed'>): string {
   const of = `d.merchant_id = :merchantId and d.environment = :environment
-                   and d.event_id = e.id and d.subscription_id = s.id`;
+                   and d.event_id = e.id and d.subscription_id is not distinct from s.id`;
   const isType = 'e.type = any (s.event_types)';
   if (!onlyFailed) return isType;
   return `${isType}

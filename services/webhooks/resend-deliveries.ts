@@ -56,12 +56,17 @@ async function requireEvent(tx: TenantTransaction, eventId: string): Promise<voi
   if (!found) throw notFound('EVENT_NOT_FOUND', 'there is no such event');
 }
 
+/** What is to be counted while somebody waits. */
+const MOST_COUNTED = 50_000;
+
 /** An event that is still in the outbox will be delivered, so none of its deliveries has failed. */
 async function countCandidates(tx: TenantTransaction, resend: ResendRow): Promise<bigint> {
   const inOutbox = `union all select id, type from platform.outbox_event where ${isSelected(resend)}`;
   const [row] = await tx.execute<{ count: string }>(
     `select count(*) as count
-       from (select id, type from webhooks.event where ${isSelected(resend)} ${resend.onlyFailed ? '' : inOutbox}) e
+       from (select * from (select id, type from webhooks.event where ${isSelected(resend)}
+                            ${resend.onlyFailed ? '' : inOutbox}) selected
+              limit ${MOST_COUNTED}) e
        join webhooks.subscription s on ${TARGET} and ${isWanted(resend)}`,
     candidateParameters(resend),
   );

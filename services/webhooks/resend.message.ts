@@ -22,7 +22,7 @@ export function resendMessage(row: ResendReadRow, link: WorkflowLink): Resend {
     onlyFailed: row.only_failed,
     createdAt: row.created_at,
     endedAt: row.ended_at ?? undefined,
-    expectedCount: row.expected_count,
+    expectedCount: row.expected_count > row.made_count ? row.expected_count : row.made_count,
     madeCount: row.made_count,
     openCount: row.open_count,
     succeededCount: row.succeeded_count,

@@ -1622,7 +1622,8 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Deliveries to make, counted when it began; more may match by the time it comes to them.
+   * Deliveries to make, counted when it began, over 50,000 events at most, and never less than made_count;
+   * more may match by the time it comes to them.
    *
    * @generated from field: int64 expected_count = 12;
    */

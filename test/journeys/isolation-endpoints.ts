@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Worker } from 'node:worker_threads';
+import { issueCertificate } from '../../local/certificates.ts';
+import { TEST_NAMES, testAuthority } from '../support/tls-receiver.ts';
+import type { HostilePorts } from './isolation-thread.ts';
+
+const SLOW_MS = 1_000;
+const DRIP_EVERY_MS = 250;
+
+export type Trouble = 'hangs' | 'drips' | 'slow' | 'a 64 MB answer' | 'no TLS' | 'mute';
+
+/** Endpoints in every kind of trouble, some of them at the address of a healthy one. */
+export class HostileEndpoints {
+  readonly #thread: Worker;
+  readonly #ports: HostilePorts;
+  readonly #held = new Set<ServerResponse>();
+
+  private constructor(thread: Worker, ports: HostilePorts) {
+    this.#thread = thread;
+    this.#ports = ports;
+  }
+
+  static async start(): Promise<HostileEndpoints> {
+    const workerData = await issueCertificate(testAuthority, { names: TEST_NAMES });
+    const thread = new Worker(new URL('isolation-thread.ts', import.meta.url), { workerData });
+    const [ports] = await once(thread, 'message');
+    return new HostileEndpoints(thread, ports);
+  }
+
+  /** By what is wrong with them. @param shared port of the server whose requests come to `respond`. */
+  urls(shared: number): Readonly<Record<Trouble, string>> {
+    const at = (port: number, path = '/hook') => `https://localhost:${port}${path}`;
+    return {
+      hangs: at(shared, '/hangs'),
+      drips: at(shared, '/drips'),
+      slow: at(shared, '/slow'),
+      'a 64 MB answer': at(this.#ports.large),
+      'no TLS': at(this.#ports.refusesTls),
+      mute: at(this.#ports.mute),
+    };
+  }
+
+  /** Answers, or not, what comes to one of the paths. @returns whether it was one of them. */
+  respond({ url }: IncomingMessage, response: ServerResponse): boolean {
+    switch (url) {
+      case '/hangs':
+        break;
+      case '/drips': {
+        response.writeHead(200);
+        const drip = setInterval(() => response.write('.'), DRIP_EVERY_MS);
+        response.on('close', () => clearInterval(drip));
+        break;
+      }
+      case '/slow': {
+        const answer = setTimeout(() => response.writeHead(200).end(), SLOW_MS);
+        response.on('close', () => clearTimeout(answer));
+        break;
+      }
+      default:
+        return false;
+    }
+    this.#held.add(response);
+    response.on('close', () => this.#held.delete(response));
+    return true;
+  }
+
+  /** Ends all that is under way with any of them. */
+  hangUp(): void {
+    for (const { socket } of this.#held) socket?.destroy();
+    this.#thread.postMessage('hang up');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.hangUp();
+    await this.#thread.terminate();
+  }
+}

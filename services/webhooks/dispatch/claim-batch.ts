@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Writes } from '../../platform/writes.ts';
 import { restartResends } from '../restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
@@ -30,6 +31,7 @@ interface Dependencies {
   readonly recorder: AttemptRecorder;
   readonly writes: Writes;
   readonly work: WorkSignal;
+  readonly logger: Logger;
   /** Before the first attempt of a delivery, in milliseconds. */
   readonly firstWaits: { readonly live: number; readonly test: number };
 }
@@ -56,13 +58,15 @@ export class WorkClaims {
   async claim(request: ClaimRequest): Promise<ClaimedWork> {
     const found = await this.#deps.work.await({ ...request, work: 'EVENTS' }, async () => {
       const { pollMs, ...work } = await this.#look(request);
-      return { pollMs, found: work.deliveries.length + work.retries.length > 0 ? work : undefined };
+      return { pollMs, found: hasAny(work) ? work : undefined };
     });
     return found ?? NOTHING;
   }
 
   async #look(request: ClaimRequest): Promise<ClaimedWork & { readonly pollMs: number }> {
     const again = await this.#upkeep(request);
+    // Leased by now: nothing that fails may keep it from being answered.
+    if (hasAny(again)) return { ...again, pollMs: 0 };
     const { caller, maxDeliveries } = request;
     const { db, firstWaits } = this.#deps;
     const { deliveries, blocked, cut } = await this.#claims.claim(db, {
@@ -70,24 +74,30 @@ export class WorkClaims {
       max: maxDeliveries,
       firstWaits,
     });
-    return {
-      deliveries: [...again.deliveries, ...deliveries],
-      retries: again.retries,
-      pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS,
-    };
+    return { deliveries, retries: [], pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS };
   }
 
-  /** About once a second: what was lost on the way, and what was held and is due. */
+  /** About once a second: what was lost on the way, and what was held and is due. A step that fails stops no other. */
   async #upkeep({ caller, requestId }: ClaimRequest): Promise<ClaimedWork> {
     if (performance.now() < this.#upkeepAt) return NOTHING;
     this.#upkeepAt = performance.now() + UPKEEP_INTERVAL_MS;
     const { db, recorder, writes } = this.#deps;
-    await recorder.closeLost(null, requestId);
-    await releaseHeld(db.run);
-    await this.#unblockStuck();
-    await restartResends({ db, writes });
-    const deliveries = await db.transaction((run) => handOutBatchesAgain(run, caller));
-    return { deliveries, retries: await handOutRetriesAgain(db.run, caller) };
+    await this.#step(() => recorder.closeLost(null, requestId));
+    await this.#step(() => releaseHeld(db.run));
+    await this.#step(() => this.#unblockStuck());
+    await this.#step(() => restartResends({ db, writes }));
+    const deliveries = await this.#step(() => db.transaction((run) => handOutBatchesAgain(run, caller)));
+    const retries = await this.#step(() => handOutRetriesAgain(db.run, caller));
+    return { deliveries: deliveries ?? [], retries: retries ?? [] };
+  }
+
+  async #step<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#deps.logger.warn({ err: error }, 'upkeep of deliveries failed, it is tried again');
+      return undefined;
+    }
   }
 
   async #unblockStuck(): Promise<void> {
@@ -96,3 +106,5 @@ export class WorkClaims {
     await unblockStuck(this.#deps.db);
   }
 }
+
+const hasAny = ({ deliveries, retries }: ClaimedWork) => deliveries.length + retries.length > 0;

@@ -34,7 +34,7 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const recorder = new AttemptRecorder({ db, writes, settings, outboxSignal, logger });
   const firstWaits = { live: schedules.live[0] ?? 0, test: schedules.test[0] ?? 0 };
   const work = new WorkSignal(dependencies);
-  const claims = new WorkClaims({ db, recorder, writes, work, firstWaits });
+  const claims = new WorkClaims({ db, recorder, writes, work, firstWaits, logger });
   const resendDeps = { db, writes, outboxSignal, link: workflowLink(config) };
   const upkeep = new QueueUpkeep(db, logger);
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };

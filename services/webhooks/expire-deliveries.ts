@@ -15,6 +15,8 @@ const expiredDeliveries = new Counter({
   labelNames: ['environment'],
   registers: [metrics],
 });
+// So that the first of them is an increase.
+for (const environment of ['live', 'test']) expiredDeliveries.inc({ environment }, 0);
 
 interface OldRow extends OrderedObjectRow {
   readonly id: string;

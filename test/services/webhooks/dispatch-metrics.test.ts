@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
@@ -12,7 +12,7 @@ const DAY_S = 86_400;
 let house: TestHouse;
 let desk: WebhooksDesk;
 
-beforeAll(async () => {
+beforeEach(async () => {
   house = await startHouse({
     ...{ SERVICES: 'webhooks', WEBHOOK_RETRY_WORKFLOW_LIMIT: '1' },
     // In the sandbox the first failure is the last.
@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   desk = webhooksDesk(house, house.transports.inProcess);
 });
-afterAll(() => house.close());
+afterEach(() => house.close());
 
 /** Measurements are kept for up to a minute; those of services that have just begun are new. */
 async function scrapeAnew() {

@@ -2912,8 +2912,9 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof ListWebhookSubscriptionsResponseSchema;
   },
   /**
-   * Stops delivery at once: waiting deliveries are cancelled in the same transaction, no attempt starts later than a
-   * second after the answer. Repeating is no error.
+   * Stops delivery at once: no attempt starts later than a second after the answer. Waiting deliveries are cancelled in
+   * the same transaction; of more than a thousand the rest follows in short ones, after the answer if there are very
+   * many. Repeating is no error.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.DisableWebhookSubscription
    */

@@ -11,7 +11,10 @@ const PAGE_SIZE = 100;
 /** What is not done yet, by name; all zero once the system has settled. */
 export type Remainder = Readonly<Record<string, number>>;
 
-/** Past the links: what waits in tables, and the workflows that are open. */
+/**
+ * Past the links: what waits in tables, and the workflows that are open. A batch that is done stays for its lease, a
+ * minute, and is then to be forgotten.
+ */
 export async function countRemainder({ databaseUrl, temporal }: System): Promise<Remainder> {
   const [counts] = await query<Record<string, number>>(
     databaseUrl,
@@ -19,7 +22,9 @@ export async function countRemainder({ databaseUrl, temporal }: System): Promise
             (select count(*)::int from platform.outbox_command) as "outbox commands",
             (select count(*)::int from webhooks.delivery where ended_at is null) as "open deliveries",
             (select count(*)::int from webhooks.attempt where ended_at is null) as "open attempts",
-            (select count(*)::int from webhooks.batch) as batches`,
+            (select count(*)::int from webhooks.batch b
+              where leased_until < now() - interval '10 seconds'
+                 or exists (select from webhooks.open_delivery d where d.batch_id = b.id)) as batches`,
   );
   const { count } = await temporal.client.workflow.count("ExecutionStatus = 'Running'");
   return { ...counts, 'open workflows': count };

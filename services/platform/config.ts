@@ -107,7 +107,11 @@ export const SETTINGS = {
     'waits before each live attempt',
   ),
   WEBHOOK_SCHEDULE_SANDBOX: setting(durations, '0s,5s,5m,1h', 'waits before each sandbox attempt'),
-  WEBHOOK_BATCH_INTERVAL: setting(duration, '20ms', 'about the least time between the starts of two batches; more under load'),
+  WEBHOOK_BATCH_INTERVAL: setting(
+    duration,
+    '20ms',
+    'about the least time between the starts of two batches; more under load',
+  ),
   WEBHOOK_ROTATION_OVERLAP: setting(duration, '24h', 'how long a replaced signing secret goes on signing'),
   WEBHOOK_SUBSCRIPTION_LIMIT: setting(
     integer(1, 10_000),

@@ -3,7 +3,7 @@ import { createGateway } from '../gateway/app.ts';
 import { EventService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import { createLogger } from '../services/platform/telemetry.ts';
-import { listEventTypes } from '../services/webhooks/list-event-types.ts';
+import { listEventTypes } from '../services/webhooks/events/list-event-types.ts';
 
 /** `npm run openapi [live|test]`: writes the document as the gateway serves it, without a running system. */
 const [environment = 'live'] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { readConfig } from './platform/config.ts';
 import { runTask } from './platform/run-process.ts';
-import { countSealedOtherwise, reencryptSecrets } from './webhooks/reencrypt-secrets.ts';
+import { countSealedOtherwise, reencryptSecrets } from './webhooks/subscriptions/reencrypt-secrets.ts';
 
 /**
  * Seals all signing secrets with the first of WEBHOOK_SECRET_KEYS and ends; after that the others can be taken away.

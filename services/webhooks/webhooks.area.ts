@@ -8,15 +8,15 @@ import type { Area } from '../platform/area.ts';
 import type { Config } from '../platform/config.ts';
 import { createEnvironmentGuards, type EnvironmentGuards } from '../platform/egress/environment-guards.ts';
 import { bindService } from '../platform/service-binding.ts';
-import { disabledBacklogs } from './cancel-backlog.ts';
-import { deliveryService } from './deliveries.service.ts';
-import { DeliveryEntity } from './delivery.entity.ts';
+import { deliveryService } from './deliveries/deliveries.service.ts';
+import { DeliveryEntity } from './deliveries/delivery.entity.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';
-import { eventService } from './events.service.ts';
-import { webhookPartitionsAhead } from './partitions.ts';
-import { ResendEntity } from './resend.entity.ts';
-import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
-import { subscriptionService } from './subscriptions.service.ts';
+import { eventService } from './events/events.service.ts';
+import { ResendEntity } from './resends/resend.entity.ts';
+import { webhookPartitionsAhead } from './retention/partitions.ts';
+import { disabledBacklogs } from './subscriptions/cancel-backlog.ts';
+import { SigningSecretEntity, SubscriptionEntity } from './subscriptions/subscription.entity.ts';
+import { subscriptionService } from './subscriptions/subscriptions.service.ts';
 
 /** @param createGuards of what subscriptions may point at; a test has names resolve as it likes. */
 export function webhooksArea(

@@ -1,6 +1,6 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_CATALOGUE } from '../../services/webhooks/event-types/event-catalogue.ts';
+import { EVENT_CATALOGUE } from '../../services/webhooks/events/event-types/event-catalogue.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
 import { call } from './http-call.ts';

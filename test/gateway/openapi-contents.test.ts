@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
-import { EVENT_CATALOGUE } from '../../services/webhooks/event-types/event-catalogue.ts';
+import { EVENT_CATALOGUE } from '../../services/webhooks/events/event-types/event-catalogue.ts';
 import { call } from './http-call.ts';
 import { type Document, DocumentValidator, objectsIn, operationsOf, webhooksOf } from './openapi-reader.ts';
 import { startStandInGateway } from './stand-in-gateway.ts';

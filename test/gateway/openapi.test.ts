@@ -6,7 +6,7 @@ import { createGateway } from '../../gateway/app.ts';
 import type { GatewayApp } from '../../gateway/gateway-app.ts';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../services/platform/telemetry.ts';
-import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
+import { listEventTypes } from '../../services/webhooks/events/list-event-types.ts';
 import { testConfig } from '../support/house.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';

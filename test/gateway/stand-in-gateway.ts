@@ -5,7 +5,7 @@ import { type ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikey
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
-import { listEventTypes } from '../../services/webhooks/list-event-types.ts';
+import { listEventTypes } from '../../services/webhooks/events/list-event-types.ts';
 import { testConfig } from '../support/house.ts';
 import { ALL_SCOPES } from './gateway-house.ts';
 import { listenOnFreePort } from './listen.ts';

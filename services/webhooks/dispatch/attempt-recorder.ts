@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { aborted } from '../../platform/errors.ts';
 import type { OutboxSignal } from '../../platform/outbox.ts';
 import type { Writes } from '../../platform/writes.ts';
-import type { ReportedAttempt } from '../delivery.ts';
-import { disableSubscription } from '../disable-subscription.ts';
-import { SubscriptionEntity } from '../subscription.entity.ts';
+import type { ReportedAttempt } from '../deliveries/delivery.ts';
+import { disableSubscription } from '../subscriptions/disable-subscription.ts';
+import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import type { DispatchDatabase, Run } from './dispatch-database.ts';
 import {
   COUNT_RETRIES,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Writes } from '../../platform/writes.ts';
-import { restartResends } from '../restart-resends.ts';
+import { restartResends } from '../resends/restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import { DeliveryClaims } from './claim-deliveries.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';

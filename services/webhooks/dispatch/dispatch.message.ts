@@ -15,7 +15,7 @@ import { enumName } from '../../platform/enum-name.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
-import type { AttemptResult, ReportedAttempt } from '../delivery.ts';
+import type { AttemptResult, ReportedAttempt } from '../deliveries/delivery.ts';
 import type { RecordedDelivery } from './attempt-recorder.ts';
 import type { ClaimedWork } from './claim-batch.ts';
 import type { ClaimedCommand } from './claim-commands.ts';

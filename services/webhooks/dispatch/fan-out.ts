@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import { goesTo } from '../ordered-deliveries.ts';
+import { goesTo } from '../deliveries/ordered-deliveries.ts';
 import { IS_LIMITED } from './attempt-limits.ts';
 import { type BatchIds, type ClaimedDelivery, claimedAsJson } from './claimed-delivery.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';

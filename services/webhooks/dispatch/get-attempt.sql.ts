@@ -1,4 +1,4 @@
-import type { DeliveryStatusName } from '../delivery.ts';
+import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import type { Statement } from './dispatch-database.ts';
 import type { RetryRow } from './hand-out-again.ts';
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { KeyRing } from '../../platform/key-ring.ts';
-import type { DeliveryStatusName } from '../delivery.ts';
-import { openSecret } from '../signing-secret.ts';
+import type { DeliveryStatusName } from '../deliveries/delivery.ts';
+import { openSecret } from '../subscriptions/signing-secret.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
 import { observeFirstAttempts } from './dispatch-metrics.ts';

@@ -1,9 +1,9 @@
 import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { DeliveryStatusName } from '../delivery.ts';
-import { LOST_AFTER_MS } from '../delivery.ts';
-import { endDeliveries } from '../end-deliveries.ts';
-import type { SubscriptionState } from '../subscription.ts';
+import type { DeliveryStatusName } from '../deliveries/delivery.ts';
+import { LOST_AFTER_MS } from '../deliveries/delivery.ts';
+import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import type { SubscriptionState } from '../subscriptions/subscription.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 import type { Statement } from './dispatch-database.ts';
 

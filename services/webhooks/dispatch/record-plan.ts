@@ -5,14 +5,14 @@ import {
   isKnown,
   isSuccess,
   type ReportedAttempt,
-} from '../delivery.ts';
+} from '../deliveries/delivery.ts';
 import {
   afterExhaustion,
   afterHolding,
   afterSuccess,
   isSameHealth,
   type SubscriptionHealth,
-} from '../subscription.ts';
+} from '../subscriptions/subscription.ts';
 import type { ReportedRow } from './record-attempts.sql.ts';
 
 export interface PlanSettings {

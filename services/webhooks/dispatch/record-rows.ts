@@ -1,4 +1,4 @@
-import { type DeliveryChange, isSuccess, type ReportedAttempt } from '../delivery.ts';
+import { type DeliveryChange, isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
 import type { RecordRow, ReportedRow, SuccessRow } from './record-attempts.sql.ts';
 import type { PlannedReport, RecordPlan } from './record-plan.ts';
 

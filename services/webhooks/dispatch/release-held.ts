@@ -1,4 +1,4 @@
-import { PROBE_INTERVAL_MS } from '../subscription.ts';
+import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
 import type { Run, Statement } from './dispatch-database.ts';
 import { MAX_RELEASED, MAX_SUBSCRIPTIONS } from './dispatch-limits.ts';
 

@@ -1,4 +1,4 @@
-import type { ReportedAttempt } from '../delivery.ts';
+import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import type { AttemptRecorder, RecordedDelivery } from './attempt-recorder.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
 import { type RetryRow, readRetries } from './hand-out-again.ts';

@@ -1,4 +1,4 @@
-import type { AttemptFailureName, DeliveryStatusName } from '../delivery.ts';
+import type { AttemptFailureName, DeliveryStatusName } from '../deliveries/delivery.ts';
 import { IS_LIMITED, takeWithinLimits } from './attempt-limits.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';

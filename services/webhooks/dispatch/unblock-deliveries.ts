@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import { unblockSql } from '../ordered-deliveries.ts';
+import { unblockSql } from '../deliveries/ordered-deliveries.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import { LOCK_SUBSCRIPTIONS } from './record-attempts.sql.ts';
 

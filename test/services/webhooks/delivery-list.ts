@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { endDeliveries } from '../../../services/webhooks/end-deliveries.ts';
+import { endDeliveries } from '../../../services/webhooks/deliveries/end-deliveries.ts';
 import type { TestHouse } from '../../support/house.ts';
 import { type ListFilters, type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
 import { webhooksDesk } from './webhooks-desk.ts';

@@ -6,7 +6,7 @@ import {
   isKnown,
   nextAttempt,
   type ReportedAttempt,
-} from '../../../services/webhooks/delivery.ts';
+} from '../../../services/webhooks/deliveries/delivery.ts';
 
 const SCHEDULE = [0, 5_000, 300_000, 3_600_000];
 const DAY_MS = 86_400_000;

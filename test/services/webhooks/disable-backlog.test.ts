@@ -8,7 +8,7 @@ import {
 import { Database } from '../../../services/platform/database.ts';
 import { Maintenance } from '../../../services/platform/maintenance.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
-import { disabledBacklogs } from '../../../services/webhooks/cancel-backlog.ts';
+import { disabledBacklogs } from '../../../services/webhooks/subscriptions/cancel-backlog.ts';
 import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
 import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
 import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';

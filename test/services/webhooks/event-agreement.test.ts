@@ -2,7 +2,7 @@ import pg from 'pg';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeDemoData } from '../../../local/demo-data.ts';
-import { EVENT_CATALOGUE } from '../../../services/webhooks/event-types/event-catalogue.ts';
+import { EVENT_CATALOGUE } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
 
 let house: TestHouse;

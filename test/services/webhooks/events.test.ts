@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { PublishEventRequest } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { EVENT_CATALOGUE } from '../../../services/webhooks/event-types/event-catalogue.ts';
+import { EVENT_CATALOGUE } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
 import { PAYMENT, type TestTenant, webhooksDesk } from './webhooks-desk.ts';

@@ -8,7 +8,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { KeyRing } from '../../../services/platform/key-ring.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
-import { reencryptSecrets } from '../../../services/webhooks/reencrypt-secrets.ts';
+import { reencryptSecrets } from '../../../services/webhooks/subscriptions/reencrypt-secrets.ts';
 import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/house.ts';
 import { createLoopbackGuard } from '../../support/loopback-guard.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';

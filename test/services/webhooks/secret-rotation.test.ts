@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { endOfEarlierSecret, requireRoomToSign } from '../../../services/webhooks/secret-rotation.ts';
+import {
+  endOfEarlierSecret,
+  requireRoomToSign,
+} from '../../../services/webhooks/subscriptions/secret-rotation.ts';
 
 const DAY_MS = 86_400_000;
 const now = new Date('2026-07-02T12:00:00.000Z');

@@ -1,7 +1,11 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { KeyRing } from '../../../services/platform/key-ring.ts';
-import { newSigningSecret, openSecret, sealSecret } from '../../../services/webhooks/signing-secret.ts';
+import {
+  newSigningSecret,
+  openSecret,
+  sealSecret,
+} from '../../../services/webhooks/subscriptions/signing-secret.ts';
 
 const key = (id: number) => ({ id, secret: createSecretKey(randomBytes(32)) });
 const owner = { merchantId: 'm', environment: 'live', subscriptionId: 's' } as const;

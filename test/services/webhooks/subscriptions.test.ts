@@ -10,13 +10,13 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { REPLAYED_HEADER } from '../../../services/platform/call-context.ts';
 import { invalidArgument } from '../../../services/platform/errors.ts';
-import { requireEventTypes } from '../../../services/webhooks/event-types/event-catalogue.ts';
+import { requireEventTypes } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
 import { newUrl, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
 
 // Real, but where a test withdraws an event type.
-vi.mock(import('../../../services/webhooks/event-types/event-catalogue.ts'), { spy: true });
+vi.mock(import('../../../services/webhooks/events/event-types/event-catalogue.ts'), { spy: true });
 
 const LIMIT = 5;
 

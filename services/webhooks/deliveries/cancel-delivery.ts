@@ -1,0 +1,42 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  CancelDeliveryRequest,
+  CancelDeliveryResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
+import type { Writes } from '../../platform/writes.ts';
+import type { WorkflowLink } from '../workflow-link.ts';
+import { storedDeliveryMessage } from './delivery.message.ts';
+import type { DeliveryStatusName } from './delivery.ts';
+import { deliveryState, readDelivery } from './delivery-store.ts';
+import { endDeliveries } from './end-deliveries.ts';
+import { lockOrder, unblockNext } from './ordered-deliveries.ts';
+
+const CANCEL_DELIVERY = `
+with ${endDeliveries('where d.merchant_id = :merchantId and d.environment = :environment and d.id = :id', {
+  status: `'CANCELED'`,
+  endedAt: ':at::timestamptz',
+})}
+select open_status from ended`;
+
+/** Ends an open delivery as CANCELED, and unblocks the next of its object; repeating is no error. */
+export function cancelDelivery(
+  writes: Writes,
+  link: WorkflowLink,
+  request: CancelDeliveryRequest,
+  context: HandlerContext,
+) {
+  return writes.run<typeof CancelDeliveryResponseSchema>(request, context, async (tx) => {
+    const { id, ordered, subscriptionId, objectId } = await readDelivery(tx, request.deliveryId);
+    const object = { subscriptionId, objectId };
+    if (ordered) await lockOrder(tx, object);
+    const at = new Date();
+    const [ended] = await tx.execute<{ open_status: DeliveryStatusName }>(CANCEL_DELIVERY, { id, at });
+    if (ended && ordered) await unblockNext(tx, object);
+    const delivery = await readDelivery(tx, id);
+    if (delivery.status !== 'CANCELED') throw deliveryState(delivery);
+    if (ended?.open_status === 'RETRYING' || ended?.open_status === 'HELD')
+      await tx.command({ kind: 'CANCEL', workflowId: retryDelivery.workflowId(id) });
+    return { delivery: storedDeliveryMessage(delivery, link) };
+  });
+}

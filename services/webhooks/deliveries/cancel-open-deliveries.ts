@@ -1,0 +1,64 @@
+import { NIL } from 'uuid';
+import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { DeliveryStatusName } from './delivery.ts';
+import { endDeliveries } from './end-deliveries.ts';
+
+/** The column that says what deliveries are of. */
+type Owner = 'subscription_id' | 'resend_id';
+
+/** Of an endpoint in trouble there may be a million: so few at a time that nobody waits long for their rows. */
+const STEP = 1_000;
+
+/**
+ * Of a subscription only while it is DISABLED, in what the statement sees: one that was enabled again meanwhile keeps
+ * what is new.
+ */
+const WHILE: Readonly<Record<Owner, string>> = {
+  subscription_id: `exists (
+     select from webhooks.subscription s
+      where s.merchant_id = :merchantId and s.environment = :environment and s.id = :ownerId and s.state = 'DISABLED')`,
+  resend_id: 'true',
+};
+
+const cancelSql = (owner: Owner) => `
+with picked as materialized (
+  select d.id from webhooks.open_delivery d
+   where d.merchant_id = :merchantId and d.environment = :environment and d.${owner} = :ownerId and d.id > :after
+     and ${WHILE[owner]}
+   order by d.id limit ${STEP}
+     for update
+), ${endDeliveries(
+  'using picked where d.merchant_id = :merchantId and d.environment = :environment and d.id = picked.id',
+  { status: `'CANCELED'`, endedAt: ':at::timestamptz' },
+)}
+select id, open_status from ended order by id`;
+
+/** How many were canceled, and the last of them where more may be open. */
+export interface CanceledDeliveries {
+  readonly count: number;
+  readonly last: string | undefined;
+}
+
+/**
+ * Ends what is open of a resend, or of a subscription that is DISABLED, as CANCELED, and its retry workflows with it:
+ * the oldest thousand.
+ * @param after from behind this delivery on.
+ */
+export async function cancelOpenDeliveries(
+  tx: TenantTransaction,
+  owner: Owner,
+  ownerId: string,
+  after: string = NIL,
+): Promise<CanceledDeliveries> {
+  const parameters = { ownerId, after, at: new Date() };
+  const ended = await tx.execute<{ id: string; open_status: DeliveryStatusName }>(
+    cancelSql(owner),
+    parameters,
+  );
+  for (const { id, open_status } of ended) {
+    if (open_status === 'RETRYING')
+      await tx.command({ kind: 'CANCEL', workflowId: retryDelivery.workflowId(id) });
+  }
+  return { count: ended.length, last: ended.length === STEP ? ended.at(-1)!.id : undefined };
+}

@@ -1,0 +1,32 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { DeliveryService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { AreaDependencies } from '../../platform/area.ts';
+import { cancelResend } from '../resends/cancel-resend.ts';
+import { getResend } from '../resends/get-resend.ts';
+import { listResends } from '../resends/list-resends.ts';
+import { resendDeliveries } from '../resends/resend-deliveries.ts';
+import { workflowLink } from '../workflow-link.ts';
+import { cancelDelivery } from './cancel-delivery.ts';
+import { getDelivery } from './get-delivery.ts';
+import { listDeliveries } from './list-deliveries.ts';
+import { retryDelivery } from './retry-delivery.ts';
+
+/** The RPCs about deliveries. */
+export function deliveryService({
+  config,
+  database,
+  pagination,
+  writes,
+}: AreaDependencies): ServiceImpl<typeof DeliveryService> {
+  const link = workflowLink(config);
+  return {
+    listDeliveries: (request) => listDeliveries(database, pagination, link, request),
+    getDelivery: (request) => getDelivery(database, link, request),
+    retryDelivery: (request, context) => retryDelivery(writes, link, request, context),
+    cancelDelivery: (request, context) => cancelDelivery(writes, link, request, context),
+    resendDeliveries: (request, context) => resendDeliveries(writes, link, request, context),
+    getResend: (request) => getResend(database, link, request),
+    listResends: (request) => listResends(database, pagination, link, request),
+    cancelResend: (request, context) => cancelResend(writes, link, request, context),
+  };
+}

@@ -1,0 +1,17 @@
+import { failedPrecondition, notFound } from '../../platform/errors.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import { DeliveryEntity, type DeliveryRow } from './delivery.entity.ts';
+
+/** What every RPC answers for a delivery that this merchant does not have in this environment. */
+export const deliveryNotFound = () => notFound('DELIVERY_NOT_FOUND', 'there is no such delivery');
+
+/** The delivery as it is now, not locked. NOT_FOUND (DELIVERY_NOT_FOUND). */
+export async function readDelivery(tx: TenantTransaction, id: string): Promise<DeliveryRow> {
+  const delivery = await tx.findOne(DeliveryEntity, { id }, { refresh: true });
+  if (!delivery) throw deliveryNotFound();
+  return delivery;
+}
+
+/** FAILED_PRECONDITION (DELIVERY_STATE), with the state that the delivery is in. */
+export const deliveryState = ({ status }: DeliveryRow) =>
+  failedPrecondition('DELIVERY_STATE', `the delivery is ${status}`, { state: status });

@@ -1,0 +1,29 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
+import { tenantColumns, timestampColumn } from '../../platform/tenant-columns.ts';
+import type { DeliveryStatusName } from './delivery.ts';
+
+/** All deliveries, open and ended: a view, to be read only. */
+export const DeliveryEntity = defineEntity({
+  name: 'Delivery',
+  tableName: 'delivery',
+  schema: 'webhooks',
+  properties: {
+    ...tenantColumns,
+    id: p.uuid().primary(),
+    subscriptionId: p.uuid(),
+    eventId: p.uuid(),
+    eventType: p.text(),
+    objectId: p.text(),
+    sequence: p.bigint('bigint'),
+    requestId: p.text(),
+    resendId: p.uuid().nullable(),
+    ordered: p.boolean(),
+    status: p.string().$type<DeliveryStatusName>(),
+    attemptCount: p.integer(),
+    nextAttemptAt: timestampColumn().nullable(),
+    endedAt: timestampColumn().nullable(),
+    batchId: p.uuid().nullable(),
+  },
+});
+
+export type DeliveryRow = InferEntity<typeof DeliveryEntity>;

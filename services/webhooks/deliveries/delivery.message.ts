@@ -1,0 +1,84 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type Attempt,
+  AttemptFailure,
+  type Delivery,
+  DeliveryStatus,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import * as deliverBatch from '../../../workflows/webhooks/deliver-batch.contract.ts';
+import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
+import { environmentEnum } from '../../platform/tenant.ts';
+import { timestampOf } from '../../platform/timestamps.ts';
+import { idTimeMs } from '../id-time.ts';
+import type { WorkflowLink } from '../workflow-link.ts';
+import type { DeliveryRow } from './delivery.entity.ts';
+import type { AttemptReadRow, DeliveryReadRow } from './delivery.queries.ts';
+
+/** A row of a hot read as the wire's delivery, with a link to its workflow. */
+export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Delivery {
+  const workflowId = workflowIdOf(row);
+  return {
+    $typeName: 'payments.webhooks.v1.Delivery',
+    id: row.id,
+    merchantId: row.merchant_id,
+    environment: environmentEnum(row.environment),
+    subscriptionId: row.subscription_id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    status: DeliveryStatus[row.status],
+    attemptCount: row.attempt_count,
+    nextAttemptAt: row.next_attempt_at ?? undefined,
+    createdAt: timestampFromMs(idTimeMs(row.id)),
+    endedAt: row.ended_at ?? undefined,
+    workflowId,
+    workflowUrl: workflowId === '' ? undefined : link(workflowId),
+    requestId: row.request_id,
+    objectId: row.object_id,
+    sequence: row.sequence,
+    ordered: row.ordered,
+    resendId: row.resend_id ?? undefined,
+  };
+}
+
+/** A delivery as a transaction reads it, as the wire's. */
+export function storedDeliveryMessage(row: DeliveryRow, link: WorkflowLink): Delivery {
+  const read = {
+    merchant_id: row.merchantId,
+    environment: row.environment,
+    id: row.id,
+    subscription_id: row.subscriptionId,
+    event_id: row.eventId,
+    event_type: row.eventType,
+    object_id: row.objectId,
+    sequence: row.sequence,
+    request_id: row.requestId,
+    resend_id: row.resendId ?? null,
+    ordered: row.ordered,
+    status: row.status,
+    attempt_count: row.attemptCount,
+    next_attempt_at: timestampOf(row.nextAttemptAt) ?? null,
+    ended_at: timestampOf(row.endedAt) ?? null,
+    batch_id: row.batchId ?? null,
+  };
+  return deliveryMessage(read, link);
+}
+
+/** A row of a hot read as the wire's attempt. */
+export function attemptMessage(row: AttemptReadRow): Attempt {
+  return {
+    $typeName: 'payments.webhooks.v1.Attempt',
+    number: row.number,
+    startedAt: row.started_at,
+    endedAt: row.ended_at ?? undefined,
+    latencyMs: row.latency_ms ?? undefined,
+    httpStatus: row.http_status ?? undefined,
+    failure: row.failure === null ? undefined : AttemptFailure[row.failure],
+    responseExcerpt: row.response_excerpt ?? undefined,
+  };
+}
+
+function workflowIdOf({ id, status, attempt_count, batch_id }: DeliveryReadRow): string {
+  if (status === 'HELD' || status === 'BLOCKED') return '';
+  if (batch_id !== null) return deliverBatch.workflowId(batch_id);
+  return status === 'PENDING' || attempt_count === 0 ? '' : retryDelivery.workflowId(id);
+}

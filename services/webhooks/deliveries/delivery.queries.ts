@@ -1,0 +1,149 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { sql } from 'kysely';
+import { queryBuilder } from '../../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/list-order.ts';
+import { prepareRead, type ReadParameters } from '../../platform/prepared-read.ts';
+import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
+import type { AttemptFailureName, DeliveryStatusName } from './delivery.ts';
+
+/** A delivery as hot reads answer it; created when its id says. */
+export interface DeliveryReadRow {
+  merchant_id: string;
+  environment: EnvironmentName;
+  id: string;
+  subscription_id: string;
+  event_id: string;
+  event_type: string;
+  status: DeliveryStatusName;
+  attempt_count: number;
+  next_attempt_at: Timestamp | null;
+  ended_at: Timestamp | null;
+  batch_id: string | null;
+  request_id: string;
+  object_id: string;
+  sequence: bigint;
+  ordered: boolean;
+  resend_id: string | null;
+}
+
+/** An attempt as hot reads answer it. */
+export interface AttemptReadRow {
+  number: number;
+  started_at: Timestamp;
+  ended_at: Timestamp | null;
+  latency_ms: number | null;
+  http_status: number | null;
+  failure: AttemptFailureName | null;
+  response_excerpt: string | null;
+}
+
+interface DeliveryTables {
+  'webhooks.delivery': DeliveryReadRow;
+  'webhooks.event': { merchant_id: string; environment: EnvironmentName; id: string; request_id: string };
+  'webhooks.attempt': AttemptReadRow & {
+    merchant_id: string;
+    environment: EnvironmentName;
+    delivery_id: string;
+  };
+}
+
+const db = queryBuilder<DeliveryTables>();
+
+function deliveries(parameters: ReadParameters<Tenant>) {
+  return db
+    .selectFrom('webhooks.delivery')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .select(['merchant_id', 'environment', 'id', 'subscription_id', 'event_id', 'event_type', 'status'])
+    .select(['attempt_count', 'next_attempt_at', 'ended_at', 'batch_id', 'request_id', 'object_id'])
+    .select(['sequence', 'ordered', 'resend_id']);
+}
+
+interface DeliveryKey extends Tenant {
+  readonly id: string;
+}
+
+/** One delivery by its id. */
+export const selectDelivery = prepareRead<DeliveryKey, DeliveryReadRow>((parameters) =>
+  deliveries(parameters).where('id', '=', parameters('id')).$castTo<DeliveryReadRow>().compile(),
+);
+
+interface DeliveryPage extends Tenant, PageRange {
+  readonly subscriptionId: string | undefined;
+  readonly eventId: string | undefined;
+  readonly eventType: string | undefined;
+  readonly requestId: string | undefined;
+  readonly resendId: string | undefined;
+  /** Ids from here, inclusive. */
+  readonly fromId: string | undefined;
+  /** Ids to here, exclusive. */
+  readonly toId: string | undefined;
+}
+
+/** Deliveries are listed newest first: ids are in the order of their creation. */
+export const deliveryOrder: ListOrder<DeliveryReadRow> = { columns: ['id'], direction: 'desc' };
+
+/**
+ * A status stands in the statement itself: so the planner leaves out the table that has none such, and finds the index
+ * of those that are few.
+ */
+const preparePage = (status: DeliveryStatusName | undefined) =>
+  prepareRead<DeliveryPage, DeliveryReadRow>((parameters) => {
+    let query = deliveries(parameters);
+    if (status) query = query.where('status', '=', sql.lit(status));
+    if (parameters.has('subscriptionId'))
+      query = query.where('subscription_id', '=', parameters('subscriptionId'));
+    if (parameters.has('eventId')) query = query.where('event_id', '=', parameters('eventId'));
+    if (parameters.has('eventType')) query = query.where('event_type', '=', parameters('eventType'));
+    if (parameters.has('resendId')) query = query.where('resend_id', '=', parameters('resendId'));
+    if (parameters.has('fromId')) query = query.where('id', '>=', parameters('fromId'));
+    if (parameters.has('toId')) query = query.where('id', '<', parameters('toId'));
+    if (!parameters.has('requestId'))
+      return inOrder(query, deliveryOrder, parameters).$castTo<DeliveryReadRow>().compile();
+    const found = ofRequest(query, parameters);
+    return inOrder(found, deliveryOrder, parameters).$castTo<DeliveryReadRow>().compile();
+  });
+
+/** By the events of the request, which are few: their log has an index by request, that of deliveries does without. */
+function ofRequest(
+  query: ReturnType<typeof deliveries>,
+  parameters: ReadParameters<Tenant & Pick<DeliveryPage, 'requestId'>>,
+) {
+  const events = db
+    .selectFrom('webhooks.event')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('request_id', '=', parameters('requestId'))
+    .select('id');
+  const found = query.where('event_id', '=', sql<string>`any (array(${events}))`);
+  return db
+    .with(
+      (name) => name('delivery').materialized(),
+      () => found,
+    )
+    .selectFrom('delivery')
+    .selectAll();
+}
+
+const pages = new Map<DeliveryStatusName | undefined, ReturnType<typeof preparePage>>();
+
+/** A page of deliveries in their order, of all states or of one. */
+export function selectDeliveries(status: DeliveryStatusName | undefined, page: DeliveryPage) {
+  const prepared = pages.get(status) ?? preparePage(status);
+  pages.set(status, prepared);
+  return prepared(page);
+}
+
+/** The attempts of a delivery, first to last. */
+export const selectAttempts = prepareRead<DeliveryKey, AttemptReadRow>((parameters) =>
+  db
+    .selectFrom('webhooks.attempt')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('delivery_id', '=', parameters('id'))
+    .select(['number', 'started_at', 'ended_at', 'latency_ms', 'http_status', 'failure'])
+    .select(['response_excerpt'])
+    .orderBy('number')
+    .$castTo<AttemptReadRow>()
+    .compile(),
+);

@@ -1,0 +1,42 @@
+import {
+  DeliveryStatus,
+  type ListDeliveriesRequest,
+  type ListDeliveriesResponse,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Database } from '../../platform/database.ts';
+import { enumName } from '../../platform/enum-name.ts';
+import type { Pagination } from '../../platform/pagination.ts';
+import { tenantOf } from '../../platform/tenant.ts';
+import { firstIdFrom } from '../id-time.ts';
+import type { WorkflowLink } from '../workflow-link.ts';
+import { deliveryMessage } from './delivery.message.ts';
+import { deliveryOrder, selectDeliveries } from './delivery.queries.ts';
+
+/** A page of deliveries, newest first. */
+export async function listDeliveries(
+  database: Database,
+  pagination: Pagination,
+  link: WorkflowLink,
+  request: ListDeliveriesRequest,
+): Promise<ListDeliveriesResponse> {
+  const tenant = tenantOf(request);
+  const status = enumName(DeliveryStatus, request.status);
+  const filters = {
+    subscriptionId: request.subscriptionId?.toLowerCase(),
+    eventId: request.eventId?.toLowerCase(),
+    eventType: request.eventType,
+    requestId: request.requestId,
+    resendId: request.resendId?.toLowerCase(),
+    fromId: request.createdFrom && firstIdFrom(request.createdFrom),
+    toId: request.createdTo && firstIdFrom(request.createdTo),
+  };
+  const scope = { tenant, list: 'deliveries', filters: { status, ...filters }, order: deliveryOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectDeliveries(status, { ...tenant, ...filters, ...range })),
+  );
+  return {
+    $typeName: 'payments.webhooks.v1.ListDeliveriesResponse',
+    deliveries: page.rows.map((row) => deliveryMessage(row, link)),
+    nextPageToken: page.nextPageToken,
+  };
+}

@@ -1,0 +1,76 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { sql } from 'kysely';
+import { queryBuilder } from '../../platform/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/list-order.ts';
+import { prepareRead, type ReadParameters } from '../../platform/prepared-read.ts';
+import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
+
+/** An event as hot reads answer it: its data as JSON text. */
+export interface EventReadRow {
+  merchant_id: string;
+  environment: EnvironmentName;
+  id: string;
+  type: string;
+  object_id: string;
+  sequence: bigint;
+  request_id: string;
+  occurred_at: Timestamp;
+  data: string;
+}
+
+interface EventTables {
+  'webhooks.published_event': EventReadRow;
+}
+
+const db = queryBuilder<EventTables>();
+
+function events(parameters: ReadParameters<Tenant>) {
+  return db
+    .selectFrom('webhooks.published_event')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .select([
+      'merchant_id',
+      'environment',
+      'id',
+      'type',
+      'object_id',
+      'sequence',
+      'request_id',
+      'occurred_at',
+    ])
+    .select(sql<string>`coalesce(data, body::json -> 'data')::text`.as('data'));
+}
+
+interface EventKey extends Tenant {
+  readonly id: string;
+}
+
+/** One event. */
+export const selectEvent = prepareRead<EventKey, EventReadRow>((parameters) =>
+  events(parameters).where('id', '=', parameters('id')).$castTo<EventReadRow>().compile(),
+);
+
+interface EventPage extends Tenant, PageRange {
+  readonly type: string | undefined;
+  readonly objectId: string | undefined;
+  readonly requestId: string | undefined;
+  /** Ids from here, inclusive. */
+  readonly fromId: string | undefined;
+  /** Ids to here, exclusive. */
+  readonly toId: string | undefined;
+}
+
+/** Events are listed newest first: ids are in the order of their publishing. */
+export const eventOrder: ListOrder<EventReadRow> = { columns: ['id'], direction: 'desc' };
+
+/** A page of events in their order. */
+export const selectEvents = prepareRead<EventPage, EventReadRow>((parameters) => {
+  let query = events(parameters);
+  if (parameters.has('type')) query = query.where('type', '=', parameters('type'));
+  if (parameters.has('objectId')) query = query.where('object_id', '=', parameters('objectId'));
+  if (parameters.has('requestId')) query = query.where('request_id', '=', parameters('requestId'));
+  if (parameters.has('fromId')) query = query.where('id', '>=', parameters('fromId'));
+  if (parameters.has('toId')) query = query.where('id', '<', parameters('toId'));
+  return inOrder(query, eventOrder, parameters).$castTo<EventReadRow>().compile();
+});

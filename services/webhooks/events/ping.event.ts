@@ -1,0 +1,19 @@
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { SubscriptionRow } from '../subscriptions/subscription.entity.ts';
+
+/** Sent to one subscription when it is created or reactivated; it can be neither subscribed to nor published. */
+export const PING_TYPE = 'webhook.ping.v1';
+
+/** Has the subscription of this transaction pinged: the event's object is the subscription it goes to. */
+export async function publishPing(
+  tx: TenantTransaction,
+  subscription: SubscriptionRow,
+  occurredAt: Date,
+): Promise<void> {
+  await tx.publish({
+    type: PING_TYPE,
+    objectId: subscription.id,
+    data: { subscriptionId: subscription.id },
+    occurredAt,
+  });
+}

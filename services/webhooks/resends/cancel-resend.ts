@@ -1,0 +1,32 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  CancelResendRequest,
+  CancelResendResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { workflowId } from '../../../workflows/webhooks/resend-deliveries.contract.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
+import type { WorkflowLink } from '../workflow-link.ts';
+import { storedResendMessage } from './resend.message.ts';
+import { countEnded } from './resend-progress.ts';
+import { lockResend } from './resend-store.ts';
+
+/** Ends a resend that runs with all of it that is open, and their workflows; one that has ended stays as it is. */
+export function cancelResend(
+  writes: Writes,
+  link: WorkflowLink,
+  request: CancelResendRequest,
+  context: HandlerContext,
+) {
+  return writes.run<typeof CancelResendResponseSchema>(request, context, async (tx) => {
+    const resend = await lockResend(tx, request.resendId);
+    if (resend.state === 'RUNNING') {
+      await tx.command({ kind: 'CANCEL', workflowId: workflowId(resend.id) });
+      await cancelOpenDeliveries(tx, 'resend_id', resend.id);
+      await countEnded(tx, resend);
+      resend.state = 'CANCELED';
+      resend.endedAt = new Date();
+    }
+    return { resend: storedResendMessage(resend, link) };
+  });
+}

@@ -1,0 +1,143 @@
+import { MAX } from 'uuid';
+import type {
+  ContinueResendRequest,
+  ContinueResendResponse,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { MAX_OPEN } from '../../../workflows/webhooks/resend-deliveries.contract.ts';
+import type { OutboxSignal } from '../../platform/outbox.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes.ts';
+import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
+import type { WorkflowLink } from '../workflow-link.ts';
+import type { ResendRow } from './resend.entity.ts';
+import { storedResendMessage } from './resend.message.ts';
+import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
+import { countEnded, uuidArray } from './resend-progress.ts';
+import { lockResend, resendNotFound } from './resend-store.ts';
+
+interface Dependencies {
+  readonly db: DispatchDatabase;
+  readonly writes: Writes;
+  readonly outboxSignal: OutboxSignal;
+  readonly link: WorkflowLink;
+}
+
+/** Events looked at in one step, however few of them are wanted. */
+const MAX_EXAMINED = 2_000;
+
+/**
+ * Makes the next deliveries of a resend, and ends it when none is left to make and none is open: in one transaction
+ * with its place among the events, so that it makes none twice. When all its subscriptions are DISABLED, there is none
+ * left to make. NOT_FOUND (RESEND_NOT_FOUND).
+ */
+export async function continueResend(
+  { db, writes, outboxSignal, link }: Dependencies,
+  { resendId, maxDeliveries }: ContinueResendRequest,
+  requestId: string,
+): Promise<ContinueResendResponse> {
+  const [row] = await db.run<TenantRow>(FIND_TENANT, [resendId]);
+  if (!row) throw resendNotFound();
+  const tenant: Tenant = { merchantId: row.merchant_id, environment: row.environment };
+  const { made, ...answer } = await writes.transaction(tenant, requestId, async (tx) => {
+    const resend = await lockResend(tx, resendId);
+    const step =
+      resend.state === 'RUNNING' ? await goOn(tx, resend, maxDeliveries) : { made: 0, more: false };
+    return { ...step, resend: storedResendMessage(resend, link) };
+  });
+  if (made > 0) outboxSignal.committed('EVENTS');
+  return { $typeName: 'payments.webhooks.v1.ContinueResendResponse', ...answer };
+}
+
+type TenantRow = { merchant_id: string; environment: Tenant['environment'] };
+const FIND_TENANT: Statement = {
+  name: 'find_resend_tenant',
+  text: 'select merchant_id, environment from webhooks.resend where id = $1',
+};
+
+async function goOn(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
+  await countEnded(tx, resend);
+  const room = Math.max(Math.min(maxDeliveries, MAX_OPEN - resend.openIds.length), 0);
+  const { made, more } = await makeDeliveries(tx, resend, room);
+  const now = new Date();
+  resend.askedAt = now;
+  if (!more && resend.openIds.length === 0) {
+    resend.state = 'COMPLETED';
+    resend.endedAt = now;
+  }
+  return { made, more };
+}
+
+/** Disabling and pausing wait for the lock, or are seen by it. */
+const LOCK_TARGETS = `select s.id from webhooks.subscription s where ${TARGET} order by s.id for key share`;
+
+/** Asked before the log, so that an event on its way from the one to the other is not passed over. */
+const firstInOutbox = (resend: ResendRow) =>
+  `select id from platform.outbox_event where ${isSelected(resend)} order by id limit 1`;
+
+const makeSql = (resend: ResendRow) => `
+with examined as materialized (
+  select id, type, object_id, sequence, request_id from webhooks.event
+   where ${isSelected(resend)} and id < :beforeEventId
+   order by id limit ${MAX_EXAMINED}
+), wanted as (
+  select e.*, s.id as subscription_id, s.paused_at
+    from examined e
+    join webhooks.subscription s on ${TARGET} and s.id = any (:targets::uuid[])
+   where (e.id, s.id) > (:afterEventId, :afterSubscriptionId) and ${isWanted(resend)}
+   order by e.id, s.id limit :room::integer + 1
+), numbered as materialized (
+  select *, row_number() over (order by id, subscription_id) as place from wanted
+), made as (
+  insert into webhooks.open_delivery
+    (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, resend_id,
+     ordered, status, attempt_count, next_attempt_at)
+  select :merchantId, :environment, uuidv7(), subscription_id, id, type, object_id, sequence, request_id, :resendId,
+         false, case when paused_at is null then 'PENDING' else 'HELD' end, 0, date_trunc('milliseconds', now())
+    from numbered where place <= :room::integer order by place
+  returning id
+)
+select array(select id::text from made) as made,
+       found.count > :room::integer as cut,
+       case when found.count <= :room::integer then (select count(*)::integer from examined) end as examined,
+       case when found.count <= :room::integer then (select id from examined order by id desc limit 1) end as last_examined,
+       last.id as last_event_id, last.subscription_id as last_subscription_id
+  from (select count(*) from numbered) as found
+  left join lateral (select * from numbered where place <= :room::integer order by place desc limit 1) last on true`;
+
+interface MadeRow {
+  readonly made: string[];
+  /** More are wanted than there was room for. */
+  readonly cut: boolean;
+  readonly examined: number;
+  readonly last_examined: string | null;
+  readonly last_event_id: string | null;
+  readonly last_subscription_id: string | null;
+}
+
+/**
+ * Makes as many as there is room for, and moves the resend's place. It does not pass an event that dispatch has yet
+ * to take from the outbox.
+ */
+async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, room: number) {
+  const parameters = candidateParameters(resend);
+  const targets = await tx.execute<{ id: string }>(LOCK_TARGETS, parameters);
+  if (targets.length === 0) return { made: 0, more: false };
+  const [waiting] = await tx.execute<{ id: string }>(firstInOutbox(resend), parameters);
+  const [row] = await tx.execute<MadeRow>(makeSql(resend), {
+    ...parameters,
+    ...{ resendId: resend.id, room, targets: uuidArray(targets.map(({ id }) => id)) },
+    ...{ beforeEventId: waiting?.id ?? MAX, afterSubscriptionId: resend.afterSubscriptionId },
+  });
+  const { made, cut, examined, ...place } = row!;
+  resend.madeCount += BigInt(made.length);
+  resend.openIds = [...resend.openIds, ...made];
+  if (cut) {
+    resend.afterEventId = place.last_event_id ?? resend.afterEventId;
+    resend.afterSubscriptionId = place.last_subscription_id ?? resend.afterSubscriptionId;
+  } else if (place.last_examined !== null) {
+    resend.afterEventId = place.last_examined;
+    resend.afterSubscriptionId = MAX;
+  }
+  return { made: made.length, more: cut || examined === MAX_EXAMINED || waiting !== undefined };
+}

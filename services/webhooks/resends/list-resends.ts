@@ -1,0 +1,34 @@
+import {
+  type ListResendsRequest,
+  type ListResendsResponse,
+  ResendState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Database } from '../../platform/database.ts';
+import { enumName } from '../../platform/enum-name.ts';
+import type { Pagination } from '../../platform/pagination.ts';
+import { tenantOf } from '../../platform/tenant.ts';
+import type { WorkflowLink } from '../workflow-link.ts';
+import { resendMessage } from './resend.message.ts';
+import { resendOrder, selectResends } from './resend.queries.ts';
+
+/** A page of resends, newest first. */
+export async function listResends(
+  database: Database,
+  pagination: Pagination,
+  link: WorkflowLink,
+  request: ListResendsRequest,
+): Promise<ListResendsResponse> {
+  const tenant = tenantOf(request);
+  const filters = {
+    state: enumName(ResendState, request.state),
+  };
+  const scope = { tenant, list: 'resends', filters, order: resendOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectResends({ ...tenant, ...filters, ...range })),
+  );
+  return {
+    $typeName: 'payments.webhooks.v1.ListResendsResponse',
+    resends: page.rows.map((row) => resendMessage(row, link)),
+    nextPageToken: page.nextPageToken,
+  };
+}

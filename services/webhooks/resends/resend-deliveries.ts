@@ -1,0 +1,74 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { NIL, v7 as uuidv7 } from 'uuid';
+import type {
+  ResendDeliveriesRequest,
+  ResendDeliveriesResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { notFound } from '../../platform/errors.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { requireEnabled } from '../subscriptions/subscription.ts';
+import { readSubscription } from '../subscriptions/subscription-store.ts';
+import type { WorkflowLink } from '../workflow-link.ts';
+import { ResendEntity, type ResendRow } from './resend.entity.ts';
+import { storedResendMessage } from './resend.message.ts';
+import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
+import { selectionOf } from './resend-selection.ts';
+import { requireRoomForResend, startResendWorkflow } from './resend-store.ts';
+
+/** Begins a resend; its workflow makes the deliveries. */
+export function resendDeliveries(
+  writes: Writes,
+  link: WorkflowLink,
+  request: ResendDeliveriesRequest,
+  context: HandlerContext,
+) {
+  return writes.run<typeof ResendDeliveriesResponseSchema>(request, context, async (tx) => {
+    const now = new Date();
+    const subscriptionId = request.subscriptionId?.toLowerCase() ?? null;
+    const selection = selectionOf(request, now);
+    if (subscriptionId !== null) requireEnabled((await readSubscription(tx, subscriptionId)).state);
+    if (selection.eventId !== null) await requireEvent(tx, selection.eventId);
+    await requireRoomForResend(tx);
+    const resend = tx.create(ResendEntity, {
+      ...selection,
+      ...{ id: uuidv7(), subscriptionId, onlyFailed: request.onlyFailed, state: 'RUNNING' },
+      ...{ requestId: tx.requestId, createdAt: now, endedAt: null, askedAt: now, afterSubscriptionId: NIL },
+      ...{ expectedCount: 0n, madeCount: 0n, succeededCount: 0n, exhaustedCount: 0n, canceledCount: 0n },
+      openIds: [],
+    });
+    resend.expectedCount = await countCandidates(tx, resend);
+    await tx.flush();
+    await startResendWorkflow(tx, resend);
+    return { resend: storedResendMessage(resend, link) };
+  });
+}
+
+const FIND_EVENT = `
+select id from webhooks.event
+ where merchant_id = :merchantId and environment = :environment and id = :eventId
+union all
+select id from platform.outbox_event
+ where merchant_id = :merchantId and environment = :environment and id = :eventId`;
+
+async function requireEvent(tx: TenantTransaction, eventId: string): Promise<void> {
+  const [found] = await tx.execute<{ id: string }>(FIND_EVENT, { eventId });
+  if (!found) throw notFound('EVENT_NOT_FOUND', 'there is no such event');
+}
+
+/** What is to be counted while somebody waits. */
+const MOST_COUNTED = 50_000;
+
+/** An event that is still in the outbox will be delivered, so none of its deliveries has failed. */
+async function countCandidates(tx: TenantTransaction, resend: ResendRow): Promise<bigint> {
+  const inOutbox = `union all select id, type from platform.outbox_event where ${isSelected(resend)}`;
+  const [row] = await tx.execute<{ count: string }>(
+    `select count(*) as count
+       from (select * from (select id, type from webhooks.event where ${isSelected(resend)}
+                            ${resend.onlyFailed ? '' : inOutbox}) selected
+              limit ${MOST_COUNTED}) e
+       join webhooks.subscription s on ${TARGET} and ${isWanted(resend)}`,
+    candidateParameters(resend),
+  );
+  return BigInt(row!.count);
+}

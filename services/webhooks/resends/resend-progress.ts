@@ -1,0 +1,37 @@
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { ResendRow } from './resend.entity.ts';
+
+/** Of deliveries that are listed as open, those that have ended; one that retention has dropped was exhausted. */
+const ENDED = `
+with gone as materialized (
+  select listed.id from unnest(:openIds::uuid[]) as listed (id)
+   where not exists (select from webhooks.open_delivery o
+                      where o.merchant_id = :merchantId and o.environment = :environment and o.id = listed.id)
+)
+select gone.id, coalesce(d.status, 'EXHAUSTED') as status
+  from gone
+  left join webhooks.ended_delivery d
+    on d.merchant_id = :merchantId and d.environment = :environment and d.id = gone.id`;
+
+interface EndedRow {
+  readonly id: string;
+  readonly status: 'SUCCEEDED' | 'EXHAUSTED' | 'CANCELED';
+}
+
+const COUNTS = {
+  SUCCEEDED: 'succeededCount',
+  EXHAUSTED: 'exhaustedCount',
+  CANCELED: 'canceledCount',
+} as const;
+
+/** Counts what has ended of a resend, which the transaction has locked. */
+export async function countEnded(tx: TenantTransaction, resend: ResendRow): Promise<void> {
+  if (resend.openIds.length === 0) return;
+  const ended = await tx.execute<EndedRow>(ENDED, { openIds: uuidArray(resend.openIds) });
+  for (const { status } of ended) resend[COUNTS[status]] += 1n;
+  const gone = new Set(ended.map(({ id }) => id));
+  resend.openIds = resend.openIds.filter((id) => !gone.has(id));
+}
+
+/** As PostgreSQL reads an array. */
+export const uuidArray = (ids: readonly string[]) => `{${ids.join(',')}}`;

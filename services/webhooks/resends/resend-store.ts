@@ -1,0 +1,43 @@
+import * as resendWorkflow from '../../../workflows/webhooks/resend-deliveries.contract.ts';
+import { failedPrecondition, notFound } from '../../platform/errors.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import { ResendEntity, type ResendRow } from './resend.entity.ts';
+
+const MAX_RUNNING = 10;
+
+/** What every RPC answers for a resend that this merchant does not have in this environment. */
+export const resendNotFound = () => notFound('RESEND_NOT_FOUND', 'there is no such resend');
+
+/** The resend, locked until the transaction ends. NOT_FOUND (RESEND_NOT_FOUND). */
+export async function lockResend(tx: TenantTransaction, id: string): Promise<ResendRow> {
+  const resend = await tx.lockOne(ResendEntity, { id });
+  if (!resend) throw resendNotFound();
+  return resend;
+}
+
+/** Refuses one more than ten that run; no other begins until the transaction ends. RESEND_LIMIT_REACHED. */
+export async function requireRoomForResend(tx: TenantTransaction): Promise<void> {
+  await tx.awaitNamedLock('webhook resends');
+  const [row] = await tx.execute<{ running: string }>(
+    `select count(*) as running from webhooks.resend
+      where merchant_id = :merchantId and environment = :environment and state = 'RUNNING'`,
+  );
+  if (Number(row!.running) < MAX_RUNNING) return;
+  const message = `a merchant has at most ${MAX_RUNNING} resends that run`;
+  throw failedPrecondition('RESEND_LIMIT_REACHED', message, { limit: String(MAX_RUNNING) });
+}
+
+/** Starts its workflow with this transaction; one that runs already is left to run. */
+export function startResendWorkflow(
+  tx: TenantTransaction,
+  resend: { readonly id: string; readonly subscriptionId: string | null },
+): Promise<void> {
+  const { merchantId, environment } = tx.tenant;
+  const input: resendWorkflow.ResendDeliveriesInput = {
+    ...{ resendId: resend.id, merchantId, environment },
+    ...(resend.subscriptionId !== null && { subscriptionId: resend.subscriptionId }),
+  };
+  const { workflowType } = resendWorkflow;
+  const workflowId = resendWorkflow.workflowId(resend.id);
+  return tx.command({ kind: 'START', workflowType, workflowId, arguments: [input] });
+}

@@ -1,0 +1,89 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Logger } from 'pino';
+import type { ApplyRetentionResponseSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { tryAdvisoryLock } from '../../platform/advisory-lock.ts';
+import type { Database } from '../../platform/database.ts';
+import { aborted } from '../../platform/errors.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
+import { dropPartitions } from './drop-partitions.ts';
+import { expireDeliveries } from './expire-deliveries.ts';
+import type { PartitionsAhead } from './partitions.ts';
+
+export interface RetentionDependencies {
+  readonly database: Database;
+  readonly db: DispatchDatabase;
+  readonly partitions: PartitionsAhead;
+  /** How long events are kept at least, in milliseconds. */
+  readonly retention: Readonly<Record<EnvironmentName, number>>;
+  readonly logger: Logger;
+}
+
+interface Applied {
+  readonly expired: number;
+  readonly dropped: readonly string[];
+  readonly waiting: readonly string[];
+  readonly more: boolean;
+}
+
+/** Of a call's minute: nothing new is begun after it. */
+const CALL_BUDGET_MS = 25_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Where the first partition begins that is kept: what can be read can be sent, until both end together. What waits for
+ * dispatch is kept, however old: a system that was stopped for long delivers it first.
+ */
+const FIRST_KEPT: Statement = {
+  name: 'first_kept',
+  text: `
+select webhooks.first_id(date_bin(
+         case $1 when 'live' then interval '7 days' else interval '1 day' end,
+         least(now() - $2::float8 * interval '1 ms',
+               (select uuid_extract_timestamp(id) from platform.outbox_event order by id limit 1)),
+         timestamptz '2001-01-01 00:00:00+00')) as id`,
+};
+
+/**
+ * Makes partitions ahead, ends what is open of events past their retention and drops partitions that hold nothing
+ * else: some of it, within half a minute. ABORTED (RETENTION_RUNNING) while another call is at it.
+ */
+export async function applyRetention(
+  deps: RetentionDependencies,
+): Promise<MessageInitShape<typeof ApplyRetentionResponseSchema>> {
+  const createdPartitions = await deps.partitions.make();
+  const endBy = performance.now() + CALL_BUDGET_MS;
+  const applied = await deps.database.transaction(async (em) => {
+    if (!(await tryAdvisoryLock(em, 'webhook retention'))) {
+      throw aborted('RETENTION_RUNNING', 'another call is applying the retention');
+    }
+    return [await applyTo(deps, 'live', endBy), await applyTo(deps, 'test', endBy)];
+  });
+  const droppedPartitions = applied.flatMap(({ dropped }) => dropped);
+  const waitingPartitions = applied.flatMap(({ waiting }) => waiting);
+  const expired = applied.reduce((sum, one) => sum + one.expired, 0);
+  const more = applied.some((one) => one.more);
+  const done = { createdPartitions, droppedPartitions, waitingPartitions, expired, more };
+  if (droppedPartitions.length + waitingPartitions.length + expired > 0) {
+    deps.logger.info(done, 'the retention of webhooks was applied');
+  }
+  return { ...done, expiredDeliveries: BigInt(expired) };
+}
+
+async function applyTo(
+  { database, db, retention }: RetentionDependencies,
+  environment: EnvironmentName,
+  endBy: number,
+): Promise<Applied> {
+  const [kept] = await db.run<{ id: string }>(FIRST_KEPT, [environment, retention[environment]]);
+  const days = Math.round((10 * retention[environment]) / DAY_MS) / 10;
+  const reason = `a delivery was given up: it was still open ${days} days after its event`;
+  const expire = () => expireDeliveries(db, environment, kept!.id, reason, endBy);
+  const { expired, more } = await expire();
+  // A report of an open delivery is written to the partition of its id.
+  if (more) return { expired, more, dropped: [], waiting: [] };
+  const gone = await dropPartitions(database, environment, kept!.id, endBy);
+  // What a resend has made meanwhile.
+  const late = await expire();
+  return { ...gone, expired: expired + late.expired, more: gone.more || late.more };
+}

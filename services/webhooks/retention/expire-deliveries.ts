@@ -1,0 +1,92 @@
+import { Counter } from 'prom-client';
+import { metrics } from '../../platform/telemetry.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
+import {
+  lockSubscriptions,
+  type OrderedObjectRow,
+  unblockDeliveries,
+} from '../dispatch/unblock-deliveries.ts';
+
+const expiredDeliveries = new Counter({
+  name: 'payments_webhook_expired_deliveries_total',
+  help: 'Deliveries that were still open when their event was past its retention, and were given up.',
+  labelNames: ['environment'],
+  registers: [metrics],
+});
+// So that the first of them is an increase.
+for (const environment of ['live', 'test']) expiredDeliveries.inc({ environment }, 0);
+
+interface OldRow extends OrderedObjectRow {
+  readonly id: string;
+  readonly ordered: boolean;
+}
+
+const MOST_AT_ONCE = 500;
+
+const findOld = (name: string, which: string): Statement => ({
+  name,
+  text: `
+select id, merchant_id, environment, subscription_id, object_id, ordered from webhooks.open_delivery
+ where environment = $1 and ${which} limit ${MOST_AT_ONCE}`,
+});
+
+/** Nearly all go by their own id, in the order of an index; what was made late, or again, goes by its event's. */
+const FIND_OLD = [
+  findOld('find_old_deliveries', 'id < $2::uuid order by id'),
+  findOld('find_deliveries_of_old_events', 'event_id < $2::uuid'),
+];
+
+const EXPIRE: Statement = {
+  name: 'expire_deliveries',
+  text: `
+with ${endDeliveries('where d.id = any ($1::uuid[])', { status: `'EXHAUSTED'`, endedAt: 'now()' })}
+, failing as (
+  update webhooks.subscription s
+     set state = 'ERROR', error_reason = coalesce(s.error_reason, $2), error_at = coalesce(s.error_at, now())
+    from (select distinct merchant_id, environment, subscription_id from ended) e
+   where s.merchant_id = e.merchant_id and s.environment = e.environment and s.id = e.subscription_id
+     and s.state <> 'DISABLED'
+)
+select count(*)::int as expired from ended`,
+};
+
+/**
+ * Ends open deliveries of events with ids less than `firstKept` as EXHAUSTED, which is an ERROR of their subscriptions.
+ * @param reason what stands in the subscription.
+ * @param endBy by `performance.now()`.
+ * @returns how many, and whether the time was up before all were ended.
+ */
+export async function expireDeliveries(
+  db: DispatchDatabase,
+  environment: EnvironmentName,
+  firstKept: string,
+  reason: string,
+  endBy: number,
+): Promise<{ readonly expired: number; readonly more: boolean }> {
+  let expired = 0;
+  for (const find of FIND_OLD) {
+    for (;;) {
+      const old = await db.run<OldRow>(find, [environment, firstKept]);
+      if (old.length === 0) break;
+      if (performance.now() > endBy) return { expired, more: true };
+      const count = await expire(db, old, reason);
+      expired += count;
+      expiredDeliveries.inc({ environment }, count);
+    }
+  }
+  return { expired, more: false };
+}
+
+function expire(db: DispatchDatabase, old: readonly OldRow[], reason: string): Promise<number> {
+  return db.transaction(async (run) => {
+    await lockSubscriptions(run, old);
+    const [row] = await run<{ expired: number }>(EXPIRE, [old.map(({ id }) => id), reason]);
+    await unblockDeliveries(
+      run,
+      old.filter(({ ordered }) => ordered),
+    );
+    return row!.expired;
+  });
+}

@@ -1,0 +1,20 @@
+import type { EgressGuard } from '../../platform/egress/egress-guard.ts';
+import type { WebhookUrl, WebhookUrlRefusal } from '../../platform/egress/webhook-url.ts';
+import { type DomainError, invalidArgument } from '../../platform/errors.ts';
+
+/**
+ * The URL that a text is, written as it must be and with a public host, by its spelling and, within a second, by DNS.
+ * INVALID_WEBHOOK_URL; INVALID_ARGUMENT for one that is too long.
+ */
+export async function acceptWebhookUrl(guard: EgressGuard, text: string): Promise<WebhookUrl> {
+  const written = guard.judgeUrl(text);
+  if (!written.ok) throw refused(written.reason, written.detail);
+  const host = await guard.checkHost(written.url);
+  if (!host.ok) throw refused(host.reason, host.detail);
+  return written.url;
+}
+
+function refused(cause: WebhookUrlRefusal, detail: string): DomainError {
+  const reason = cause === 'TOO_LONG' ? 'INVALID_ARGUMENT' : 'INVALID_WEBHOOK_URL';
+  return invalidArgument(reason, `url: ${detail}`, { field: 'url', cause });
+}

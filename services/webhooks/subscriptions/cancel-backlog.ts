@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import type { HandlerContext } from '@connectrpc/connect';
+import { NIL } from 'uuid';
+import { requestIdOf } from '../../platform/call-context.ts';
+import type { MaintenanceTask } from '../../platform/maintenance.ts';
+import { type EnvironmentName, tenantOf } from '../../platform/tenant.ts';
+import { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
+import type { SubscriptionRequest } from './move-open-deliveries.ts';
+
+/**
+ * Cancels what is still open of a subscription that is DISABLED, in transactions as short as others can wait for; of
+ * any other it leaves everything. Nothing of it is sent meanwhile.
+ * @param forMs what is left then, maintenance cancels.
+ */
+export async function cancelBacklog(
+  writes: Writes,
+  request: SubscriptionRequest,
+  context: HandlerContext,
+  forMs: number,
+): Promise<void> {
+  const endsAt = performance.now() + forMs;
+  const cancelAfter = (after: string) =>
+    writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+      const { last } = await cancelOpenDeliveries(tx, 'subscription_id', request.subscriptionId, after);
+      return last;
+    });
+  let last = await cancelAfter(NIL);
+  while (last && performance.now() < endsAt) last = await cancelAfter(last);
+}
+
+const FIND_BACKLOG = `
+select s.merchant_id, s.environment, s.id
+  from webhooks.subscription s
+ where s.state = 'DISABLED' and exists (
+   select from webhooks.open_delivery d
+    where d.merchant_id = s.merchant_id and d.environment = s.environment and d.subscription_id = s.id)
+ limit 1`;
+
+interface BacklogRow {
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+  readonly id: string;
+}
+
+/** Goes on with what a disabling left open: more than it had time for, or what a process died over. */
+export const disabledBacklogs: MaintenanceTask = {
+  name: 'disabled-webhook-backlogs',
+  async step(em) {
+    const [found] = await em.execute<BacklogRow[]>(FIND_BACKLOG);
+    if (!found) return { rows: 0, more: false };
+    const tenant = { merchantId: found.merchant_id, environment: found.environment };
+    const tx = new TenantTransaction(em, tenant, randomUUID());
+    const { count } = await cancelOpenDeliveries(tx, 'subscription_id', found.id);
+    return { rows: count, more: count > 0 };
+  },
+};

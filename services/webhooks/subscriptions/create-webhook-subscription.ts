@@ -1,0 +1,89 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import type {
+  CreateWebhookSubscriptionRequest,
+  CreateWebhookSubscriptionResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Config } from '../../platform/config.ts';
+import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
+import type { WebhookUrl } from '../../platform/egress/webhook-url.ts';
+import { alreadyExists } from '../../platform/errors.ts';
+import { tenantOf } from '../../platform/tenant.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { requireEventTypes } from '../events/event-types/event-catalogue.ts';
+import { publishPing } from '../events/ping.event.ts';
+import { acceptWebhookUrl } from './accept-webhook-url.ts';
+import { newSigningSecret, sealSecret } from './signing-secret.ts';
+import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
+import { storedSubscriptionMessage } from './subscription.message.ts';
+import { inTurn, requireRoom, takeSubscriptionLimit } from './subscription-limit.ts';
+
+interface Dependencies {
+  readonly config: Pick<Config, 'WEBHOOK_SUBSCRIPTION_LIMIT' | 'WEBHOOK_SECRET_KEYS'>;
+  readonly guards: EnvironmentGuards;
+  readonly writes: Writes;
+}
+
+/**
+ * Creates a subscription with its signing secret and has it pinged. The key comes first: what was created is replayed
+ * whatever has become of the catalogue and of the address since. DNS is asked outside the transaction.
+ */
+export async function createWebhookSubscription(
+  { config, guards, writes }: Dependencies,
+  request: CreateWebhookSubscriptionRequest,
+  context: HandlerContext,
+) {
+  const replayed = await writes.replayed<typeof CreateWebhookSubscriptionResponseSchema>(request, context);
+  if (replayed) return replayed;
+  requireEventTypes(request.eventTypes);
+  const url = await acceptWebhookUrl(guards[tenantOf(request).environment], request.url);
+  return inTurn(() =>
+    writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
+      await takeSubscriptionLimit(tx);
+      await requireRoom(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);
+      await requireUnused(tx, url);
+      const subscription = await addSubscription(tx, url, request);
+      const owner = { ...tx.tenant, subscriptionId: subscription.id };
+      tx.create(SigningSecretEntity, {
+        id: uuidv7(),
+        subscriptionId: subscription.id,
+        ...sealSecret(config.WEBHOOK_SECRET_KEYS, owner, newSigningSecret()),
+        createdAt: subscription.createdAt,
+      });
+      await publishPing(tx, subscription, subscription.createdAt);
+      return { subscription: storedSubscriptionMessage(subscription) };
+    }),
+  );
+}
+
+async function addSubscription(
+  tx: TenantTransaction,
+  url: WebhookUrl,
+  { eventTypes, ordered }: Pick<CreateWebhookSubscriptionRequest, 'eventTypes' | 'ordered'>,
+) {
+  const now = new Date();
+  const subscription = tx.create(SubscriptionEntity, {
+    id: uuidv7(),
+    url: url.href,
+    uniqueUrl: url.uniqueForm,
+    eventTypes: [...eventTypes],
+    state: 'PENDING',
+    generation: 1n,
+    createdAt: now,
+    enabledAt: now,
+    holding: false,
+    ordered,
+  });
+  await tx.flush();
+  return subscription;
+}
+
+/** One subscription per URL, disabled ones included. */
+async function requireUnused(tx: TenantTransaction, url: WebhookUrl): Promise<void> {
+  const existing = await tx.findOne(SubscriptionEntity, { uniqueUrl: url.uniqueForm });
+  if (!existing) return;
+  throw alreadyExists('WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', 'a webhook subscription for this url exists', {
+    subscription_id: existing.id,
+  });
+}

@@ -1,0 +1,29 @@
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
+import type { SubscriptionRow } from './subscription.entity.ts';
+
+/**
+ * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and what
+ * waits is canceled with its workflows. Of more than a thousand the rest is not sent any more, and is left to
+ * `cancelBacklog` and to maintenance. The subscription is locked by the caller. Repeating is no error.
+ */
+export async function disableSubscription(
+  tx: TenantTransaction,
+  subscription: SubscriptionRow,
+  at: Date,
+  error?: string,
+): Promise<void> {
+  if (subscription.state === 'DISABLED') return;
+  subscription.state = 'DISABLED';
+  subscription.disabledAt = at;
+  subscription.generation += 1n;
+  subscription.holding = false;
+  subscription.probeAt = null;
+  subscription.pausedAt = null;
+  if (error) {
+    subscription.errorReason = error;
+    subscription.errorAt = at;
+  }
+  await tx.flush();
+  await cancelOpenDeliveries(tx, 'subscription_id', subscription.id);
+}

@@ -1,0 +1,32 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  DisableWebhookSubscriptionRequest,
+  DisableWebhookSubscriptionResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Writes } from '../../platform/writes.ts';
+import { cancelBacklog } from './cancel-backlog.ts';
+import { disableSubscription } from './disable-subscription.ts';
+import { storedSubscriptionMessage } from './subscription.message.ts';
+import { lockSubscription } from './subscription-store.ts';
+
+/** What waits is canceled by the answer, if it takes no longer. */
+const PATIENCE_MS = 5_000;
+
+/** Stops delivery at once; repeating is no error. */
+export async function disableWebhookSubscription(
+  writes: Writes,
+  request: DisableWebhookSubscriptionRequest,
+  context: HandlerContext,
+) {
+  const answer = await writes.run<typeof DisableWebhookSubscriptionResponseSchema>(
+    request,
+    context,
+    async (tx) => {
+      const subscription = await lockSubscription(tx, request.subscriptionId);
+      await disableSubscription(tx, subscription, new Date());
+      return { subscription: storedSubscriptionMessage(subscription) };
+    },
+  );
+  await cancelBacklog(writes, request, context, PATIENCE_MS);
+  return answer;
+}

@@ -1,0 +1,58 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  PauseWebhookSubscriptionRequest,
+  PauseWebhookSubscriptionResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
+import { requestIdOf } from '../../platform/call-context.ts';
+import { tenantOf } from '../../platform/tenant.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { RETRY_BUSY_MS } from '../dispatch/dispatch-limits.ts';
+import { type Move, type MovedDelivery, moveOpenDeliveries } from './move-open-deliveries.ts';
+import { storedSubscriptionMessage } from './subscription.message.ts';
+import { requireEnabled } from './subscription.ts';
+import { lockSubscription, readSubscription } from './subscription-store.ts';
+
+const HOLD: Move = {
+  while: 's.paused_at is not null',
+  from: `d.status in ('PENDING', 'RETRYING')`,
+  to: 'HELD',
+  // A batch's lease is longer than any attempt that it has begun, and no other begins.
+  busyUntil: `case when d.busy_until is not null
+                   then least(d.busy_until, now() + interval '${RETRY_BUSY_MS} ms') end`,
+  onMoved: endRetryWorkflows,
+};
+
+/**
+ * Holds back what a subscription is to be sent; repeating is no error. From the first commit on nothing new comes to
+ * wait for a batch or in a retry workflow; what does already is then moved, and answered once none is left.
+ */
+export async function pauseWebhookSubscription(
+  writes: Writes,
+  request: PauseWebhookSubscriptionRequest,
+  context: HandlerContext,
+) {
+  const replayed = await writes.replayed<typeof PauseWebhookSubscriptionResponseSchema>(request, context);
+  if (replayed) return replayed;
+  const { subscriptionId } = request;
+  await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+    const subscription = await lockSubscription(tx, subscriptionId);
+    requireEnabled(subscription.state);
+    subscription.pausedAt ??= new Date();
+    subscription.holding = true;
+  });
+  await moveOpenDeliveries(writes, request, context, HOLD);
+  return writes.run<typeof PauseWebhookSubscriptionResponseSchema>(request, context, async (tx) => ({
+    subscription: storedSubscriptionMessage(await readSubscription(tx, subscriptionId)),
+  }));
+}
+
+/** A retry workflow that asks while its delivery is HELD ends. */
+async function endRetryWorkflows(tx: TenantTransaction, moved: readonly MovedDelivery[]): Promise<void> {
+  const { workflowId, ASK_AGAIN_SIGNAL: signalName } = retryDelivery;
+  for (const { id, status } of moved) {
+    if (status === 'RETRYING')
+      await tx.command({ kind: 'SIGNAL', workflowId: workflowId(id), signalName, arguments: [] });
+  }
+}

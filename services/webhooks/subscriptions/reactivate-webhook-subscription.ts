@@ -1,0 +1,45 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ReactivateWebhookSubscriptionRequest,
+  ReactivateWebhookSubscriptionResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { timestampOf } from '../../platform/timestamps.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
+import { publishPing } from '../events/ping.event.ts';
+import { cancelBacklog } from './cancel-backlog.ts';
+import { storedSubscriptionMessage } from './subscription.message.ts';
+import { requireDisabled } from './subscription.ts';
+import { inTurn, requireRoom, takeSubscriptionLimit } from './subscription-limit.ts';
+import { lockSubscription } from './subscription-store.ts';
+
+/** DISABLED to PENDING, within the limit, with a new ping. What happened meanwhile is not sent, nor what waited before. */
+export async function reactivateWebhookSubscription(
+  writes: Writes,
+  limit: number,
+  request: ReactivateWebhookSubscriptionRequest,
+  context: HandlerContext,
+) {
+  await cancelBacklog(writes, request, context, Number.POSITIVE_INFINITY);
+  return inTurn(() =>
+    writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
+      await takeSubscriptionLimit(tx);
+      const subscription = await lockSubscription(tx, request.subscriptionId);
+      requireDisabled(subscription.state);
+      while ((await cancelOpenDeliveries(tx, 'subscription_id', subscription.id)).last);
+      await requireRoom(tx, limit);
+      const now = new Date();
+      const missedFrom = subscription.disabledAt ?? now;
+      subscription.state = 'PENDING';
+      subscription.enabledAt = now;
+      subscription.disabledAt = null;
+      await tx.flush();
+      await publishPing(tx, subscription, now);
+      return {
+        subscription: storedSubscriptionMessage(subscription),
+        missedFrom: timestampOf(missedFrom),
+        missedTo: timestampOf(now),
+      };
+    }),
+  );
+}

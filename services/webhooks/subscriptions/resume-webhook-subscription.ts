@@ -1,0 +1,40 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ResumeWebhookSubscriptionRequest,
+  ResumeWebhookSubscriptionResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { requestIdOf } from '../../platform/call-context.ts';
+import { tenantOf } from '../../platform/tenant.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { type Move, moveOpenDeliveries } from './move-open-deliveries.ts';
+import { storedSubscriptionMessage } from './subscription.message.ts';
+import { lockSubscription, readSubscription } from './subscription-store.ts';
+
+/** What is not due or still under way flows later, as HELD does. */
+const RELEASE: Move = {
+  while: 's.paused_at is null and s.probe_at is null',
+  from: `d.status = 'HELD' and d.next_attempt_at <= now() and (d.busy_until is null or d.busy_until < now())`,
+  to: 'PENDING',
+};
+
+/**
+ * Lets what a subscription is to be sent flow again; repeating is no error. Where its endpoint was being probed, it
+ * goes on being probed.
+ */
+export async function resumeWebhookSubscription(
+  writes: Writes,
+  request: ResumeWebhookSubscriptionRequest,
+  context: HandlerContext,
+) {
+  const replayed = await writes.replayed<typeof ResumeWebhookSubscriptionResponseSchema>(request, context);
+  if (replayed) return replayed;
+  const { subscriptionId } = request;
+  await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+    const subscription = await lockSubscription(tx, subscriptionId);
+    subscription.pausedAt = null;
+  });
+  await moveOpenDeliveries(writes, request, context, RELEASE);
+  return writes.run<typeof ResumeWebhookSubscriptionResponseSchema>(request, context, async (tx) => ({
+    subscription: storedSubscriptionMessage(await readSubscription(tx, subscriptionId)),
+  }));
+}

@@ -1,0 +1,22 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  SetDeliveryLimitsRequest,
+  SetDeliveryLimitsResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Writes } from '../../platform/writes.ts';
+import { storedSubscriptionMessage } from './subscription.message.ts';
+import { lockSubscription } from './subscription-store.ts';
+
+/** Sets what a subscription may be sent at a time and per second; what is absent goes back to the default. */
+export function setDeliveryLimits(
+  writes: Writes,
+  request: SetDeliveryLimitsRequest,
+  context: HandlerContext,
+) {
+  return writes.run<typeof SetDeliveryLimitsResponseSchema>(request, context, async (tx) => {
+    const subscription = await lockSubscription(tx, request.subscriptionId);
+    subscription.maxConcurrentAttempts = request.maxConcurrentAttempts ?? null;
+    subscription.maxAttemptsPerSecond = request.maxAttemptsPerSecond ?? null;
+    return { subscription: storedSubscriptionMessage(subscription) };
+  });
+}

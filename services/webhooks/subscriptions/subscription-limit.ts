@@ -1,0 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { failedPrecondition, unavailable } from '../../platform/errors.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+
+const LONGEST_PAUSE_MS = 50;
+const PATIENCE_MS = 10_000;
+
+/** Another transaction adds or enables a subscription of the tenant just now. */
+class LimitTaken extends Error {}
+
+/**
+ * Runs a write that takes the tenant's subscription limit, again while another has it. Who waits holds no connection
+ * meanwhile: many requests of one merchant use up nobody else's. UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s.
+ */
+export async function inTurn<T>(write: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof LimitTaken)) throw error;
+      if (performance.now() > giveUpAt)
+        throw unavailable(
+          'WEBHOOK_SUBSCRIPTIONS_BUSY',
+          'other webhook subscriptions are being created; try again',
+        );
+    }
+    await delay(Math.random() * LONGEST_PAUSE_MS);
+  }
+}
+
+/** Until the transaction ends, no other adds or enables a subscription of this tenant. To be called `inTurn`. */
+export async function takeSubscriptionLimit(tx: TenantTransaction): Promise<void> {
+  if (!(await tx.tryNamedLock('webhook subscriptions'))) throw new LimitTaken();
+}
+
+/** Refuses one more than the limit of subscriptions that are not DISABLED. WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */
+export async function requireRoom(tx: TenantTransaction, limit: number): Promise<void> {
+  const [row] = await tx.execute<{ enabled: string }>(
+    `select count(*) as enabled from webhooks.subscription
+      where merchant_id = :merchantId and environment = :environment and state <> 'DISABLED'`,
+  );
+  if (Number(row!.enabled) < limit) return;
+  throw failedPrecondition(
+    'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
+    `a merchant has at most ${limit} webhook subscriptions that are not disabled`,
+    { limit: String(limit) },
+  );
+}

@@ -1,0 +1,21 @@
+import { notFound } from '../../platform/errors.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import { SubscriptionEntity, type SubscriptionRow } from './subscription.entity.ts';
+
+/** What every RPC answers for a subscription that this merchant does not have in this environment. */
+export const subscriptionNotFound = () =>
+  notFound('WEBHOOK_SUBSCRIPTION_NOT_FOUND', 'there is no such webhook subscription');
+
+/** The subscription, locked until the transaction ends. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND). */
+export async function lockSubscription(tx: TenantTransaction, id: string): Promise<SubscriptionRow> {
+  const subscription = await tx.lockOne(SubscriptionEntity, { id });
+  if (!subscription) throw subscriptionNotFound();
+  return subscription;
+}
+
+/** The subscription, not locked. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND). */
+export async function readSubscription(tx: TenantTransaction, id: string): Promise<SubscriptionRow> {
+  const subscription = await tx.findOne(SubscriptionEntity, { id });
+  if (!subscription) throw subscriptionNotFound();
+  return subscription;
+}

@@ -1,0 +1,49 @@
+import {
+  type WebhookSubscription,
+  WebhookSubscriptionState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { environmentEnum } from '../../platform/tenant.ts';
+import { timestampOf } from '../../platform/timestamps.ts';
+import type { SubscriptionRow } from './subscription.entity.ts';
+import type { SubscriptionReadRow } from './subscription.queries.ts';
+
+/** A row of a hot read as the wire's subscription. */
+export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscription {
+  return {
+    $typeName: 'payments.webhooks.v1.WebhookSubscription',
+    id: row.id,
+    merchantId: row.merchant_id,
+    environment: environmentEnum(row.environment),
+    url: row.url,
+    eventTypes: row.event_types,
+    state: WebhookSubscriptionState[row.state],
+    createdAt: row.created_at,
+    errorReason: row.error_reason ?? undefined,
+    errorAt: row.error_at ?? undefined,
+    disabledAt: row.disabled_at ?? undefined,
+    ordered: row.ordered,
+    pausedAt: row.paused_at ?? undefined,
+    maxConcurrentAttempts: row.max_concurrent_attempts ?? undefined,
+    maxAttemptsPerSecond: row.max_attempts_per_second ?? undefined,
+  };
+}
+
+/** A subscription as a transaction holds it, as the wire's. */
+export function storedSubscriptionMessage(row: SubscriptionRow): WebhookSubscription {
+  return subscriptionMessage({
+    merchant_id: row.merchantId,
+    environment: row.environment,
+    id: row.id,
+    url: row.url,
+    event_types: row.eventTypes,
+    state: row.state,
+    created_at: timestampOf(row.createdAt),
+    error_reason: row.errorReason ?? null,
+    error_at: timestampOf(row.errorAt) ?? null,
+    disabled_at: timestampOf(row.disabledAt) ?? null,
+    ordered: row.ordered,
+    paused_at: timestampOf(row.pausedAt) ?? null,
+    max_concurrent_attempts: row.maxConcurrentAttempts ?? null,
+    max_attempts_per_second: row.maxAttemptsPerSecond ?? null,
+  });
+}

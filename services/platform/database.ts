@@ -33,12 +33,14 @@ const MAX_TRANSACTION_TRIES = 5;
 /**
  * Settings of every connection. A write whose caller is gone or whose lock does not come gives its connection back, so
  * a few stuck ones never use up the pool; locks are awaited longer than callers of the public API wait for an answer.
+ * No transaction waits for anything but the database: one that idles is of a process that stands still, whose locks
+ * hold up others, dispatch for all merchants among them.
  */
 const SESSION_SETTINGS = [
   'timezone=UTC',
   'lock_timeout=15s',
   'client_connection_check_interval=1s',
-  'idle_in_transaction_session_timeout=60s',
+  'idle_in_transaction_session_timeout=10s',
 ];
 
 /**

@@ -225,10 +225,16 @@ describe('a store that is away', () => {
     }
 
     postgres = await start();
-    await delay(1_100);
-    for (const { port } of [one, two]) await call(port, PATH, { key: keys.live });
+    await vi.waitFor(
+      async () => {
+        for (const { port, told } of [one, two]) {
+          await call(port, PATH, { key: keys.live });
+          expect(told().map(({ msg }) => msg)).toContain('the store of rate limits is back');
+        }
+      },
+      { timeout: 20_000, interval: 1_100 },
+    );
     expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
-    expect(one.told().map(({ msg }) => msg)).toContain('the store of rate limits is back');
     expect(await storeUp()).toBe('1');
   }, 60_000);
 

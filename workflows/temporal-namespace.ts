@@ -1,6 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { NativeConnection } from '@temporalio/worker';
+import { retrying } from './retrying.ts';
 import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
 const { IndexedValueType } = proto.temporal.api.enums.v1;
@@ -10,6 +11,8 @@ const INDEXED_AS = {
 } as const;
 
 const RETENTION_SECONDS = 7 * 24 * 60 * 60;
+/** Longer than a server's parts keep what they know of namespaces. */
+const KNOWN_AFTER_MS = 20_000;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
@@ -26,6 +29,16 @@ export async function prepareNamespace(connection: NativeConnection, namespace: 
   if (missing.length === 0) return;
   const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, INDEXED_AS[type]]));
   await operatorService.addSearchAttributes({ namespace, searchAttributes }).catch(unless(ALREADY_EXISTS));
+  await awaitSearchAttributes(connection, namespace);
+}
+
+/** What was just made the server's front does not know at once: until then it refuses every workflow that has them. */
+async function awaitSearchAttributes({ workflowService }: NativeConnection, namespace: string) {
+  const query = SEARCH_ATTRIBUTES.map(({ name }) => `${name} = 'none'`).join(' and ');
+  await retrying(() => workflowService.countWorkflowExecutions({ namespace, query }), {
+    forMs: KNOWN_AFTER_MS,
+    codeOf: () => undefined,
+  });
 }
 
 async function register({ workflowService }: NativeConnection, namespace: string): Promise<void> {

@@ -31,10 +31,12 @@ const MOST_PER_BATCH = 100;
 /** Deliveries wait in the table, at no cost, until attempts of this process have ended. */
 const WHEN_FULL_MS = 100;
 /**
- * A batch costs the same whatever its size: beyond some 750 deliveries a second longer waits make fewer and larger
- * ones. A full one is followed at once.
+ * A batch costs the same whatever its size, so the busier it is, the longer the waits, which make fewer and larger
+ * ones: twice the least one from some 100 deliveries a second on, longer still beyond 750. A full one is followed at
+ * once.
  */
 const WAIT_PER_DELIVERY_MS = 1_000 / 750;
+const SHORT_WAIT_PER_DELIVERY_MS = 8;
 const LONGEST_WAIT_MS = 100;
 /** Few, so that a thousand commands that came at once leave Temporal room for deliveries. */
 const COMMANDS_AT_ONCE = 10;
@@ -107,7 +109,11 @@ function intervalAfter(batches: readonly Batch[], leastMs: number): number {
   if (batches.length === 0) return 0;
   const deliveries = batches.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0);
   if (deliveries >= MOST_PER_BATCH) return leastMs;
-  return Math.max(Math.min(deliveries * WAIT_PER_DELIVERY_MS, LONGEST_WAIT_MS), leastMs);
+  return Math.max(
+    leastMs,
+    Math.min(deliveries * SHORT_WAIT_PER_DELIVERY_MS, 2 * leastMs),
+    Math.min(deliveries * WAIT_PER_DELIVERY_MS, LONGEST_WAIT_MS),
+  );
 }
 
 async function dispatchCommands(deps: DispatcherDeps, signal: AbortSignal): Promise<boolean> {

@@ -7,11 +7,22 @@ export interface Caller {
   readonly grants: ReadonlySet<string>;
 }
 
+/** The person for whom a caller acts, as the caller vouches for her. */
+export interface Actor {
+  readonly accountId: string;
+  /** Where the person is, as the caller sees it. */
+  readonly ipAddress: string;
+}
+
+/** Request headers by which a caller with the grant on-behalf-of names the person for whom it acts. */
+export const ACTOR_HEADERS = { accountId: 'acting-account', ipAddress: 'acting-address' } as const;
+
 /** Response header of an answer that was given before. */
 export const REPLAYED_HEADER = 'idempotency-replayed';
 
 const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' });
 const requestIdKey = createContextKey('', { description: 'request id' });
+const actorKey = createContextKey<Actor | undefined>(undefined, { description: 'actor' });
 
 /** Puts the caller and the causing request into the values of a call that is being taken in. */
 export function identifyCall(values: ContextValues, caller: Caller, requestId: string): void {
@@ -26,6 +37,16 @@ export function callerOf(values: ContextValues): Caller | undefined {
 /** The id of the request that caused this call; events and logs carry it. */
 export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
   return context.values.get(requestIdKey);
+}
+
+/** Puts the person for whom the call is made into its values; the interceptors ask for the grant. */
+export function identifyActor(values: ContextValues, actor: Actor): void {
+  values.set(actorKey, actor);
+}
+
+/** The person for whom a call is made; undefined when a system acts for itself. */
+export function actorOf(context: Pick<HandlerContext, 'values'>): Actor | undefined {
+  return context.values.get(actorKey);
 }
 
 /** Refuses a caller without a grant that an RPC asks for beyond its area's. PERMISSION_DENIED (GRANT_MISSING). */

@@ -7,6 +7,12 @@ const OWN_GRANTS: Readonly<Record<string, string>> = {
   'payments.webhooks.v1.WebhookSubscriptionService.RevealSigningSecret': 'reveal',
   'payments.apikeys.v1.ApiKeyService': 'keys',
   'payments.apikeys.v1.ApiKeyService.AuthenticateApiKey': 'authenticate',
+  ...Object.fromEntries(
+    [
+      ...['StartSession', 'AuthenticateSession', 'EndSession', 'EndAllSessions', 'ListSessions'],
+      'ListAccountInvitations',
+    ].map((rpc) => [`payments.accounts.v1.AccountService.${rpc}`, 'sessions']),
+  ),
 };
 
 /** Grants that stand alone, beside `<area>:read` and `<area>:write`. */
@@ -17,10 +23,12 @@ export const STANDALONE_GRANTS = [
   'authenticate',
   'operations',
   'backdate',
+  'sessions',
+  'on-behalf-of',
 ] as const;
 
 /** The areas whose reads and writes are granted. */
-export const GRANT_AREAS = ['refunds', 'catalog', 'funds', 'advances', 'webhooks'] as const;
+export const GRANT_AREAS = ['refunds', 'catalog', 'funds', 'advances', 'webhooks', 'accounts'] as const;
 
 const memo = new Map<DescMethod, string | undefined>();
 

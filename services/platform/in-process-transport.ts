@@ -18,7 +18,7 @@ import {
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { type Caller, identifyCall } from './call-context.ts';
+import { ACTOR_HEADERS, type Caller, identifyActor, identifyCall } from './call-context.ts';
 import { InProcessAnswer, InProcessCall } from './in-process-call.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
@@ -64,7 +64,12 @@ export function createInProcessTransport(
       const run = callOf(method);
       if (!run) return callElsewhere(elsewhere, method, signal, timeoutMs, headers, input, contextValues);
       const values = contextValues ?? createContextValues();
-      identifyCall(values, caller, requestIdIn(headers) ?? uuidv7());
+      identifyCall(values, caller, headerOf(headers, REQUEST_ID_HEADER) ?? uuidv7());
+      const accountId = headerOf(headers, ACTOR_HEADERS.accountId);
+      if (accountId) {
+        const ipAddress = headerOf(headers, ACTOR_HEADERS.ipAddress) ?? '';
+        identifyActor(values, { accountId, ipAddress });
+      }
       const message = isMessage(input, method.input) ? input : create(method.input, input);
       const call = new InProcessCall(method, message, headers, values);
       return call.run(() => run(call), timeoutMs, signal) as Promise<UnaryResponse<I, O>>;
@@ -75,11 +80,11 @@ export function createInProcessTransport(
   };
 }
 
-/** The request id among a call's headers, without making Headers of a plain object. */
-function requestIdIn(headers: HeadersSource): string | null | undefined {
+/** One of a call's headers, without making Headers of a plain object. */
+function headerOf(headers: HeadersSource, name: string): string | null | undefined {
   const plain = headers !== undefined && Object.getPrototypeOf(headers) === Object.prototype;
-  if (plain) return (headers as Record<string, string>)[REQUEST_ID_HEADER];
-  return headers && new Headers(headers).get(REQUEST_ID_HEADER);
+  if (plain) return (headers as Record<string, string>)[name];
+  return headers && new Headers(headers).get(name);
 }
 
 function composeCall(

@@ -3,7 +3,8 @@ import { pathToString } from '@bufbuild/protobuf/reflect';
 import { createValidator } from '@bufbuild/protovalidate';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
-import { callerOf, requestIdOf } from './call-context.ts';
+import { validate as isUuid } from 'uuid';
+import { ACTOR_HEADERS, actorOf, callerOf, requestIdOf } from './call-context.ts';
 import { isDatabaseAway } from './database-errors.ts';
 import { DomainError, invalidArgument, permissionDenied, toConnectError, unavailable } from './errors.ts';
 import { requiredGrant } from './grants.ts';
@@ -64,13 +65,23 @@ function mapError(error: unknown): ConnectError {
 }
 
 const authorize: Interceptor = (next) => (request) => {
-  const grant = requiredGrant(request.method);
-  const caller = callerOf(request.contextValues);
-  if (grant !== undefined && !caller?.grants.has(grant)) {
+  const { method, contextValues } = request;
+  const grants = callerOf(contextValues)?.grants;
+  const require = (grant: string | undefined) => {
+    if (grant === undefined || grants?.has(grant)) return;
     throw toConnectError(permissionDenied('GRANT_MISSING', `this call takes the grant ${grant}`, { grant }));
+  };
+  require(requiredGrant(method));
+  const actor = actorOf({ values: contextValues });
+  if (actor) {
+    require('on-behalf-of');
+    if (!isUuid(actor.accountId)) throw toConnectError(invalidActor());
   }
   return next(request);
 };
+
+const invalidActor = () =>
+  invalidArgument('INVALID_ACTOR', `${ACTOR_HEADERS.accountId}: must be the UUID of an account`);
 
 const validator = createValidator();
 

@@ -14,6 +14,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import stringify from 'safe-stable-stringify';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { tryAdvisoryLock } from './advisory-lock.ts';
+import { recordAudit } from './audit.ts';
 import { callerOf, REPLAYED_HEADER, requestIdOf } from './call-context.ts';
 import type { Database } from './database.ts';
 import { aborted, alreadyExists } from './errors.ts';
@@ -40,7 +41,7 @@ export interface IdempotencyScope extends Tenant {
 }
 
 /**
- * How every write RPC runs: idempotency, the work and its outbox rows in one transaction. The same key with the same
+ * How every write RPC runs: idempotency, the work, its outbox rows and its audit entry in one transaction. The same key with the same
  * request answers as the first time (24 hours), with another one ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the
  * first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet. A write whose
  * caller has stopped waiting is rolled back.
@@ -76,6 +77,7 @@ export class Writes {
       const answer = create(schema, await work(tx));
       await tx.flush();
       await record(em, scope, toBinary(schema, remember(answer)));
+      await recordAudit(em, scope, request, context);
       requireCaller(context);
       return answer;
     });

@@ -6,7 +6,7 @@ import {
   type PublishEventResponse,
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { requestIdOf } from '../../platform/call-context.ts';
+import { actorOf, requestIdOf } from '../../platform/call-context.ts';
 import type { OutboxSignal } from '../../platform/outbox.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import { idempotencyScope, lockNameOf, type Writes } from '../../platform/writes.ts';
@@ -45,6 +45,8 @@ export class EventIntake {
 
   /** Publishes a valid event once per idempotency key, with the refusals of every write. */
   publish(request: PublishEventRequest, context: HandlerContext): Promise<PublishEventResponse> {
+    // A person's event has an audit entry to commit with.
+    if (actorOf(context)) return publishAlone(this.#deps.writes, request, context);
     const publication = publicationOf(request, context);
     return new Promise((resolve, reject) => {
       this.#waiting.push({

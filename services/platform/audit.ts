@@ -1,0 +1,42 @@
+import { type Message, toJson } from '@bufbuild/protobuf';
+import type { HandlerContext } from '@connectrpc/connect';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { v7 as uuidv7 } from 'uuid';
+import { actorOf, requestIdOf } from './call-context.ts';
+import type { Tenant } from './tenant.ts';
+
+const MAX_REQUEST_BYTES = 8 * 1024;
+
+/**
+ * Writes down, in the transaction of a change, which person made it, from where, and what she asked for. Changes that
+ * systems make for themselves leave no entry.
+ */
+export async function recordAudit(
+  em: EntityManager,
+  { merchantId, environment }: Tenant,
+  request: Message,
+  context: HandlerContext,
+): Promise<void> {
+  const actor = actorOf(context);
+  if (!actor) return;
+  await em.execute(
+    `insert into platform.audit_entry
+       (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at)
+     values (?, ?, ?, ?, ?, ?::jsonb, ?, ?, now())`,
+    [
+      ...[merchantId, environment, uuidv7(), actor.accountId],
+      ...[`${context.service.typeName}.${context.method.name}`, requestJson(context, request)],
+      ...[actor.ipAddress, requestIdOf(context)],
+    ],
+  );
+}
+
+/** Null when it is too large to keep. */
+function requestJson({ method }: HandlerContext, request: Message): string | null {
+  const { merchantId, environment, idempotencyKey, ...asked } = toJson(method.input, request) as Record<
+    string,
+    unknown
+  >;
+  const json = JSON.stringify(asked);
+  return Buffer.byteLength(json) <= MAX_REQUEST_BYTES ? json : null;
+}

@@ -1,0 +1,4 @@
+import type { RoomDependencies } from '../room.ts';
+
+/** Pages of audit. */
+export function auditPages(_dependencies: RoomDependencies): void {}

@@ -1,0 +1,141 @@
+import { type Html, html, nothing } from './html.ts';
+import { layoutTexts } from './layout.texts.ts';
+import { newFormKey } from './pages.ts';
+import { type Page, type PlainView, pathTo, textsFor, type View } from './view.ts';
+
+/** How good or bad what a badge or notice says is. */
+export type Tone = 'good' | 'busy' | 'bad' | 'off';
+
+interface Column<Row> {
+  readonly label: string;
+  cell(row: Row): Html | string;
+  /** Amounts and counts are aligned at their end. */
+  readonly isNumber?: boolean;
+}
+
+/** A table that becomes a list of cards on a narrow screen; `empty` is said when there are no rows. */
+export function dataTable<Row>(
+  caption: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  empty: string,
+): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  const head = columns.map(({ label, isNumber }) => html`<th scope="col"${numeric(isNumber)}>${label}</th>`);
+  const cells = (row: Row) =>
+    columns.map(
+      ({ label, cell, isNumber }) => html`<td data-label="${label}"${numeric(isNumber)}>${cell(row)}</td>`,
+    );
+  return html`<table><caption>${caption}</caption><thead><tr>${head}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table>`;
+}
+
+const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);
+
+/** Names and what they are, side by side. */
+export function details(pairs: readonly (readonly [name: string, value: Html | string])[]): Html {
+  return html`<dl>${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** A state in a word and a colour. */
+export function badge(tone: Tone, text: string): Html {
+  return html`<span class="badge ${tone}">${text}</span>`;
+}
+
+/** A moment that a script may show relative to now; without one it is the date. */
+export function moment(view: PlainView, at: Parameters<PlainView['format']['dateTime']>[0]): Html {
+  if (!at) return html`${textsFor(view, layoutTexts).none}`;
+  const iso = new Date(Number(at.seconds) * 1_000 + at.nanos / 1e6).toISOString();
+  return html`<time datetime="${iso}">${view.format.dateTime(at)}</time>`;
+}
+
+/** Something long to copy; the button works where scripts do. */
+export function copyable(view: PlainView, text: string): Html {
+  const t = textsFor(view, layoutTexts);
+  return html`<span class="copyable"><code>${text}</code> <button type="button" class="small" data-copy data-copied="${t.copied}" hidden>${t.copy}</button></span>`;
+}
+
+/** The links under a list: to its first page, and to the next where there is one. `page` is the query's page token. */
+export function pager(view: View, nextPageToken: string): Html {
+  const t = textsFor(view, layoutTexts);
+  const [path = '', query = ''] = view.url.split('?');
+  const parameters = new URLSearchParams(query);
+  const isFirst = !parameters.get('page');
+  if (isFirst && nextPageToken === '') return nothing;
+  const at = (token: string) => {
+    const other = new URLSearchParams(parameters);
+    other.delete('page');
+    other.delete('notice');
+    if (token) other.set('page', token);
+    return `${path}?${other}`;
+  };
+  return html`<nav class="pager" aria-label="${t.pages}">
+${isFirst ? nothing : html`<a rel="first" href="${at('')}">${t.first}</a>`}
+${nextPageToken === '' ? nothing : html`<a rel="next" href="${at(nextPageToken)}">${t.next}</a>`}
+</nav>`;
+}
+
+interface FormOptions {
+  /** Path of the action, as it was registered, with its parameters filled in. */
+  readonly action: string;
+  readonly submit: string;
+  readonly tone?: 'primary' | 'danger' | 'plain';
+  readonly fields?: Html;
+  /** Kept when a form is shown again after a refusal, so that it is still the same request. */
+  readonly key?: string;
+}
+
+/** A form of a merchant's page: it carries what proves that it is this session's, and a key of its own. */
+export function form(view: View, { action, submit, tone = 'primary', fields, key }: FormOptions): Html {
+  return html`<form method="post" action="${pathTo(view, action)}">
+<input type="hidden" name="_csrf" value="${view.person.csrfToken}">
+<input type="hidden" name="_key" value="${key ?? newFormKey()}">
+${fields ?? nothing}
+<button class="${tone}">${submit}</button>
+</form>`;
+}
+
+/** A form for what cannot be taken back: it opens first, and says what will happen. */
+export function confirmForm(view: View, question: string, options: FormOptions & { text: string }): Html {
+  return html`<details class="confirm"><summary>${question}</summary><p>${options.text}</p>${form(view, options)}</details>`;
+}
+
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  /** Why what was typed is refused. */
+  readonly fault?: string | undefined;
+}
+
+/** A labelled control; `control` is given the attributes that tie it to its label, hint and fault. */
+export function field({ name, label, hint, fault }: Field, control: (attributes: Html) => Html): Html {
+  const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ');
+  const attributes = html`id="${name}" name="${name}"${
+    described ? html` aria-describedby="${described}"` : nothing
+  }${fault ? html` aria-invalid="true"` : nothing}`;
+  return html`<div class="field"><label for="${name}">${label}</label>
+${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : nothing}
+${control(attributes)}
+${fault ? html`<p class="fault" id="${name}-fault">${fault}</p>` : nothing}</div>`;
+}
+
+/** A choice of one. */
+export function select(
+  options: readonly (readonly [value: string, text: string])[],
+  chosen: string,
+): (attributes: Html) => Html {
+  return (attributes) =>
+    html`<select ${attributes}>${options.map(
+      ([value, text]) =>
+        html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${text}</option>`,
+    )}</select>`;
+}
+
+/** Something to know before anything else on the page. */
+export function notice(tone: Tone, content: Html | string): Html {
+  return html`<div class="notice ${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">${content}</div>`;
+}
+
+/** The same page again with another status, for forms that are shown again. */
+export const withStatus = (page: Page, status: number): Page => ({ ...page, status });

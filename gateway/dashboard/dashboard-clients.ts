@@ -1,0 +1,32 @@
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { DeliveryService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Caller } from '../../services/platform/call-context.ts';
+import { type Clients, createClients } from '../clients.ts';
+
+/** Who the dashboard is to the services: it acts for people, and may do what the most powerful of them may. */
+export const DASHBOARD_CALLER: Caller = {
+  name: 'dashboard',
+  grants: new Set([
+    ...['sessions', 'on-behalf-of', 'keys', 'reveal', 'backdate'],
+    ...['refunds', 'catalog', 'funds', 'advances', 'webhooks', 'accounts'].flatMap((area) => [
+      `${area}:read`,
+      `${area}:write`,
+    ]),
+  ]),
+};
+
+/** The services behind the dashboard. */
+export interface DashboardClients extends Clients {
+  readonly accounts: Client<typeof AccountService>;
+  readonly deliveries: Client<typeof DeliveryService>;
+}
+
+/** Clients over one transport, as DASHBOARD_CALLER. */
+export function createDashboardClients(transport: Transport): DashboardClients {
+  return {
+    ...createClients(transport),
+    accounts: createClient(AccountService, transport),
+    deliveries: createClient(DeliveryService, transport),
+  };
+}

@@ -1,0 +1,48 @@
+import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Logger } from 'pino';
+import { Histogram } from 'prom-client';
+import { metrics } from '../../services/platform/telemetry.ts';
+
+const pageDuration = new Histogram({
+  name: 'payments_dashboard_duration_seconds',
+  help: 'Time a request to the dashboard took, by route, method and status.',
+  labelNames: ['route', 'method', 'status'],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  registers: [metrics],
+});
+
+/** One line per request, when it has been answered. Queries, forms, cookies and answers are never in it. */
+export class DashboardLog extends LogController {
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    super();
+    this.#logger = logger.child({ dashboard: true });
+  }
+
+  override incomingRequest(): void {}
+
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    const milliseconds = reply.elapsedTime;
+    const route = request.routeOptions.url ?? 'none';
+    pageDuration.observe({ route, method: request.method, status: reply.statusCode }, milliseconds / 1_000);
+    this.#logger.info(
+      {
+        requestId: request.id,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        milliseconds,
+        accountId: request.person?.accountId,
+        merchantId: request.view?.tenant.merchantId,
+        side: request.view?.side,
+        err: error ?? undefined,
+      },
+      'page',
+    );
+  }
+}

@@ -1,0 +1,99 @@
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { Transport } from '@connectrpc/connect';
+import cookie from '@fastify/cookie';
+import formbody from '@fastify/formbody';
+import helmet from '@fastify/helmet';
+import files from '@fastify/static';
+import { fastify } from 'fastify';
+import type { Logger } from 'pino';
+import { newRequestId } from '../plugins/response-headers.ts';
+import { closeInTime } from '../plugins/shutdown.ts';
+import type { DashboardApp } from './dashboard-app.ts';
+import { createDashboardClients } from './dashboard-clients.ts';
+import { DashboardLog } from './dashboard-log.ts';
+import { answerFailures } from './failure-page.ts';
+import { Pages, type Registered } from './pages.ts';
+import type { DashboardConfig } from './room.ts';
+import { registerRooms } from './rooms.ts';
+import { SessionDoor } from './session-door.ts';
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+const ASSET_MAX_AGE_MS = 5 * 60_000;
+
+export interface DashboardOptions {
+  readonly config: DashboardConfig;
+  /** To the services, as DASHBOARD_CALLER. */
+  readonly transport: Transport;
+  readonly logger: Logger;
+}
+
+/** The merchants' dashboard, not yet listening. */
+export interface Dashboard extends DashboardApp {
+  /** Every page and action of a merchant there is. */
+  readonly registered: readonly Registered[];
+}
+
+/** Makes the dashboard: pages drawn here, from what the services answer, for people who signed in. */
+export async function createDashboard({ config, transport, logger }: DashboardOptions): Promise<Dashboard> {
+  const app: DashboardApp = fastify({
+    loggerInstance: logger,
+    logController: new DashboardLog(logger),
+    childLoggerFactory: (parent) => parent,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: config.HTTP_REQUEST_TIMEOUT,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+  });
+  let baseUrl = config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}`;
+  app.addHook('onListen', async () => {
+    const { port } = app.server.address() as AddressInfo;
+    baseUrl = config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port}`;
+  });
+  closeInTime(app);
+  app.decorateRequest('person', null);
+  app.decorateRequest('view', null);
+  await app.register(cookie);
+  await app.register(formbody);
+  await app.register(helmet, { ...headersFor(config), global: true });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('request-id', request.id);
+    if (!request.url.startsWith('/assets/')) reply.header('cache-control', 'no-store');
+  });
+  const clients = createDashboardClients(transport);
+  const door = new SessionDoor(clients);
+  answerFailures(app, door);
+  await app.register(files, {
+    root: fileURLToPath(new URL('assets', import.meta.url)),
+    prefix: '/assets/',
+    maxAge: ASSET_MAX_AGE_MS,
+    index: false,
+  });
+  const pages = new Pages(app, door);
+  registerRooms({ app, pages, door, clients, config, baseUrl: () => baseUrl });
+  return Object.assign(app, { registered: pages.registered });
+}
+
+/** Only this host's own files and nobody's frames: no inline script or style, and no request to anybody else. */
+function headersFor({ PUBLIC_URL_DASHBOARD }: DashboardConfig) {
+  return {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        imgSrc: ["'self'"],
+        connectSrc: ["'self'"],
+        formAction: ["'self'"],
+        baseUri: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+    referrerPolicy: { policy: 'same-origin' as const },
+    strictTransportSecurity: PUBLIC_URL_DASHBOARD?.startsWith('https:') ?? false,
+  };
+}

@@ -1,0 +1,83 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Language } from './language.ts';
+
+/** What everybody in the dashboard means by a day and an hour. */
+const TIME_ZONE = 'America/Sao_Paulo';
+const MINUTE_S = 60;
+const HOUR_S = 3_600;
+const DAY_S = 86_400;
+
+/** How amounts, dates and times are written in a language. */
+export class Format {
+  readonly #language: Language;
+  readonly #money: Intl.NumberFormat;
+  readonly #number: Intl.NumberFormat;
+  readonly #date: Intl.DateTimeFormat;
+  readonly #dateTime: Intl.DateTimeFormat;
+  readonly #relative: Intl.RelativeTimeFormat;
+
+  constructor(language: Language) {
+    this.#language = language;
+    this.#money = new Intl.NumberFormat(language, { style: 'currency', currency: 'BRL' });
+    this.#number = new Intl.NumberFormat(language);
+    this.#date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
+    this.#dateTime = new Intl.DateTimeFormat(language, {
+      dateStyle: 'short',
+      timeStyle: 'medium',
+      timeZone: TIME_ZONE,
+    });
+    this.#relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  }
+
+  /** An amount in centavos as reais: R$ 1.234,56. */
+  money(amountMinor: bigint): string {
+    const digits = (amountMinor < 0n ? -amountMinor : amountMinor).toString().padStart(3, '0');
+    const decimal = `${amountMinor < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+    // As text, since a double does not hold every amount.
+    return this.#money.format(decimal as Intl.StringNumericLiteral);
+  }
+
+  number(value: number | bigint): string {
+    return this.#number.format(value);
+  }
+
+  /** A day, given as 2026-11-21. */
+  date(civilDate: string): string {
+    return this.#date.format(new Date(`${civilDate}T00:00:00Z`));
+  }
+
+  /** November 2026, given as 2026-11. */
+  month(yearMonth: string): string {
+    const format = new Intl.DateTimeFormat(this.#language, {
+      ...{ month: 'long', year: 'numeric', timeZone: 'UTC' },
+    });
+    return format.format(new Date(`${yearMonth}-01T00:00:00Z`));
+  }
+
+  /** A moment in Brazil's time, to the second; empty for none. */
+  dateTime(at: Timestamp | undefined): string {
+    return at ? this.#dateTime.format(timestampDate(at)) : '';
+  }
+
+  /** How far a moment is from now, in the largest unit that fits: in 3 days, 5 minutes ago. */
+  relative(at: Timestamp, now: Date = new Date()): string {
+    const seconds = Math.trunc((timestampDate(at).getTime() - now.getTime()) / 1_000);
+    const distance = Math.abs(seconds);
+    if (distance < MINUTE_S) return this.#relative.format(seconds, 'second');
+    if (distance < HOUR_S) return this.#relative.format(Math.trunc(seconds / MINUTE_S), 'minute');
+    if (distance < DAY_S) return this.#relative.format(Math.trunc(seconds / HOUR_S), 'hour');
+    return this.#relative.format(Math.trunc(seconds / DAY_S), 'day');
+  }
+}
+
+const formats = new Map<Language, Format>();
+
+/** The format of a language. */
+export function formatOf(language: Language): Format {
+  let format = formats.get(language);
+  if (!format) {
+    format = new Format(language);
+    formats.set(language, format);
+  }
+  return format;
+}

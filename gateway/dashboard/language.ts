@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+
+/** The languages of the dashboard; the first is Brazil's and the default. */
+export const LANGUAGES = ['pt-BR', 'en'] as const;
+
+export type Language = (typeof LANGUAGES)[number];
+
+/** The same texts in each language. */
+export type Texts<T> = Readonly<Record<Language, T>>;
+
+/** Holds the language that somebody chose; it says nothing of who she is. */
+export const LANGUAGE_COOKIE = 'language';
+
+/** The language that was chosen, else the first of the browser's that there is. */
+export function languageOf({ cookies, headers }: Pick<FastifyRequest, 'cookies' | 'headers'>): Language {
+  const chosen = LANGUAGES.find((language) => language === cookies[LANGUAGE_COOKIE]);
+  if (chosen) return chosen;
+  const wanted = (headers['accept-language'] ?? '').split(',').map((range) => range.trim().slice(0, 2));
+  const known = wanted.find((language) => ['pt', 'en'].includes(language.toLowerCase()));
+  return known?.toLowerCase() === 'en' ? 'en' : 'pt-BR';
+}

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, type TObject, Type } from 'typebox';
+import { validate as isUuid } from 'uuid';
+import type { Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { ACTOR_HEADERS } from '../../services/platform/call-context.ts';
+import { callFor } from '../clients.ts';
+import type { DashboardApp } from './dashboard-app.ts';
+import { Failure, failureOf, noSuchPage, type Refusals } from './failures.ts';
+import { type Section, sendPage } from './layout.ts';
+import { asksForStream, LiveStreams } from './live.ts';
+import { isCsrfToken, sessionTokenOf } from './session-cookie.ts';
+import type { SessionDoor } from './session-door.ts';
+import { isAtLeast, type Page, pathTo, type Side, type View } from './view.ts';
+
+/** What every page and action of a merchant says of itself. */
+interface Place {
+  /** Behind /live/<merchant> and /sandbox/<merchant>: `/webhooks/:subscriptionId`. Parameters are UUIDs, but for `name` ones. */
+  readonly path: string;
+  /** The least role that may come here. */
+  readonly role: Role;
+  readonly section: Section;
+  /** Where it is; both when absent. */
+  readonly side?: Side;
+}
+
+interface PageOptions<Query extends TObject> extends Place {
+  readonly query?: Query;
+}
+
+interface ActionOptions<Form extends TObject> extends Place {
+  readonly form?: Form;
+  /** What to say when an RPC refuses. */
+  readonly refusals?: Refusals;
+}
+
+type Params = Readonly<Record<string, string>>;
+
+/** Where an action leads: to another page, with a notice of that page by its name, or to a page that is its answer. */
+export type Outcome = { readonly redirect: string; readonly notice?: string } | Page;
+
+/** A page or action that is served. */
+export interface Registered extends Place {
+  readonly method: 'GET' | 'POST';
+}
+
+const NO_FIELDS = Type.Object({});
+const UUID_PARAMETER = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * The pages of merchants and what can be done on them. Who comes to one has a session, is a member of the merchant and
+ * has the role; who does something comes from a form of that session, once per form, and is written down.
+ */
+export class Pages {
+  readonly registered: Registered[] = [];
+  readonly #app: DashboardApp;
+  readonly #door: SessionDoor;
+  readonly #streams = new LiveStreams();
+
+  constructor(app: DashboardApp, door: SessionDoor) {
+    this.#app = app;
+    this.#door = door;
+    app.addHook('preClose', async () => this.#streams.close());
+  }
+
+  /** Serves a page, and the stream of its live regions to who asks its address for one. */
+  page<Query extends TObject = typeof NO_FIELDS>(
+    options: PageOptions<Query>,
+    draw: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
+  ): void {
+    const { section } = options;
+    this.registered.push({ ...options, method: 'GET' });
+    this.#app.get(routeOf(options), {
+      schema: { querystring: options.query ?? NO_FIELDS },
+      onRequest: async (request, reply) => this.#enter(options, request, reply),
+      handler: async (request, reply) => {
+        const input = { params: request.params as Params, query: request.query as Static<Query> };
+        const view = request.view!;
+        const page = await draw(view, input);
+        if (!asksForStream(request)) return sendPage(reply, view, page, section);
+        if (!page.live) throw noSuchPage();
+        const look = async () => (await draw(await this.#viewOf(options, request), input)).live ?? {};
+        if (!(await this.#streams.send(view.person.sessionId, reply, look))) {
+          throw Failure.of(429, 'unavailable');
+        }
+      },
+    });
+  }
+
+  /** Serves what a form does. `key` is the form's own, for the idempotency of what it asks for. */
+  action<Form extends TObject = typeof NO_FIELDS>(
+    options: ActionOptions<Form>,
+    act: (view: View, input: { params: Params; form: Static<Form>; key: string }) => Promise<Outcome>,
+  ): void {
+    const { section, refusals } = options;
+    this.registered.push({ ...options, method: 'POST' });
+    this.#app.post(routeOf(options), {
+      schema: { body: options.form ?? NO_FIELDS },
+      onRequest: async (request, reply) => this.#enter(options, request, reply),
+      preValidation: async (request) => requireOwnForm(request),
+      handler: async (request, reply) => {
+        const { _key: key } = request.body as { _key?: unknown };
+        if (typeof key !== 'string' || !isUuid(key)) throw Failure.of(400, 'staleForm');
+        const view = request.view!;
+        const input = { params: request.params as Params, form: request.body as Static<Form>, key };
+        const outcome = await act(view, input).catch((error) => {
+          throw failureOf(error, refusals);
+        });
+        if (!('redirect' in outcome)) return sendPage(reply, view, outcome, section);
+        const notice = outcome.notice === undefined ? '' : `?notice=${encodeURIComponent(outcome.notice)}`;
+        return reply.redirect(`${pathTo(view, outcome.redirect)}${notice}`, 303);
+      },
+    });
+  }
+
+  async #enter(place: Place, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (sessionTokenOf(request) === undefined) return this.#door.show(request, reply);
+    try {
+      request.view = await this.#viewOf(place, request);
+    } catch (error) {
+      if (!this.#door.isClosedTo(error)) throw error;
+      await this.#door.show(request, reply);
+    }
+  }
+
+  /** Throws what AuthenticateSession throws, and a Failure where the person may not be. */
+  async #viewOf({ role, side: only }: Place, request: FastifyRequest): Promise<View> {
+    const person = await this.#door.personOf(request, { unattended: asksForStream(request) });
+    request.person = person;
+    const { side, merchantId, ...others } = request.params as { side: Side; merchantId: string };
+    const has = person.roles.get(merchantId);
+    if (has === undefined || (only !== undefined && side !== only)) throw noSuchPage();
+    if (Object.entries(others).some(([name, value]) => name !== 'name' && !isId(value))) throw noSuchPage();
+    const environment = side === 'live' ? Environment.LIVE : Environment.TEST;
+    const { headers, ...options } = callFor(request);
+    const actor = {
+      [ACTOR_HEADERS.accountId]: person.accountId,
+      [ACTOR_HEADERS.ipAddress]: request.ip,
+    };
+    const view: View = {
+      ...{ ...this.#door.plainViewOf(request), person, side, role: has },
+      tenant: { merchantId, environment },
+      call: { ...options, headers: { ...(headers as Record<string, string>), ...actor } },
+    };
+    request.view = view;
+    if (!isAtLeast(has, role)) throw Failure.of(403, 'forbidden');
+    return view;
+  }
+}
+
+const routeOf = ({ path }: Place) => `/:side(^live|sandbox$)/:merchantId${path}`;
+
+/** Ids are written in one way only, so that no page has two addresses. */
+const isId = (value: unknown) => typeof value === 'string' && UUID_PARAMETER.test(value);
+
+/** Refuses what another site, or another session's form, has the browser send. */
+export function requireOwnForm(request: FastifyRequest): void {
+  const token = sessionTokenOf(request);
+  const { _csrf: given } = (request.body ?? {}) as { _csrf?: unknown };
+  const site = request.headers['sec-fetch-site'];
+  const foreign = site !== undefined && site !== 'same-origin';
+  if (token === undefined || foreign || !isCsrfToken(token, given)) throw Failure.of(403, 'staleForm');
+}
+
+/** A fresh key for a form. */
+export const newFormKey = () => randomUUID();

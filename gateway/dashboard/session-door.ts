@@ -1,0 +1,71 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callFor } from '../clients.ts';
+import type { DashboardClients } from './dashboard-clients.ts';
+import { formatOf } from './format.ts';
+import { languageOf } from './language.ts';
+import { asksForStream } from './live.ts';
+import { clearSessionCookie, csrfTokenOf, sessionTokenOf, tokenHashOf } from './session-cookie.ts';
+import type { Person, PlainView } from './view.ts';
+
+/** Where somebody signs in; `return` is the path to come back to. */
+export const SIGN_IN_PATH = '/sign-in';
+
+/** Knows who comes by the session's cookie, and shows the way in to those who have none. */
+export class SessionDoor {
+  readonly #clients: DashboardClients;
+
+  constructor(clients: DashboardClients) {
+    this.#clients = clients;
+  }
+
+  /**
+   * Who has the request's session. Unattended requests do not keep it from idling out.
+   * @throws ConnectError UNAUTHENTICATED when there is none.
+   */
+  async personOf(request: FastifyRequest, { unattended = false } = {}): Promise<Person> {
+    const token = sessionTokenOf(request);
+    if (token === undefined) throw new ConnectError('no session', Code.Unauthenticated);
+    const { account, session, memberships } = await this.#clients.accounts.authenticateSession(
+      { tokenSha256: tokenHashOf(token), unattended },
+      callFor(request),
+    );
+    return {
+      accountId: account!.id,
+      sessionId: session!.id,
+      email: account!.email,
+      name: account!.name,
+      roles: new Map(memberships.map(({ merchantId, role }) => [merchantId, role])),
+      csrfToken: csrfTokenOf(token),
+    };
+  }
+
+  /** Who has the request's session; undefined when there is none. */
+  async visitorOf(request: FastifyRequest): Promise<Person | undefined> {
+    if (sessionTokenOf(request) === undefined) return undefined;
+    try {
+      return await this.personOf(request);
+    } catch (error) {
+      if (this.isClosedTo(error)) return undefined;
+      throw error;
+    }
+  }
+
+  isClosedTo(error: unknown): boolean {
+    return error instanceof ConnectError && error.code === Code.Unauthenticated;
+  }
+
+  /** Answers a request without a session: readers go to sign in and come back, forms and streams do not. */
+  async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (sessionTokenOf(request) !== undefined) clearSessionCookie(reply);
+    if (asksForStream(request)) return reply.code(401).send('');
+    const back = request.method === 'GET' ? `?return=${encodeURIComponent(request.url)}` : '';
+    return reply.redirect(`${SIGN_IN_PATH}${back}`, 303);
+  }
+
+  /** What pages without a merchant are drawn from. */
+  plainViewOf(request: FastifyRequest): PlainView {
+    const language = languageOf(request);
+    return { language, format: formatOf(language), person: request.person ?? undefined, url: request.url };
+  }
+}

@@ -1,0 +1,53 @@
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
+
+/** Why somebody was not signed in. */
+export type SignInFault = 'denied' | 'stale' | 'untrusted' | 'refused' | 'away';
+
+/** The statuses that the faults are answered with. */
+export const FAULT_STATUS: Readonly<Record<SignInFault, number>> = {
+  denied: 403,
+  stale: 400,
+  untrusted: 400,
+  refused: 502,
+  away: 503,
+};
+
+const UNTRUSTED: readonly unknown[] = [
+  ...['OAUTH_INVALID_RESPONSE', 'OAUTH_JWT_CLAIM_COMPARISON_FAILED', 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED'],
+  ...['OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED', 'OAUTH_UNSUPPORTED_OPERATION', 'OAUTH_KEY_SELECTION_FAILED'],
+];
+
+/** What went wrong between dashboard and provider; undefined for what is no error of theirs. */
+export function faultOf(error: unknown): SignInFault | undefined {
+  if (error instanceof AuthorizationResponseError) return faultOfAnswer(error.error);
+  // The code was used before, or was given out for another flow.
+  if (error instanceof ResponseBodyError) return error.error === 'invalid_grant' ? 'stale' : 'refused';
+  if (error instanceof ClientError) return UNTRUSTED.includes(error.code) ? 'untrusted' : 'away';
+  // Of fetch: nobody there.
+  if (error instanceof TypeError && error.cause !== undefined) return 'away';
+  return undefined;
+}
+
+function faultOfAnswer(error: string): SignInFault {
+  switch (error) {
+    case 'access_denied':
+    case 'login_required':
+    case 'consent_required':
+    case 'interaction_required':
+    case 'account_selection_required':
+      return 'denied';
+    case 'server_error':
+    case 'temporarily_unavailable':
+      return 'away';
+    default:
+      return 'refused';
+  }
+}
+
+/** What the log may know of it: no token and no code. */
+export function describeFault(error: unknown): Record<string, unknown> {
+  const { name, message, code, error: answered } = error as Error & { code?: string; error?: string };
+  const { cause } = error as Error;
+  const because = cause instanceof Error ? cause.message : undefined;
+  return { name, message, code, answered, because };
+}

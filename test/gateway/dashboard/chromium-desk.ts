@@ -1,0 +1,61 @@
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { chromiumPath } from '../../support/chromium.ts';
+import type { Visitor } from './dashboard-desk.ts';
+
+/** A real browser for a test file. */
+export async function openChromium(): Promise<Browser> {
+  if (!chromiumPath) throw new Error('there is no chromium: apt-get install chromium');
+  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
+}
+
+interface WindowOptions {
+  readonly javaScriptEnabled?: boolean;
+  readonly locale?: string;
+  /** 1280 when absent. */
+  readonly width?: number;
+}
+
+/** A window of its own with somebody's session; requests to any other host fail, and are counted by `foreign`. */
+export async function openWindow(
+  browser: Browser,
+  baseUrl: string,
+  visitor: Visitor | undefined,
+  { javaScriptEnabled = true, locale = 'en', width = 1280 }: WindowOptions = {},
+): Promise<{ context: BrowserContext; page: Page; foreign: string[]; violations: string[] }> {
+  const context = await browser.newContext({
+    ...{ baseURL: baseUrl, javaScriptEnabled, locale, viewport: { width, height: 900 } },
+  });
+  const foreign: string[] = [];
+  const violations: string[] = [];
+  await context.route('**/*', async (route) => {
+    if (new URL(route.request().url()).host === new URL(baseUrl).host) return route.continue();
+    foreign.push(route.request().url());
+    return route.abort();
+  });
+  if (visitor) {
+    await context.addCookies([
+      {
+        ...{ name: '__Host-session', value: visitor.token, url: baseUrl.replace('http:', 'https:') },
+        ...{ httpOnly: true, secure: true, sameSite: 'Lax' },
+      },
+    ]);
+  }
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error') violations.push(message.text());
+  });
+  page.on('pageerror', (error) => violations.push(error.message));
+  return { context, page, foreign, violations };
+}
+
+/** What axe-core finds serious or worse on a page, in a line each. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run(document, { resultTypes: ['violations'] }),
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+}

@@ -1,0 +1,154 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createClient, type Transport } from '@connectrpc/connect';
+import { type HTMLElement, parse } from 'node-html-parser';
+import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
+import { DASHBOARD_CALLER } from '../../../gateway/dashboard/dashboard-clients.ts';
+import { AccountService, type Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
+
+/** The dashboard on real services, and people who use it. */
+export interface DashboardDesk {
+  readonly house: TestHouse;
+  readonly app: Dashboard;
+  readonly baseUrl: string;
+  /** Calls as an internal team with every grant. */
+  readonly transport: Transport;
+  /** Somebody new, signed in, with these roles at these merchants. */
+  signIn(roles: Readonly<Record<string, Role>>, email?: string): Promise<Visitor>;
+  close(): Promise<void>;
+}
+
+/** Starts services and dashboard on a database and ports of their own. */
+export async function startDashboardDesk(overrides: Record<string, string> = {}): Promise<DashboardDesk> {
+  const house = await startHouse({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...overrides });
+  const transport = house.services.transportFor(DASHBOARD_CALLER);
+  const logger = createLogger(house.config.LOG_LEVEL);
+  const app = await createDashboard({ config: house.config, transport, logger });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const accounts = createClient(AccountService, house.transports.inProcess);
+  return {
+    ...{ house, app, baseUrl, transport: house.transports.inProcess },
+    async signIn(roles, email = `${randomUUID()}@people.example`) {
+      const token = randomBytes(32).toString('base64url');
+      const { account } = await accounts.startSession({
+        ...{
+          issuer: 'https://issuer.example',
+          subject: randomUUID(),
+          email,
+          emailVerified: true,
+          name: 'Ana',
+        },
+        ...{ tokenSha256: createHash('sha256').update(token).digest(), ipAddress: '203.0.113.7' },
+        userAgent: 'test',
+      });
+      for (const [merchantId, role] of Object.entries(roles)) {
+        const tenant = { merchantId, environment: Environment.LIVE };
+        // The first member is the administrator that the last may never be taken from.
+        const { invitation } = await accounts.inviteMember({
+          ...{ ...tenant, idempotencyKey: newKey(), email, role },
+        });
+        await accounts.acceptInvitation({
+          ...{ ...tenant, idempotencyKey: newKey(), invitationId: invitation!.id, accountId: account!.id },
+        });
+      }
+      return new Visitor(baseUrl, token, account!.id);
+    },
+    async close() {
+      await app.close();
+      await house.close();
+    },
+  };
+}
+
+/** A page as a browser without scripts has it. */
+export interface SeenPage {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly document: HTMLElement;
+  /** Where the last redirect led. */
+  readonly path: string;
+}
+
+/** A browser without scripts, with one session. */
+export class Visitor {
+  readonly accountId: string;
+  readonly token: string;
+  readonly #baseUrl: string;
+
+  constructor(baseUrl: string, token: string, accountId: string) {
+    this.#baseUrl = baseUrl;
+    this.token = token;
+    this.accountId = accountId;
+  }
+
+  /** Asks once, and follows no redirect. */
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (!headers.has('cookie')) headers.set('cookie', `__Host-session=${this.token}; language=en`);
+    return fetch(new URL(path, this.#baseUrl), { redirect: 'manual', ...init, headers });
+  }
+
+  /** Opens a page, redirects followed. */
+  async get(path: string): Promise<SeenPage> {
+    return this.#settle(await this.fetch(path), path);
+  }
+
+  /** Sends a form, with fields of one's own choice; redirects followed as GET. */
+  async post(path: string, fields: Readonly<Record<string, string | readonly string[]>>): Promise<SeenPage> {
+    const body = new URLSearchParams();
+    for (const [name, value] of Object.entries(fields))
+      for (const one of [value].flat()) body.append(name, one);
+    return this.#settle(await this.fetch(path, { method: 'POST', body }), path);
+  }
+
+  /** Opens a page and submits its form with this action (its path's end), fields changed as told. */
+  async submit(
+    page: string | SeenPage,
+    action: string,
+    changed: Readonly<Record<string, string | readonly string[]>> = {},
+  ): Promise<SeenPage> {
+    const { document, status } = typeof page === 'string' ? await this.get(page) : page;
+    const form = document
+      .querySelectorAll('form')
+      .find((one) => one.getAttribute('action')?.endsWith(action));
+    if (!form) throw new Error(`no form for ${action} on a page of status ${status}: ${document.text}`);
+    return this.post(form.getAttribute('action')!, { ...fieldsOf(form), ...changed });
+  }
+
+  async #settle(response: Response, path: string): Promise<SeenPage> {
+    const { status, headers } = response;
+    const location = headers.get('location');
+    if (location !== null && status >= 300 && status < 400) {
+      await response.body?.cancel();
+      return this.get(location);
+    }
+    const text = await response.text();
+    return { status, headers, text, document: parse(text), path };
+  }
+}
+
+/** What a browser sends of a form that nobody touched. */
+function fieldsOf(form: HTMLElement): Record<string, string | string[]> {
+  const fields: Record<string, string[]> = {};
+  const add = (element: HTMLElement, value: string) => {
+    const name = element.getAttribute('name');
+    if (name) fields[name] = [...(fields[name] ?? []), value];
+  };
+  for (const input of form.querySelectorAll('input')) {
+    const isChoice = ['checkbox', 'radio'].includes(input.getAttribute('type') ?? '');
+    if (!isChoice || input.hasAttribute('checked'))
+      add(input, input.getAttribute('value') ?? (isChoice ? 'on' : ''));
+  }
+  for (const area of form.querySelectorAll('textarea')) add(area, area.text);
+  for (const select of form.querySelectorAll('select')) {
+    const options = select.querySelectorAll('option');
+    const chosen = options.find((option) => option.hasAttribute('selected')) ?? options[0];
+    if (chosen) add(select, chosen.getAttribute('value') ?? chosen.text);
+  }
+  return fields;
+}

@@ -1,6 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { accounts } from './accounts/accounts.area.ts';
 import { advances } from './advances/advances.area.ts';
 import { apiKeys } from './api-keys/api-keys.area.ts';
 import { catalog } from './catalog/catalog.area.ts';
@@ -24,7 +25,7 @@ import { Writes } from './platform/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
 
-const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, apiKeys];
+const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, apiKeys, accounts];
 
 /** The services of one process. */
 export interface Services {

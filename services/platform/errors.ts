@@ -31,6 +31,7 @@ export const invalidArgument = refusal(Code.InvalidArgument);
 export const notFound = refusal(Code.NotFound);
 export const alreadyExists = refusal(Code.AlreadyExists);
 export const failedPrecondition = refusal(Code.FailedPrecondition);
+export const resourceExhausted = refusal(Code.ResourceExhausted);
 export const outOfRange = refusal(Code.OutOfRange);
 export const aborted = refusal(Code.Aborted);
 export const unauthenticated = refusal(Code.Unauthenticated);

@@ -12,7 +12,8 @@ const DEFAULT_PAGE_SIZE = 50;
 
 /** What a page token is bound to, beside its position: the list it was cut from. */
 export interface ListScope<Row> {
-  readonly tenant: Tenant;
+  /** Absent where a list is no merchant's: then its filters say whose it is. */
+  readonly tenant?: Tenant;
   /** Name of the list, unique among all lists. */
   readonly list: string;
   /** Filters as normalised values; the page size is not one. */

@@ -107,9 +107,15 @@ export class TenantTransaction {
    * and `:environment` are bound here, other names from the parameters.
    */
   execute<Row>(sql: string, parameters: Record<string, unknown> = {}): Promise<Row[]> {
-    if (!sql.includes(':merchantId') || !sql.includes(':environment')) {
+    if (!sql.includes(':environment')) {
       throw new TypeError('a statement of a tenant names :merchantId and :environment');
     }
+    return this.executeForMerchant(sql, parameters);
+  }
+
+  /** The same on tables whose rows hold in both of a merchant's environments: it must name `:merchantId`. */
+  executeForMerchant<Row>(sql: string, parameters: Record<string, unknown> = {}): Promise<Row[]> {
+    if (!sql.includes(':merchantId')) throw new TypeError('a statement of a merchant names :merchantId');
     const values: unknown[] = [];
     const bound = { ...parameters, ...this.tenant } as Record<string, unknown>;
     const text = sql.replaceAll(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => {

@@ -1,0 +1,13 @@
+import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Area } from '../platform/area.ts';
+import { bindService } from '../platform/service-binding.ts';
+import { accountService } from './accounts.service.ts';
+import { forgottenSessions } from './sessions/forgotten-sessions.ts';
+
+export const accounts: Area = {
+  name: 'accounts',
+  entities: [],
+  grants: [],
+  maintenance: [forgottenSessions],
+  bind: (dependencies) => [bindService(AccountService, accountService(dependencies))],
+};

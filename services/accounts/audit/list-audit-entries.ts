@@ -1,0 +1,43 @@
+import type {
+  AuditEntry,
+  ListAuditEntriesRequest,
+  ListAuditEntriesResponse,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Database } from '../../platform/database.ts';
+import type { Pagination } from '../../platform/pagination.ts';
+import { environmentEnum, tenantOf } from '../../platform/tenant.ts';
+import { type AuditEntryReadRow, auditEntryOrder, selectAuditEntries } from './audit.queries.ts';
+
+/** A page of what people did at a merchant in an environment, newest first by id. */
+export async function listAuditEntries(
+  database: Database,
+  pagination: Pagination,
+  request: ListAuditEntriesRequest,
+): Promise<ListAuditEntriesResponse> {
+  const tenant = tenantOf(request);
+  const accountId = request.accountId?.toLowerCase();
+  const scope = { tenant, list: 'audit-entries', filters: { accountId }, order: auditEntryOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectAuditEntries({ ...tenant, accountId, ...range })),
+  );
+  return {
+    $typeName: 'payments.accounts.v1.ListAuditEntriesResponse',
+    entries: page.rows.map(auditEntryMessage),
+    nextPageToken: page.nextPageToken,
+  };
+}
+
+function auditEntryMessage(row: AuditEntryReadRow): AuditEntry {
+  return {
+    $typeName: 'payments.accounts.v1.AuditEntry',
+    id: row.id,
+    environment: environmentEnum(row.environment),
+    accountId: row.account_id,
+    accountEmail: row.account_email ?? '',
+    action: row.action,
+    request: row.request ?? undefined,
+    ipAddress: row.ip_address,
+    requestId: row.request_id,
+    occurredAt: row.occurred_at,
+  };
+}

@@ -1,0 +1,36 @@
+import { prepareRead } from '../../platform/prepared-read.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { db } from '../accounts.tables.ts';
+
+/** A contact as reads answer it. */
+export interface ContactReadRow {
+  email: string;
+  language: 'PT_BR' | 'EN';
+}
+
+/** The contact that was set. */
+export const selectContact = prepareRead<Tenant, ContactReadRow>((parameters) =>
+  db
+    .selectFrom('accounts.merchant_contact')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .select(['email', 'language'])
+    .$castTo<ContactReadRow>()
+    .compile(),
+);
+
+/** The verified addresses of the administrators that have been there the longest. */
+export const selectAdminEmails = prepareRead<{ merchantId: string; limit: number }, { email: string }>(
+  (parameters) =>
+    db
+      .selectFrom('accounts.member as m')
+      .innerJoin('accounts.account as a', 'a.id', 'm.account_id')
+      .where('m.merchant_id', '=', parameters('merchantId'))
+      .where('m.role', '=', 'ADMIN')
+      .where('a.email_verified', '=', true)
+      .orderBy('m.created_at')
+      .orderBy('m.account_id')
+      .limit(parameters('limit'))
+      .select('a.email')
+      .compile(),
+);

@@ -1,0 +1,51 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import {
+  type AcceptInvitationRequest,
+  type AcceptInvitationResponseSchema,
+  Role,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { comparedEmail } from '../email-address.ts';
+import { invitationState } from './invitation.ts';
+import { lockInvitation, noInvitation } from './invitation-store.ts';
+import { findRole } from './member-store.ts';
+import { higherRole } from './role.ts';
+
+/**
+ * Makes the account that proves to have the address a member. One that is a member already keeps the higher of both
+ * roles: an invitation takes nothing away. INVITATION_NOT_FOUND, INVITATION_STATE.
+ */
+export function acceptInvitation(writes: Writes, request: AcceptInvitationRequest, context: HandlerContext) {
+  return writes.run<typeof AcceptInvitationResponseSchema>(request, context, async (tx) => {
+    const { invitationId: id, accountId } = request;
+    const now = new Date();
+    const invitation = await lockInvitation(tx, id, now);
+    if (!invitation || !(await isFor(tx, id, accountId))) throw noInvitation();
+    if (invitation.state !== 'OPEN') throw invitationState(invitation.state);
+    await tx.executeForMerchant(
+      'update accounts.invitation set accepted_at = :now where merchant_id = :merchantId and id = :id',
+      { id, now },
+    );
+    const held = await findRole(tx, accountId);
+    const role = held ? higherRole(held, invitation.role) : invitation.role;
+    await tx.executeForMerchant(
+      `insert into accounts.member (merchant_id, account_id, role, created_at)
+       values (:merchantId, :accountId, :role, :now)
+       on conflict (merchant_id, account_id) do update set role = excluded.role`,
+      { accountId, role, now },
+    );
+    return { membership: { merchantId: tx.tenant.merchantId, role: Role[role] } };
+  });
+}
+
+/** Whether the account's provider vouches for the address that an invitation names. */
+async function isFor(tx: TenantTransaction, id: string, accountId: string): Promise<boolean> {
+  const [found] = await tx.executeForMerchant<{ invited: string; email: string }>(
+    `select i.email as invited, a.email
+       from accounts.invitation as i join accounts.account as a on a.id = :accountId and a.email_verified
+      where i.merchant_id = :merchantId and i.id = :id`,
+    { id, accountId },
+  );
+  return found !== undefined && comparedEmail(found.email) === found.invited;
+}

@@ -1,0 +1,42 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import {
+  type ChangeMemberRoleRequest,
+  type ChangeMemberRoleResponseSchema,
+  Role,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { enumName } from '../../platform/enum-name.ts';
+import { timestampOf } from '../../platform/timestamps.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { memberMessage } from './member.message.ts';
+import type { MemberReadRow } from './member.queries.ts';
+import { lockMember, requireOtherAdmin } from './member-store.ts';
+
+/** A member as it comes in a transaction: times are text. */
+type StoredMember = Omit<MemberReadRow, 'created_at' | 'account_created_at'> & {
+  readonly created_at: string;
+  readonly account_created_at: string;
+};
+
+/** Gives a member another role. MEMBER_NOT_FOUND, LAST_ADMIN. */
+export function changeMemberRole(writes: Writes, request: ChangeMemberRoleRequest, context: HandlerContext) {
+  return writes.run<typeof ChangeMemberRoleResponseSchema>(request, context, async (tx) => {
+    const { accountId } = request;
+    const role = enumName(Role, request.role);
+    const held = await lockMember(tx, accountId);
+    if (held === 'ADMIN' && role !== 'ADMIN') await requireOtherAdmin(tx, accountId);
+    const [member] = await tx.executeForMerchant<StoredMember>(
+      `update accounts.member as m set role = :role from accounts.account as a
+        where m.merchant_id = :merchantId and m.account_id = :accountId and a.id = m.account_id
+       returning m.account_id, m.role, m.created_at,
+                 a.email, a.email_verified, a.name, a.created_at as account_created_at`,
+      { accountId, role },
+    );
+    return { member: memberMessage(withTimes(member!)) };
+  });
+}
+
+const withTimes = (member: StoredMember): MemberReadRow => ({
+  ...member,
+  created_at: timestampOf(new Date(member.created_at)),
+  account_created_at: timestampOf(new Date(member.account_created_at)),
+});

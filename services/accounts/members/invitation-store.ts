@@ -1,0 +1,30 @@
+import { notFound } from '../../platform/errors.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import { INVITATION_STATE, type InvitationState } from './invitation.ts';
+import { lockMembers } from './member-store.ts';
+import type { RoleName } from './role.ts';
+
+/** What there is to know of an invitation before it changes. */
+export interface LockedInvitation {
+  readonly email: string;
+  readonly role: RoleName;
+  readonly state: InvitationState;
+}
+
+/** Locks the merchant's members and invitations and answers one; undefined when there is none. */
+export async function lockInvitation(
+  tx: TenantTransaction,
+  id: string,
+  now: Date,
+): Promise<LockedInvitation | undefined> {
+  await lockMembers(tx);
+  const [invitation] = await tx.executeForMerchant<LockedInvitation>(
+    `select email, role, ${INVITATION_STATE} as state from accounts.invitation
+      where merchant_id = :merchantId and id = :id`,
+    { id, now },
+  );
+  return invitation;
+}
+
+/** NOT_FOUND (INVITATION_NOT_FOUND). */
+export const noInvitation = () => notFound('INVITATION_NOT_FOUND', 'there is no such invitation');

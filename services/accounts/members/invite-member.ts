@@ -1,0 +1,52 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  type InviteMemberRequest,
+  type InviteMemberResponseSchema,
+  Role,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { enumName } from '../../platform/enum-name.ts';
+import { alreadyExists } from '../../platform/errors.ts';
+import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import { timestampOf } from '../../platform/timestamps.ts';
+import type { Writes } from '../../platform/writes.ts';
+import { comparedEmail } from '../email-address.ts';
+import { INVITATION_LIFETIME_MS } from './invitation.ts';
+import { lockMembers, requireRoom } from './member-store.ts';
+
+/** Invites an address, in the place of its open invitation. MEMBER_ALREADY_EXISTS, MEMBER_LIMIT_REACHED. */
+export function inviteMember(writes: Writes, request: InviteMemberRequest, context: HandlerContext) {
+  return writes.run<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
+    const { role } = request;
+    const email = comparedEmail(request.email);
+    await lockMembers(tx);
+    await requireNoMember(tx, email);
+    const now = new Date();
+    await tx.executeForMerchant(
+      `update accounts.invitation set revoked_at = :now
+        where merchant_id = :merchantId and email = :email and accepted_at is null and revoked_at is null`,
+      { email, now },
+    );
+    await requireRoom(tx, now);
+    const id = uuidv7();
+    const expiresAt = new Date(now.getTime() + INVITATION_LIFETIME_MS);
+    await tx.executeForMerchant(
+      `insert into accounts.invitation (merchant_id, id, email, role, created_at, expires_at)
+       values (:merchantId, :id, :email, :role, :now, :expiresAt)`,
+      { id, email, role: enumName(Role, role), now, expiresAt },
+    );
+    const { merchantId } = tx.tenant;
+    const times = { createdAt: timestampOf(now), expiresAt: timestampOf(expiresAt) };
+    return { invitation: { id, merchantId, email, role, ...times } };
+  });
+}
+
+/** An address is a member's only where the provider has verified it: nobody keeps out who has it in truth. */
+async function requireNoMember(tx: TenantTransaction, email: string): Promise<void> {
+  const members = await tx.executeForMerchant(
+    `select from accounts.member as m join accounts.account as a on a.id = m.account_id
+      where m.merchant_id = :merchantId and a.email_verified and lower(a.email collate "C") = :email limit 1`,
+    { email },
+  );
+  if (members.length > 0) throw alreadyExists('MEMBER_ALREADY_EXISTS', 'a member has this address');
+}

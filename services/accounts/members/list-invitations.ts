@@ -1,0 +1,29 @@
+import type {
+  ListInvitationsRequest,
+  ListInvitationsResponse,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Database } from '../../platform/database.ts';
+import type { Pagination } from '../../platform/pagination.ts';
+import { tenantOf } from '../../platform/tenant.ts';
+import { invitationMessage } from './invitation.message.ts';
+import { invitationOrder, selectOpenInvitations } from './invitation.queries.ts';
+
+/** A page of a merchant's open invitations, newest first by (created_at, id): the same in both environments. */
+export async function listInvitations(
+  database: Database,
+  pagination: Pagination,
+  request: ListInvitationsRequest,
+): Promise<ListInvitationsResponse> {
+  const tenant = tenantOf(request);
+  const { merchantId } = tenant;
+  const now = new Date();
+  const scope = { tenant, list: 'invitations', filters: {}, order: invitationOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectOpenInvitations({ merchantId, now, ...range })),
+  );
+  return {
+    $typeName: 'payments.accounts.v1.ListInvitationsResponse',
+    invitations: page.rows.map(invitationMessage),
+    nextPageToken: page.nextPageToken,
+  };
+}

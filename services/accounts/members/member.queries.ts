@@ -1,0 +1,29 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/list-order.ts';
+import { prepareRead } from '../../platform/prepared-read.ts';
+import type { AccountColumns } from '../account.message.ts';
+import { db } from '../accounts.tables.ts';
+import type { RoleName } from './role.ts';
+
+/** A member as reads answer it. */
+export interface MemberReadRow extends AccountColumns {
+  role: RoleName;
+  created_at: Timestamp;
+}
+
+/** Members are listed oldest first. */
+export const memberOrder: ListOrder<MemberReadRow> = {
+  columns: ['created_at', 'account_id'],
+  direction: 'asc',
+};
+
+/** A page of a merchant's members in their order. */
+export const selectMembers = prepareRead<{ merchantId: string } & PageRange, MemberReadRow>((parameters) => {
+  const query = db
+    .selectFrom('accounts.member as m')
+    .innerJoin('accounts.account as a', 'a.id', 'm.account_id')
+    .where('m.merchant_id', '=', parameters('merchantId'))
+    .select(['m.account_id', 'm.role', 'm.created_at'])
+    .select(['a.email', 'a.email_verified', 'a.name', 'a.created_at as account_created_at']);
+  return inOrder(query, memberOrder, parameters, 'm').$castTo<MemberReadRow>().compile();
+});

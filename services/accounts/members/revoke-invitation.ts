@@ -1,0 +1,25 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  RevokeInvitationRequest,
+  RevokeInvitationResponseSchema,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Writes } from '../../platform/writes.ts';
+import { invitationState } from './invitation.ts';
+import { lockInvitation, noInvitation } from './invitation-store.ts';
+
+/** Takes an invitation back; one that is not open any more stays so. INVITATION_NOT_FOUND, INVITATION_STATE. */
+export function revokeInvitation(writes: Writes, request: RevokeInvitationRequest, context: HandlerContext) {
+  return writes.run<typeof RevokeInvitationResponseSchema>(request, context, async (tx) => {
+    const { invitationId: id } = request;
+    const now = new Date();
+    const invitation = await lockInvitation(tx, id, now);
+    if (!invitation) throw noInvitation();
+    if (invitation.state === 'ACCEPTED') throw invitationState(invitation.state);
+    await tx.executeForMerchant(
+      `update accounts.invitation set revoked_at = coalesce(revoked_at, :now)
+        where merchant_id = :merchantId and id = :id`,
+      { id, now },
+    );
+    return {};
+  });
+}

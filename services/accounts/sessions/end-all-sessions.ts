@@ -1,0 +1,32 @@
+import type {
+  EndAllSessionsRequest,
+  EndAllSessionsResponse,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Database } from '../../platform/database.ts';
+import { openBounds, type SessionLimits } from './session.ts';
+
+/**
+ * Ends all sessions of an account, also those that have expired: longer limits must not bring one back. Counts those
+ * that were open.
+ */
+export async function endAllSessions(
+  database: Database,
+  limits: SessionLimits,
+  { accountId }: EndAllSessionsRequest,
+): Promise<EndAllSessionsResponse> {
+  const { now, seenAfter } = openBounds(new Date(), limits);
+  const [row] = await database.transaction((em) =>
+    em.execute<{ open: string }[]>(
+      `with ending as (
+         select id, expires_at > ? and last_seen_at > ? as open from accounts.session
+          where account_id = ? and ended_at is null order by id for update
+       ), ended as (
+         update accounts.session as s set ended_at = ?, expires_at = least(s.expires_at, ?)
+           from ending where s.account_id = ? and s.id = ending.id
+       )
+       select count(*) filter (where open) as open from ending`,
+      [now, seenAfter, accountId, now, now, accountId],
+    ),
+  );
+  return { $typeName: 'payments.accounts.v1.EndAllSessionsResponse', endedCount: Number(row!.open) };
+}

@@ -1,0 +1,84 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { v7 as uuidv7 } from 'uuid';
+import type {
+  StartSessionRequest,
+  StartSessionResponse,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Database } from '../../platform/database.ts';
+import { alreadyExists } from '../../platform/errors.ts';
+import { accountMessage } from '../account.message.ts';
+import { endedNow } from './end-session.ts';
+import { sessionMessage } from './session.message.ts';
+import { selectShownSession } from './session.queries.ts';
+import type { SessionLimits } from './session.ts';
+
+/** Starts a session, and makes its account or keeps up what the provider says of it. SESSION_TOKEN_USED. */
+export async function startSession(
+  database: Database,
+  { lifetimeMs }: SessionLimits,
+  request: StartSessionRequest,
+): Promise<StartSessionResponse> {
+  const { tokenSha256, replacedTokenSha256 } = request;
+  const now = new Date();
+  await database.transaction(async (em) => {
+    const accountId = await putAccount(em, request, now);
+    const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
+    if (!(await addSession(em, request, session))) await requireSame(em, tokenSha256, accountId);
+    if (replacedTokenSha256) {
+      await em.execute(`${endedNow} where token_sha256 = ? and token_sha256 <> ? and ended_at is null`, [
+        ...[now, now, Buffer.from(replacedTokenSha256), Buffer.from(tokenSha256)],
+      ]);
+    }
+  });
+  const [row] = await database.read(selectShownSession({ tokenSha256 }));
+  return {
+    $typeName: 'payments.accounts.v1.StartSessionResponse',
+    account: accountMessage(row!),
+    session: sessionMessage(row!),
+  };
+}
+
+/** Answers the account's id. */
+async function putAccount(em: EntityManager, request: StartSessionRequest, now: Date): Promise<string> {
+  const { issuer, subject, email, emailVerified, name } = request;
+  const [account] = await em.execute<{ id: string }[]>(
+    `insert into accounts.account (id, issuer, subject, email, email_verified, name, created_at)
+     values (?, ?, ?, ?, ?, ?, ?)
+     on conflict (issuer, subject) do update
+       set email = excluded.email, email_verified = excluded.email_verified, name = excluded.name
+     returning id`,
+    [uuidv7(), issuer, subject, email, emailVerified, name, now],
+  );
+  return account!.id;
+}
+
+interface NewSession {
+  readonly accountId: string;
+  readonly now: Date;
+  readonly expiresAt: Date;
+}
+
+/** False when there is a session of this token already. */
+async function addSession(
+  em: EntityManager,
+  { tokenSha256, ipAddress, userAgent }: StartSessionRequest,
+  { accountId, now, expiresAt }: NewSession,
+): Promise<boolean> {
+  const added = await em.execute<object[]>(
+    `insert into accounts.session
+       (account_id, id, token_sha256, created_at, last_seen_at, expires_at, ip_address, user_agent)
+     values (?, ?, ?, ?, ?, ?, ?, ?)
+     on conflict (token_sha256) do nothing returning id`,
+    [accountId, uuidv7(), Buffer.from(tokenSha256), now, now, expiresAt, ipAddress, userAgent],
+  );
+  return added.length > 0;
+}
+
+/** A repeated call finds the session that it made; any other finds a token that is nobody's to choose. */
+async function requireSame(em: EntityManager, tokenSha256: Uint8Array, accountId: string): Promise<void> {
+  const same = await em.execute<object[]>(
+    'select from accounts.session where token_sha256 = ? and account_id = ? and ended_at is null',
+    [Buffer.from(tokenSha256), accountId],
+  );
+  if (same.length === 0) throw alreadyExists('SESSION_TOKEN_USED', 'the token was used for another session');
+}

@@ -1,0 +1,55 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createClient, type Transport } from '@connectrpc/connect';
+import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { newKey, type newTenant } from '../../support/house.ts';
+
+type Tenant = ReturnType<typeof newTenant>;
+
+/** A session's token as a hash, of a token that nobody else has. */
+export const newTokenSha256 = () => createHash('sha256').update(randomBytes(32)).digest();
+
+/** Somebody whom a provider vouches for, with a verified address. */
+export const newPerson = () => {
+  const subject = randomUUID();
+  return {
+    issuer: 'https://id.example',
+    subject,
+    email: `${subject}@shop.example`,
+    emailVerified: true,
+    name: 'Ana Souza',
+  };
+};
+
+/** A request to sign somebody in, in a browser of her own. */
+export const signInRequest = (person = newPerson()) => ({
+  ...person,
+  tokenSha256: newTokenSha256(),
+  ipAddress: '203.0.113.7',
+  userAgent: 'Browser/1.0',
+});
+
+/** What a dashboard and an internal team do with accounts. */
+export function accountsDesk(transport: Transport) {
+  const client = createClient(AccountService, transport);
+  const write = (tenant: Tenant) => ({ ...tenant, idempotencyKey: newKey() });
+  const signIn = async (person = newPerson()) => {
+    const request = signInRequest(person);
+    const { account, session } = await client.startSession(request);
+    return { ...request, accountId: account!.id, sessionId: session!.id };
+  };
+  const invite = async (tenant: Tenant, email: string, role = Role.VIEWER) =>
+    (await client.inviteMember({ ...write(tenant), email, role })).invitation!;
+  const accept = async (tenant: Tenant, invitationId: string, accountId: string) =>
+    (await client.acceptInvitation({ ...write(tenant), invitationId, accountId })).membership!;
+  const remove = (tenant: Tenant, accountId: string) => client.removeMember({ ...write(tenant), accountId });
+  const change = (tenant: Tenant, accountId: string, role: Role) =>
+    client.changeMemberRole({ ...write(tenant), accountId, role });
+  /** Signs somebody in, invites her and has her accept. */
+  const join = async (tenant: Tenant, role: Role, person = newPerson()) => {
+    const signedIn = await signIn(person);
+    const { id } = await invite(tenant, person.email, role);
+    await accept(tenant, id, signedIn.accountId);
+    return signedIn;
+  };
+  return { client, write, signIn, invite, accept, remove, change, join };
+}

@@ -52,8 +52,8 @@ export async function openWindow(
 /** What axe-core finds serious or worse on a page, in a line each. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run(document, { resultTypes: ['violations'] }),
+  const { violations } = await page.evaluate<axe.AxeResults>(
+    'axe.run(document, { resultTypes: ["violations"] })',
   );
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

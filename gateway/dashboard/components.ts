@@ -56,7 +56,7 @@ export function copyable(view: PlainView, text: string): Html {
 }
 
 /** The links under a list: to its first page, and to the next where there is one. `page` is the query's page token. */
-export function pager(view: View, nextPageToken: string): Html {
+export function pager(view: PlainView, nextPageToken: string): Html {
   const t = textsFor(view, layoutTexts);
   const [path = '', query = ''] = view.url.split('?');
   const parameters = new URLSearchParams(query);

@@ -1,4 +1,120 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { ListSessionsResponse, Session } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { callFor } from '../../clients.ts';
+import { badge, dataTable, details, moment, pager } from '../components.ts';
+import { type Html, html } from '../html.ts';
+import { LANGUAGES } from '../language.ts';
+import { sendPage } from '../layout.ts';
+import { requireOwnForm } from '../pages.ts';
 import type { RoomDependencies } from '../room.ts';
+import { clearSessionCookie } from '../session-cookie.ts';
+import { SIGNED_OUT_PATH } from '../sign-in/sign-in.routes.ts';
+import { type Page, type Person, type PlainView, textsFor } from '../view.ts';
+import { accountTexts } from './account.texts.ts';
+import { languageRoute } from './language.routes.ts';
 
-/** Pages of account. */
-export function accountPages(_dependencies: RoomDependencies): void {}
+const ACCOUNT_PATH = '/account';
+const PAGE_SIZE = 20;
+
+/** What is a person's own, whatever the merchant: who she is, her sessions, her language. */
+export function accountPages(dependencies: RoomDependencies): void {
+  const { app, door, clients, config } = dependencies;
+  languageRoute(dependencies);
+  const providerName = new URL(config.OIDC_ISSUER ?? '').host;
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+    const person = await door.visitorOf(request);
+    if (!person) return door.show(request, reply);
+    request.person = person;
+  };
+  const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
+
+  const querystring = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  app.get(ACCOUNT_PATH, { onRequest, schema: { querystring } }, async (request, reply) => {
+    const person = request.person!;
+    const sessions = await clients.accounts.listSessions(
+      { accountId: person.accountId, pageSize: PAGE_SIZE, pageToken: request.query.page ?? '' },
+      callFor(request),
+    );
+    const view = door.plainViewOf(request);
+    return sendPage(reply, view, accountPage(view, person, providerName, sessions));
+  });
+
+  const params = Type.Object({ sessionId: Type.String({ format: 'uuid' }) });
+  app.post(
+    `${ACCOUNT_PATH}/sessions/:sessionId/end`,
+    { ...ofOwnForm, schema: { params } },
+    async (request, reply) => {
+      const { accountId, sessionId: own } = request.person!;
+      const { sessionId } = request.params;
+      await clients.accounts.endSession({ accountId, sessionId }, callFor(request));
+      if (sessionId === own) clearSessionCookie(reply);
+      return reply.redirect(sessionId === own ? SIGNED_OUT_PATH : `${ACCOUNT_PATH}?notice=ended`, 303);
+    },
+  );
+
+  app.post(`${ACCOUNT_PATH}/sign-out-everywhere`, ofOwnForm, async (request, reply) => {
+    await clients.accounts.endAllSessions({ accountId: request.person!.accountId }, callFor(request));
+    clearSessionCookie(reply);
+    return reply.redirect(`${SIGNED_OUT_PATH}?everywhere`, 303);
+  });
+}
+
+function accountPage(
+  view: PlainView,
+  person: Person,
+  providerName: string,
+  { sessions, nextPageToken }: ListSessionsResponse,
+): Page {
+  const t = textsFor(view, accountTexts);
+  const languages = LANGUAGES.map((language) =>
+    language === view.language
+      ? html`<strong>${t.languages[language]}</strong> `
+      : html`<a href="/language?to=${language}&amp;return=${ACCOUNT_PATH}" lang="${language}">${t.languages[language]}</a> `,
+  );
+  return {
+    title: t.title,
+    notices: { ended: t.ended },
+    body: html`${details([
+      [t.name, person.name || '—'],
+      [t.email, person.email || '—'],
+      [t.provider, providerName],
+      [t.language, html`${languages}`],
+    ])}
+<h2>${t.sessions}</h2>
+${sessionTable(view, person, sessions)}
+${pager(view, nextPageToken)}
+<details class="confirm"><summary>${t.everywhere}</summary><p>${t.everywhereText}</p>
+${form(person, `${ACCOUNT_PATH}/sign-out-everywhere`, html`<button class="danger">${t.signOutEverywhere}</button>`)}
+</details>`,
+  };
+}
+
+function sessionTable(view: PlainView, person: Person, sessions: readonly Session[]): Html {
+  const t = textsFor(view, accountTexts);
+  return dataTable<Session>(
+    t.sessionsHint,
+    [
+      {
+        label: t.browser,
+        cell: ({ id, userAgent }) =>
+          html`${userAgent || t.unknown} ${id === person.sessionId ? badge('good', t.thisOne) : ''}`,
+      },
+      { label: t.address, cell: ({ ipAddress }) => html`<code>${ipAddress}</code>` },
+      { label: t.started, cell: ({ createdAt }) => moment(view, createdAt) },
+      { label: t.lastSeen, cell: ({ lastSeenAt }) => moment(view, lastSeenAt) },
+      { label: t.expires, cell: ({ expiresAt }) => moment(view, expiresAt) },
+      {
+        label: t.action,
+        cell: ({ id }) =>
+          form(person, `${ACCOUNT_PATH}/sessions/${id}/end`, html`<button class="small">${t.end}</button>`),
+      },
+    ],
+    sessions,
+    t.none,
+  );
+}
+
+/** Ending what has ended is no error, so these forms need no key of their own. */
+const form = ({ csrfToken }: Person, action: string, button: Html): Html =>
+  html`<form method="post" action="${action}"><input type="hidden" name="_csrf" value="${csrfToken}">${button}</form>`;

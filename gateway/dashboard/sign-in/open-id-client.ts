@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client';
 import type { SignInFlow } from './sign-in-flows.ts';
 
-const TIMEOUT_S = 10;
+const TIMEOUT_S = 5;
 const LONGEST_EMAIL = 254;
 const LONGEST_NAME = 200;
 const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost'];

@@ -1,4 +1,9 @@
-import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from 'openid-client';
 
 /** Why somebody was not signed in. */
 export type SignInFault = 'denied' | 'stale' | 'untrusted' | 'refused' | 'away';
@@ -12,9 +17,9 @@ export const FAULT_STATUS: Readonly<Record<SignInFault, number>> = {
   away: 503,
 };
 
-const UNTRUSTED: readonly unknown[] = [
-  ...['OAUTH_INVALID_RESPONSE', 'OAUTH_JWT_CLAIM_COMPARISON_FAILED', 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED'],
-  ...['OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED', 'OAUTH_UNSUPPORTED_OPERATION', 'OAUTH_KEY_SELECTION_FAILED'],
+const UNREACHABLE: readonly unknown[] = [
+  ...['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM'],
+  ...['OAUTH_RESPONSE_IS_NOT_JSON', 'OAUTH_PARSE_ERROR'],
 ];
 
 /** What went wrong between dashboard and provider; undefined for what is no error of theirs. */
@@ -22,10 +27,10 @@ export function faultOf(error: unknown): SignInFault | undefined {
   if (error instanceof AuthorizationResponseError) return faultOfAnswer(error.error);
   // The code was used before, or was given out for another flow.
   if (error instanceof ResponseBodyError) return error.error === 'invalid_grant' ? 'stale' : 'refused';
-  if (error instanceof ClientError) return UNTRUSTED.includes(error.code) ? 'untrusted' : 'away';
+  if (error instanceof WWWAuthenticateChallengeError) return 'refused';
+  if (error instanceof ClientError) return UNREACHABLE.includes(error.code) ? 'away' : 'untrusted';
   // Of fetch: nobody there.
-  if (error instanceof TypeError && error.cause !== undefined) return 'away';
-  return undefined;
+  return error instanceof TypeError && error.cause !== undefined ? 'away' : undefined;
 }
 
 function faultOfAnswer(error: string): SignInFault {

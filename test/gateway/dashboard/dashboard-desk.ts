@@ -9,6 +9,9 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
 
+/** Nobody is at the issuer's: people get their sessions from the services. */
+const OWN_SETTINGS = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', OIDC_ISSUER: 'https://issuer.invalid' };
+
 /** The dashboard on real services, and people who use it. */
 export interface DashboardDesk {
   readonly house: TestHouse;
@@ -23,7 +26,7 @@ export interface DashboardDesk {
 
 /** Starts services and dashboard on a database and ports of their own. */
 export async function startDashboardDesk(overrides: Record<string, string> = {}): Promise<DashboardDesk> {
-  const house = await startHouse({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...overrides });
+  const house = await startHouse({ ...OWN_SETTINGS, ...overrides });
   const transport = house.services.transportFor(DASHBOARD_CALLER);
   const logger = createLogger(house.config.LOG_LEVEL);
   const app = await createDashboard({ config: house.config, transport, logger });

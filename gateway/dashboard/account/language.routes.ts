@@ -1,0 +1,21 @@
+import { Type } from 'typebox';
+import { LANGUAGE_COOKIE, LANGUAGES, languageOf } from '../language.ts';
+import type { RoomDependencies } from '../room.ts';
+import { returnPathOf } from '../sign-in/return-path.ts';
+
+const YEAR_S = 365 * 24 * 60 * 60;
+
+/** GET /language: keeps the language `to` in the browser, or the other one, and leads back to `return`. */
+export function languageRoute({ app }: Pick<RoomDependencies, 'app'>): void {
+  const querystring = Type.Object({
+    to: Type.Optional(Type.Enum([...LANGUAGES])),
+    return: Type.Optional(Type.String()),
+  });
+  app.get('/language', { schema: { querystring } }, (request, reply) => {
+    const { to = LANGUAGES.find((other) => other !== languageOf(request))!, return: path } = request.query;
+    reply.setCookie(LANGUAGE_COOKIE, to, {
+      ...{ path: '/', httpOnly: true, secure: true, sameSite: 'lax', maxAge: YEAR_S },
+    });
+    return reply.redirect(returnPathOf(path), 303);
+  });
+}

@@ -1,0 +1,49 @@
+import { type Html, html, nothing } from '../html.ts';
+import { type Page, type PlainView, textsFor } from '../view.ts';
+import { signInTexts } from './sign-in.texts.ts';
+import { FAULT_STATUS, type SignInFault } from './sign-in-faults.ts';
+
+/** The way in. It is a page, since browsers let no form of ours end at another host. */
+export function signInPage(view: PlainView, providerName: string, returnPath: string): Page {
+  const t = textsFor(view, signInTexts);
+  return {
+    title: t.signIn,
+    body: html`<p>${t.lead}</p>
+<p>${startLink(t.withProvider(providerName), returnPath)}</p>
+<p class="hint">${t.next}</p>`,
+  };
+}
+
+/** Why somebody was not signed in, and the way to try again. */
+export function faultPage(view: PlainView, fault: SignInFault, requestId: string): Page {
+  const t = textsFor(view, signInTexts);
+  return {
+    title: t.failed,
+    status: FAULT_STATUS[fault],
+    body: html`<p role="alert">${t[fault]}</p>
+<p>${startLink(t.tryAgain, '/')}</p>
+<p class="hint">${t.reference} <code>${requestId}</code></p>`,
+  };
+}
+
+interface SignedOut {
+  /** In all of the person's browsers. */
+  readonly everywhere: boolean;
+  readonly providerName: string;
+  /** Where the provider forgets the person too, if it has such a place. */
+  readonly endSessionUrl: string | undefined;
+}
+
+/** The way out has been taken. */
+export function signedOutPage(view: PlainView, { everywhere, providerName, endSessionUrl }: SignedOut): Page {
+  const t = textsFor(view, signInTexts);
+  return {
+    title: t.signedOut,
+    body: html`<p>${everywhere ? t.signedOutEverywhere : t.signedOutText}</p>
+<p>${startLink(t.again, '/')}</p>
+${endSessionUrl ? html`<p>${t.atProvider} <a href="${endSessionUrl}">${t.signOutThere(providerName)}</a></p>` : nothing}`,
+  };
+}
+
+const startLink = (text: string, returnPath: string): Html =>
+  html`<a class="button" href="/sign-in/start?return=${encodeURIComponent(returnPath)}">${text}</a>`;

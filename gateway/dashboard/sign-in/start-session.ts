@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callFor } from '../../clients.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { sessionTokenOf, setSessionCookie, tokenHashOf } from '../session-cookie.ts';
+import type { Identity } from './open-id-client.ts';
+
+const TOKEN_BYTES = 32;
+const LONGEST_USER_AGENT = 300;
+
+/** Gives the browser a session with a token that nobody has seen before; the one it had ends. */
+export async function startSession(
+  { accounts }: Pick<DashboardClients, 'accounts'>,
+  identity: Identity,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const replaced = sessionTokenOf(request);
+  await accounts.startSession(
+    {
+      ...identity,
+      tokenSha256: tokenHashOf(token),
+      ...(replaced !== undefined && { replacedTokenSha256: tokenHashOf(replaced) }),
+      ipAddress: request.ip,
+      userAgent: (request.headers['user-agent'] ?? '').slice(0, LONGEST_USER_AGENT),
+    },
+    callFor(request),
+  );
+  setSessionCookie(reply, token);
+}

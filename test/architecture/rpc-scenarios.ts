@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
+import { Language, Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import {
@@ -26,6 +27,8 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ACTOR_HEADERS } from '../../services/platform/call-context.ts';
+import { accountsDesk, newPerson } from '../services/accounts/accounts-desk.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant, type TestHouse } from '../support/house.ts';
@@ -52,6 +55,7 @@ export const SCENARIOS: Readonly<Record<string, (house: TestHouse) => Promise<vo
   advances: ({ transports }) => advances(transports.inProcess),
   webhooks,
   'api-keys': ({ transports }) => apiKeys(transports.inProcess),
+  accounts: ({ transports }) => accounts(transports.inProcess),
 };
 
 async function catalog(transport: Transport) {
@@ -193,6 +197,8 @@ async function webhooks(house: TestHouse) {
   await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
   await subscriptions.revealSigningSecret({ ...write(), subscriptionId });
   await subscriptions.rotateSigningSecret({ ...write(), subscriptionId });
+  await subscriptions.getSigningSecretStatus({ ...tenant, subscriptionId });
+  await subscriptions.sendTestEvent({ ...write(), subscriptionId });
   await twoPages((page) => subscriptions.listWebhookSubscriptions({ ...tenant, ...page }));
   const about = { type: name, objectId: randomUUID(), data: dataExample! };
   const { event } = await events.publishEvent({ ...write(), ...about });
@@ -284,4 +290,35 @@ async function apiKeys(transport: Transport) {
   await client.rotateApiKey({ ...write(), apiKeyId: apiKey!.id, overlapSeconds: 60 });
   await client.revokeApiKey({ ...write(), apiKeyId: apiKey!.id });
   await twoPages((page) => client.listApiKeys({ ...tenant, ...page }));
+}
+
+async function accounts(transport: Transport) {
+  const { client, write, signIn, invite, accept, join, change, remove } = accountsDesk(transport);
+  const tenant = newTenant();
+  const person = newPerson();
+  const { accountId, sessionId, tokenSha256 } = await signIn(person);
+  await client.authenticateSession({ tokenSha256 });
+  const { id } = await invite(tenant, person.email, Role.ADMIN);
+  await client.listAccountInvitations({ accountId });
+  await accept(tenant, id, accountId);
+  const { accountId: other } = await join(tenant, Role.VIEWER);
+  await twoPages((page) => client.listMembers({ ...tenant, ...page }));
+  await change(tenant, other, Role.DEVELOPER);
+  await remove(tenant, other);
+  const [invitation] = [await invite(tenant, 'a@shop.example'), await invite(tenant, 'b@shop.example')];
+  await twoPages((page) => client.listInvitations({ ...tenant, ...page }));
+  await client.revokeInvitation({ ...write(tenant), invitationId: invitation.id });
+  await client.getMerchantContact(tenant);
+  const headers = { [ACTOR_HEADERS.accountId]: accountId, [ACTOR_HEADERS.ipAddress]: '203.0.113.7' };
+  for (const contact of [{ email: 'alerts@shop.example' }, {}]) {
+    const request = { ...write(tenant), ...contact, language: Language.EN };
+    await client.setMerchantContact(request, { headers });
+  }
+  await client.getMerchantContact(tenant);
+  await twoPages((page) => client.listAuditEntries({ ...tenant, ...page }));
+  await twoPages((page) => client.listAuditEntries({ ...tenant, ...page, accountId }));
+  await signIn(person);
+  await twoPages((page) => client.listSessions({ accountId, ...page }));
+  await client.endSession({ accountId, sessionId });
+  await client.endAllSessions({ accountId });
 }

@@ -1,6 +1,12 @@
+/** Tables whose rows hold in both environments of a merchant: they have no environment to compare. */
+const OF_BOTH_ENVIRONMENTS = new Set(['accounts.member', 'accounts.invitation']);
+/** People have no merchant. A statement of one reaches them by their id, from a row of the merchant's or beside it. */
+const OF_NO_MERCHANT = new Set(['accounts.account']);
+
 /**
  * Whether a statement keeps to one tenant: for each table that it names, an insert fills merchant_id and environment,
- * anything else compares both. A statement without a table (begin, a lock, now()) has no tenant to keep to.
+ * anything else compares both, as far as the table has them. A statement without a table (begin, a lock, now()) has
+ * no tenant to keep to; one of people alone keeps to none.
  */
 export function keepsToTenant(statement: string): boolean {
   const sql = statement
@@ -8,9 +14,15 @@ export function keepsToTenant(statement: string): boolean {
     .replaceAll('"', '')
     .toLowerCase()
     .replaceAll(/\b(epoch|distinct) from\b/g, '');
-  const tables = count(sql, /\b(from|into|update|join)\s+[a-z_]+\.[a-z_]+/g);
-  return ['merchant_id', 'environment'].every(
-    (column) => fills(sql, column) + compares(sql, column) >= tables,
+  const named = sql.matchAll(/\b(?:from|into|update|join)\s+([a-z_]+\.[a-z_]+)/g);
+  const tables = [...named].map(([, table]) => table!);
+  const merchants = tables.filter((table) => !OF_NO_MERCHANT.has(table));
+  if (tables.length > 0 && merchants.length === 0) return false;
+  const environments = merchants.filter((table) => !OF_BOTH_ENVIRONMENTS.has(table));
+  return (
+    fills(sql, 'merchant_id') + compares(sql, 'merchant_id') >= merchants.length &&
+    fills(sql, 'environment') + compares(sql, 'environment') >= environments.length &&
+    compares(sql, 'id') >= tables.length - merchants.length
   );
 }
 

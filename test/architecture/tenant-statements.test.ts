@@ -7,9 +7,18 @@ import { startHouse, type TestHouse } from '../support/house.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 import { keepsToTenant } from './tenant-scope.ts';
 
-/** RPCs that ask across merchants: who shows a key has not said whose it is, and the worker works for all. */
-const ACROSS_MERCHANTS =
-  /^payments\.(apikeys\.v1\.ApiKeyService\/AuthenticateApiKey|webhooks\.v1\.DispatchService\/.*)$/;
+/**
+ * RPCs that ask across merchants: who shows a key has not said whose it is, who signs in belongs to no merchant or to
+ * many, and the worker works for all.
+ */
+const ACROSS_MERCHANTS = new RegExp(
+  `^payments\\.(${[
+    'apikeys\\.v1\\.ApiKeyService/AuthenticateApiKey',
+    'accounts\\.v1\\.AccountService/(StartSession|AuthenticateSession|EndSession|EndAllSessions|ListSessions)',
+    'accounts\\.v1\\.AccountService/ListAccountInvitations',
+    'webhooks\\.v1\\.DispatchService/.*',
+  ].join('|')})$`,
+);
 const running = new AsyncLocalStorage<string>();
 const statements: { readonly rpc: string; readonly sql: string }[] = [];
 const succeeded = new Set<string>();
@@ -77,6 +86,22 @@ describe('the rule', () => {
     [true, `update funds.part as p set amount_minor = 1 where ${scoped}`],
     [true, 'insert into "funds"."part" ("merchant_id", "environment", "id") values (1, 2, 3)'],
     [true, "delete from funds.part where (merchant_id, environment, id) in (('1', 'live', '2'))"],
+    [
+      true,
+      "select * from accounts.member as m join accounts.account as a on a.id = m.account_id where m.merchant_id = '1'",
+    ],
+    [true, "update accounts.invitation set revoked_at = '2' where merchant_id = '1' and id = '3'"],
+    [false, "update accounts.invitation set revoked_at = '2' where id = '3'"],
+    [
+      false,
+      "select * from accounts.member as m join accounts.account as a on a.name = '2' where m.merchant_id = '1'",
+    ],
+    [false, "select * from accounts.account where id = '1'"],
+    [
+      false,
+      "select * from accounts.member as m join funds.part as p on p.id = m.id where m.merchant_id = p.merchant_id and p.merchant_id = '1'",
+    ],
+    [false, "select email from accounts.merchant_contact where merchant_id = '1'"],
     [false, 'select merchant_id, environment from funds.part where id = $1'],
     [false, "select id from funds.part where merchant_id = '1'"],
     [false, "select id from funds.part where environment = 'live'"],

@@ -196,8 +196,11 @@ async function boundTokens(subject: ListSubject, desk: ListDesk): Promise<void> 
 }
 
 async function emptyList(subject: ListSubject, desk: ListDesk): Promise<void> {
+  const stranger = await newDesk(subject);
   const sandbox = await subject.deskOf({ ...desk.tenant, environment: Environment.TEST });
-  expect(await pageOf(sandbox, {})).toEqual({ keys: [], next: undefined });
+  const expected = subject.acrossEnvironments ? (await pageOf(desk, {})).keys : [];
+  expect(await pageOf(stranger, {})).toEqual({ keys: [], next: undefined });
+  expect((await pageOf(sandbox, {})).keys).toEqual(expected);
 }
 
 const newDesk = (subject: ListSubject) =>

@@ -59,6 +59,8 @@ export interface ListSubject {
   >;
   /** Whether the list refuses these filters together. */
   readonly refuses?: (filters: ListFilters) => boolean;
+  /** Whether both environments of a merchant have the same rows. */
+  readonly acrossEnvironments?: boolean;
   /** Selects the rows of merchant $1 in environment $2, with a column for each filter. */
   readonly truth: string;
   deskOf(tenant: Tenant): Promise<ListDesk>;

@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import type { TestHouse } from '../../support/house.ts';
+import { type ListSubject, newestFirst, placeRow, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { accountsDesk, takesAway } from './accounts-desk.ts';
+
+/** The list of open invitations, for the suite of lists; what changes of one is that it is open no more. */
+export function invitationList(house: TestHouse): ListSubject {
+  const { client, invite, write } = accountsDesk(house.transports.inProcess);
+  return {
+    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    acrossEnvironments: true,
+    truth: `select id as key, ${newestFirst('created_at')} from accounts.invitation
+      where merchant_id = $1 and $2::text is not null
+        and accepted_at is null and revoked_at is null and expires_at > now()`,
+    async deskOf(tenant) {
+      return {
+        tenant,
+        list: ({ limit = 0, after = '' }) => {
+          const asked = client.listInvitations({ ...tenant, pageSize: limit, pageToken: after });
+          return rpcPage(asked, (answer) => answer.invitations.map(({ id }) => id));
+        },
+        async insert(place) {
+          const { id } = await invite(tenant, `${randomUUID()}@shop.example`);
+          await placeRow(house, 'accounts.invitation', 'created_at', id, place);
+        },
+        async change({ key }, pick) {
+          if (!takesAway(pick)) return;
+          if (pick % 2) await client.revokeInvitation({ ...write(tenant), invitationId: key });
+          else await sqlOf(house, 'update accounts.invitation set expires_at = now() where id = $1', [key]);
+        },
+      };
+    },
+  };
+}

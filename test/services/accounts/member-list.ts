@@ -1,0 +1,41 @@
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { TestHouse } from '../../support/house.ts';
+import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { accountsDesk, takesAway } from './accounts-desk.ts';
+
+const START_MS = Date.UTC(2020, 0, 1);
+
+/** The list of members, for the suite of lists. */
+export function memberList(house: TestHouse): ListSubject {
+  const { client, join, change, remove } = accountsDesk(house.transports.inProcess);
+  return {
+    ...{ house, direction: 'asc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    acrossEnvironments: true,
+    truth: `select account_id as key,
+        to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || account_id as "order"
+      from accounts.member where merchant_id = $1 and $2::text is not null`,
+    async deskOf(tenant) {
+      return {
+        tenant,
+        list: ({ limit = 0, after = '' }) => {
+          const asked = client.listMembers({ ...tenant, pageSize: limit, pageToken: after });
+          return rpcPage(asked, (answer) => answer.members.map(({ account }) => account!.id));
+        },
+        async insert(place) {
+          const { accountId } = await join(tenant, Role.VIEWER);
+          const at = new Date(START_MS + place);
+          const { merchantId } = tenant;
+          await sqlOf(
+            house,
+            'update accounts.member set created_at = $1 where merchant_id = $2 and account_id = $3',
+            [at, merchantId, accountId],
+          );
+        },
+        async change({ key }, pick) {
+          if (takesAway(pick)) await remove(tenant, key);
+          else await change(tenant, key, pick % 2 ? Role.VIEWER : Role.DEVELOPER);
+        },
+      };
+    },
+  };
+}

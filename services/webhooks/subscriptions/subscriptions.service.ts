@@ -4,6 +4,7 @@ import type { AreaDependencies } from '../../platform/area.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { createWebhookSubscription } from './create-webhook-subscription.ts';
 import { disableWebhookSubscription } from './disable-webhook-subscription.ts';
+import { getSigningSecretStatus } from './get-signing-secret-status.ts';
 import { getWebhookSubscription } from './get-webhook-subscription.ts';
 import { listWebhookSubscriptions } from './list-webhook-subscriptions.ts';
 import { pauseWebhookSubscription } from './pause-webhook-subscription.ts';
@@ -11,6 +12,7 @@ import { reactivateWebhookSubscription } from './reactivate-webhook-subscription
 import { resumeWebhookSubscription } from './resume-webhook-subscription.ts';
 import { revealSigningSecret } from './reveal-signing-secret.ts';
 import { rotateSigningSecret } from './rotate-signing-secret.ts';
+import { sendTestEvent } from './send-test-event.ts';
 import { setDeliveryLimits } from './set-delivery-limits.ts';
 
 /** The RPCs about subscriptions. */
@@ -32,5 +34,7 @@ export function subscriptionService(
     setDeliveryLimits: (request, context) => setDeliveryLimits(writes, request, context),
     revealSigningSecret: (request, context) => revealSigningSecret(writes, keys, request, context),
     rotateSigningSecret: (request, context) => rotateSigningSecret({ config, writes }, request, context),
+    getSigningSecretStatus: (request) => getSigningSecretStatus(database, request),
+    sendTestEvent: (request, context) => sendTestEvent(writes, request, context),
   };
 }

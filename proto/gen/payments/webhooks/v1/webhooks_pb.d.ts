@@ -678,6 +678,137 @@ export declare type RotateSigningSecretResponse = Message<"payments.webhooks.v1.
 export declare const RotateSigningSecretResponseSchema: GenMessage<RotateSigningSecretResponse>;
 
 /**
+ * Whose secrets to describe.
+ *
+ * @generated from message payments.webhooks.v1.GetSigningSecretStatusRequest
+ */
+export declare type GetSigningSecretStatusRequest = Message<"payments.webhooks.v1.GetSigningSecretStatusRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string subscription_id = 3;
+   */
+  subscriptionId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetSigningSecretStatusRequest.
+ * Use `create(GetSigningSecretStatusRequestSchema)` to create a new message.
+ */
+export declare const GetSigningSecretStatusRequestSchema: GenMessage<GetSigningSecretStatusRequest>;
+
+/**
+ * The secrets that sign at present.
+ *
+ * @generated from message payments.webhooks.v1.GetSigningSecretStatusResponse
+ */
+export declare type GetSigningSecretStatusResponse = Message<"payments.webhooks.v1.GetSigningSecretStatusResponse"> & {
+  /**
+   * The current one first, then those that sign beside it, newest first.
+   *
+   * @generated from field: repeated payments.webhooks.v1.SigningSecretStatus secrets = 1;
+   */
+  secrets: SigningSecretStatus[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetSigningSecretStatusResponse.
+ * Use `create(GetSigningSecretStatusResponseSchema)` to create a new message.
+ */
+export declare const GetSigningSecretStatusResponseSchema: GenMessage<GetSigningSecretStatusResponse>;
+
+/**
+ * What may be known of a secret by who may not see it.
+ *
+ * @generated from message payments.webhooks.v1.SigningSecretStatus
+ */
+export declare type SigningSecretStatus = Message<"payments.webhooks.v1.SigningSecretStatus"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 1;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Absent: nobody has seen it.
+   *
+   * @generated from field: google.protobuf.Timestamp revealed_at = 2;
+   */
+  revealedAt?: Timestamp | undefined;
+
+  /**
+   * Absent: the current one.
+   *
+   * @generated from field: google.protobuf.Timestamp signs_until = 3;
+   */
+  signsUntil?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.SigningSecretStatus.
+ * Use `create(SigningSecretStatusSchema)` to create a new message.
+ */
+export declare const SigningSecretStatusSchema: GenMessage<SigningSecretStatus>;
+
+/**
+ * Whom to send a test event.
+ *
+ * @generated from message payments.webhooks.v1.SendTestEventRequest
+ */
+export declare type SendTestEventRequest = Message<"payments.webhooks.v1.SendTestEventRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string subscription_id = 4;
+   */
+  subscriptionId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.SendTestEventRequest.
+ * Use `create(SendTestEventRequestSchema)` to create a new message.
+ */
+export declare const SendTestEventRequestSchema: GenMessage<SendTestEventRequest>;
+
+/**
+ * The event that is on its way.
+ *
+ * @generated from message payments.webhooks.v1.SendTestEventResponse
+ */
+export declare type SendTestEventResponse = Message<"payments.webhooks.v1.SendTestEventResponse"> & {
+  /**
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.SendTestEventResponse.
+ * Use `create(SendTestEventResponseSchema)` to create a new message.
+ */
+export declare const SendTestEventResponseSchema: GenMessage<SendTestEventResponse>;
+
+/**
  * An event to publish.
  *
  * @generated from message payments.webhooks.v1.PublishEventRequest
@@ -1127,6 +1258,13 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
    * @generated from field: optional string resend_id = 18;
    */
   resendId?: string | undefined;
+
+  /**
+   * Where a list was asked for it and there is one; without its excerpt.
+   *
+   * @generated from field: payments.webhooks.v1.Attempt last_attempt = 19;
+   */
+  lastAttempt?: Attempt | undefined;
 };
 
 /**
@@ -1266,6 +1404,20 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
    * @generated from field: google.protobuf.Timestamp created_to = 12;
    */
   createdTo?: Timestamp | undefined;
+
+  /**
+   * The event's object.
+   *
+   * @generated from field: optional string object_id = 13;
+   */
+  objectId?: string | undefined;
+
+  /**
+   * Answers each with its last attempt.
+   *
+   * @generated from field: bool with_last_attempt = 14;
+   */
+  withLastAttempt: boolean;
 };
 
 /**
@@ -2993,6 +3145,27 @@ export declare const WebhookSubscriptionService: GenService<{
     methodKind: "unary";
     input: typeof RotateSigningSecretRequestSchema;
     output: typeof RotateSigningSecretResponseSchema;
+  },
+  /**
+   * Answers which secrets sign at present, whether somebody has seen them and until when they sign; never a secret.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.GetSigningSecretStatus
+   */
+  getSigningSecretStatus: {
+    methodKind: "unary";
+    input: typeof GetSigningSecretStatusRequestSchema;
+    output: typeof GetSigningSecretStatusResponseSchema;
+  },
+  /**
+   * Publishes a webhook.ping.v1 for this subscription alone, as at creation; its outcome counts as any delivery's.
+   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) of a DISABLED one.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.SendTestEvent
+   */
+  sendTestEvent: {
+    methodKind: "unary";
+    input: typeof SendTestEventRequestSchema;
+    output: typeof SendTestEventResponseSchema;
   },
 }>;
 

@@ -1,0 +1,73 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SigningSecretStatusSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'webhooks' });
+  desk = webhooksDesk(house, house.transports.grpc);
+});
+afterAll(() => house.close());
+
+async function newSubscription() {
+  const tenant = newTenant();
+  const { id: subscriptionId } = await desk.subscribe(tenant);
+  const about = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+  return {
+    subscriptionId,
+    about,
+    reveal: () => desk.subscriptions.revealSigningSecret(about()),
+    rotate: (overlapSeconds: number) =>
+      desk.subscriptions.rotateSigningSecret({ ...about(), overlapSeconds }),
+    /** [seen, until when it signs] of each, in order. */
+    status: async () => {
+      const { secrets } = await desk.subscriptions.getSigningSecretStatus({ ...tenant, subscriptionId });
+      return secrets.map(({ revealedAt, signsUntil }) => [
+        revealedAt !== undefined,
+        signsUntil && timestampDate(signsUntil),
+      ]);
+    },
+  };
+}
+
+describe('GetSigningSecretStatus', () => {
+  it('says whether the secret has been seen', async () => {
+    const { status, reveal } = await newSubscription();
+    expect(await status()).toEqual([[false, undefined]]);
+    await reveal();
+    expect(await status()).toEqual([[true, undefined]]);
+  });
+
+  it('names the current one first, and beside it what signs still, until it ends', async () => {
+    const { status, reveal, rotate, subscriptionId } = await newSubscription();
+    await reveal();
+    const { overlapEndsAt } = await rotate(3_600);
+    const end = timestampDate(overlapEndsAt!);
+    expect(await status()).toEqual([
+      [false, undefined],
+      [true, end],
+    ]);
+    await desk.sql(
+      'update webhooks.signing_secret set expires_at = now() where subscription_id = $1 and expires_at is not null',
+      [subscriptionId],
+    );
+    expect(await status()).toEqual([[false, undefined]]);
+  });
+
+  it('has no place for a secret, and knows none of another merchant', async () => {
+    expect(SigningSecretStatusSchema.fields.map(({ name }) => name)).toEqual([
+      ...['created_at', 'revealed_at', 'signs_until'],
+    ]);
+    const { subscriptionId } = await newSubscription();
+    await expectRefusal(
+      desk.subscriptions.getSigningSecretStatus({ ...newTenant(), subscriptionId }),
+      Code.NotFound,
+      'WEBHOOK_SUBSCRIPTION_NOT_FOUND',
+    );
+  });
+});

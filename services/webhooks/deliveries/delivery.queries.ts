@@ -39,7 +39,13 @@ export interface AttemptReadRow {
 
 interface DeliveryTables {
   'webhooks.delivery': DeliveryReadRow;
-  'webhooks.event': { merchant_id: string; environment: EnvironmentName; id: string; request_id: string };
+  'webhooks.event': {
+    merchant_id: string;
+    environment: EnvironmentName;
+    id: string;
+    object_id: string;
+    request_id: string;
+  };
   'webhooks.attempt': AttemptReadRow & {
     merchant_id: string;
     environment: EnvironmentName;
@@ -72,6 +78,7 @@ interface DeliveryPage extends Tenant, PageRange {
   readonly subscriptionId: string | undefined;
   readonly eventId: string | undefined;
   readonly eventType: string | undefined;
+  readonly objectId: string | undefined;
   readonly requestId: string | undefined;
   readonly resendId: string | undefined;
   /** Ids from here, inclusive. */
@@ -98,23 +105,27 @@ const preparePage = (status: DeliveryStatusName | undefined) =>
     if (parameters.has('resendId')) query = query.where('resend_id', '=', parameters('resendId'));
     if (parameters.has('fromId')) query = query.where('id', '>=', parameters('fromId'));
     if (parameters.has('toId')) query = query.where('id', '<', parameters('toId'));
-    if (!parameters.has('requestId'))
+    if (!parameters.has('requestId') && !parameters.has('objectId'))
       return inOrder(query, deliveryOrder, parameters).$castTo<DeliveryReadRow>().compile();
-    const found = ofRequest(query, parameters);
+    const found = ofEvents(query, parameters);
     return inOrder(found, deliveryOrder, parameters).$castTo<DeliveryReadRow>().compile();
   });
 
-/** By the events of the request, which are few: their log has an index by request, that of deliveries does without. */
-function ofRequest(
+/**
+ * By the events of a request or an object, which are few: their log has indexes by both, that of deliveries does
+ * without.
+ */
+function ofEvents(
   query: ReturnType<typeof deliveries>,
-  parameters: ReadParameters<Tenant & Pick<DeliveryPage, 'requestId'>>,
+  parameters: ReadParameters<Tenant & Pick<DeliveryPage, 'requestId' | 'objectId'>>,
 ) {
-  const events = db
+  let events = db
     .selectFrom('webhooks.event')
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
-    .where('request_id', '=', parameters('requestId'))
     .select('id');
+  if (parameters.has('requestId')) events = events.where('request_id', '=', parameters('requestId'));
+  if (parameters.has('objectId')) events = events.where('object_id', '=', parameters('objectId'));
   const found = query.where('event_id', '=', sql<string>`any (array(${events}))`);
   return db
     .with(
@@ -146,4 +157,25 @@ export const selectAttempts = prepareRead<DeliveryKey, AttemptReadRow>((paramete
     .orderBy('number')
     .$castTo<AttemptReadRow>()
     .compile(),
+);
+
+interface LastAttemptRow extends AttemptReadRow {
+  delivery_id: string;
+}
+
+/** The last attempt of each of some deliveries, without its excerpt. */
+export const selectLastAttempts = prepareRead<Tenant & { readonly ids: readonly string[] }, LastAttemptRow>(
+  (parameters) =>
+    db
+      .selectFrom('webhooks.attempt')
+      .where('merchant_id', '=', parameters('merchantId'))
+      .where('environment', '=', parameters('environment'))
+      .where('delivery_id', '=', sql<string>`any (${parameters('ids')}::uuid[])`)
+      .distinctOn('delivery_id')
+      .select(['delivery_id', 'number', 'started_at', 'ended_at', 'latency_ms', 'http_status', 'failure'])
+      .select(sql<null>`null`.as('response_excerpt'))
+      .orderBy('delivery_id')
+      .orderBy('number', 'desc')
+      .$castTo<LastAttemptRow>()
+      .compile(),
 );

@@ -9,8 +9,8 @@ import type { Pagination } from '../../platform/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { firstIdFrom } from '../id-time.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
-import { deliveryMessage } from './delivery.message.ts';
-import { deliveryOrder, selectDeliveries } from './delivery.queries.ts';
+import { attemptMessage, deliveryMessage } from './delivery.message.ts';
+import { deliveryOrder, selectDeliveries, selectLastAttempts } from './delivery.queries.ts';
 
 /** A page of deliveries, newest first. */
 export async function listDeliveries(
@@ -25,6 +25,7 @@ export async function listDeliveries(
     subscriptionId: request.subscriptionId?.toLowerCase(),
     eventId: request.eventId?.toLowerCase(),
     eventType: request.eventType,
+    objectId: request.objectId,
     requestId: request.requestId,
     resendId: request.resendId?.toLowerCase(),
     fromId: request.createdFrom && firstIdFrom(request.createdFrom),
@@ -34,9 +35,12 @@ export async function listDeliveries(
   const page = await pagination.page(scope, request, (range) =>
     database.read(selectDeliveries(status, { ...tenant, ...filters, ...range })),
   );
+  const ids = request.withLastAttempt ? page.rows.map(({ id }) => id) : [];
+  const attempts = ids.length > 0 ? await database.read(selectLastAttempts({ ...tenant, ids })) : [];
+  const lastOf = new Map(attempts.map((row) => [row.delivery_id, attemptMessage(row)]));
   return {
     $typeName: 'payments.webhooks.v1.ListDeliveriesResponse',
-    deliveries: page.rows.map((row) => deliveryMessage(row, link)),
+    deliveries: page.rows.map((row) => ({ ...deliveryMessage(row, link), lastAttempt: lastOf.get(row.id) })),
     nextPageToken: page.nextPageToken,
   };
 }

@@ -38,6 +38,24 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
     expect(done.deliveries.map(({ id }) => id)).toEqual([key!.deliveryId]);
   });
 
+  it('lists deliveries with their last attempts, for who asks for them', async () => {
+    const tenant = newTenant();
+    await desk().subscribe(tenant);
+    const [key] = await desk().claimKeys();
+    const list = async (withLastAttempt: boolean) =>
+      (await desk().deliveries.listDeliveries({ ...tenant, withLastAttempt })).deliveries[0]!;
+    expect((await list(true)).lastAttempt).toBeUndefined();
+    await desk().report(answered(key!.deliveryId, await desk().send(key!), 500));
+    await desk().sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
+      key!.deliveryId,
+    ]);
+    await desk().report(answered(key!.deliveryId, await desk().send({ deliveryId: key!.deliveryId }), 503));
+    const { lastAttempt } = await list(true);
+    expect(lastAttempt).toMatchObject({ number: 2, httpStatus: 503, latencyMs: 12 });
+    expect(lastAttempt!.responseExcerpt).toBeUndefined();
+    expect((await list(false)).lastAttempt).toBeUndefined();
+  });
+
   it('names the workflow that carries a delivery, and the attempts made', async () => {
     const tenant = newTenant();
     await desk().subscribe(tenant);

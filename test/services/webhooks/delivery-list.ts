@@ -12,10 +12,11 @@ const START_MS = Date.now() - 3_600_000;
 const EVENTS = [0, 1, 2].map(() => uuidv7({ msecs: START_MS }));
 const TYPES = ['payment.succeeded.v1', 'refund.failed.v1'];
 const REQUESTS = ['request a', 'request b', 'request b'];
+const OBJECTS = ['object a', 'object b', 'object b'];
 const RESEND = randomUUID();
 
 /** Filters that are tried with each other. */
-const FILTERS: Record<'goal' | 'cause', ListSubject['filters']> = {
+const FILTERS: Record<'goal' | 'cause' | 'object', ListSubject['filters']> = {
   goal: {
     subscriptionId: { values: [...SUBSCRIPTIONS, randomUUID()], isId: true },
     eventId: { values: EVENTS, isId: true },
@@ -27,6 +28,11 @@ const FILTERS: Record<'goal' | 'cause', ListSubject['filters']> = {
     resendId: { values: [RESEND], isId: true },
     createdFrom: { values: ['1', '3'], fits: ({ key }, place) => placeOf(key) >= Number(place) },
     createdTo: { values: ['4'], fits: ({ key }, place) => placeOf(key) < Number(place) },
+  },
+  object: {
+    objectId: { values: [...new Set(OBJECTS), 'object c'] },
+    requestId: { values: ['request a', 'request b'] },
+    status: { values: ['PENDING', 'SUCCEEDED'] },
   },
 };
 
@@ -43,7 +49,7 @@ export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): L
     ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: FILTERS[filters],
     truth: `select id as key, id as "order", status, subscription_id as "subscriptionId", event_id as "eventId",
-        event_type as "eventType", request_id as "requestId", resend_id as "resendId"
+        event_type as "eventType", object_id as "objectId", request_id as "requestId", resend_id as "resendId"
       from webhooks.delivery where merchant_id = $1 and environment = $2`,
     async deskOf(tenant) {
       await sqlOf(house, `select webhooks.ensure_partitions('live', to_timestamp($1), now())`, [
@@ -52,9 +58,9 @@ export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): L
       await sqlOf(
         house,
         `insert into webhooks.event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
-         select $1, 'live', id, 'payment.succeeded.v1', 'p', 1, request_id, now(), '{}'
-           from unnest($2::uuid[], $3::text[]) as of (id, request_id) on conflict do nothing`,
-        [tenant.merchantId, EVENTS, REQUESTS],
+         select $1, 'live', id, 'payment.succeeded.v1', object_id, 1, request_id, now(), '{}'
+           from unnest($2::uuid[], $3::text[], $4::text[]) as of (id, object_id, request_id) on conflict do nothing`,
+        [tenant.merchantId, EVENTS, OBJECTS, REQUESTS],
       );
       let inserted = 0;
       return {
@@ -71,7 +77,7 @@ export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): L
             house,
             `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, event_id, event_type,
                object_id, sequence, request_id, resend_id, ordered, status, attempt_count, next_attempt_at)
-             values ($1, 'live', $2, $3, $4, $5, 'p', 1, $6, $7, false, 'PENDING', 0, now())`,
+             values ($1, 'live', $2, $3, $4, $5, $8, 1, $6, $7, false, 'PENDING', 0, now())`,
             [
               ...[
                 tenant.merchantId,
@@ -79,7 +85,7 @@ export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): L
                 SUBSCRIPTIONS[n % 2],
                 EVENTS[n % 3],
               ],
-              ...[TYPES[n % 5 === 0 ? 1 : 0], REQUESTS[n % 3], n % 4 === 0 ? RESEND : null],
+              ...[TYPES[n % 5 === 0 ? 1 : 0], REQUESTS[n % 3], n % 4 === 0 ? RESEND : null, OBJECTS[n % 3]],
             ],
           );
         },

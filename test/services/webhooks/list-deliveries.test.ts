@@ -12,6 +12,7 @@ afterAll(() => house.close());
 
 describeList('ListDeliveries by what they go to', () => deliveryList(house, 'goal'));
 describeList('ListDeliveries by what caused them', () => deliveryList(house, 'cause'));
+describeList('ListDeliveries by what they are about', () => deliveryList(house, 'object'));
 
 const ended = (columns: string) =>
   String.raw`ended_delivery_live_\d+_merchant_id_environment_${columns}_idx\d*`;

@@ -1,41 +1,54 @@
+import type { BankHoliday } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { addDays, type CivilDate, weekday } from '../platform/civil-date.ts';
+import type { EnumName } from '../platform/enum-name.ts';
+
+/** The days on which banks are closed, as the wire names them. */
+export type BankHolidayName = EnumName<typeof BankHoliday>;
+
+/** A holiday on its date. */
+export interface DatedHoliday {
+  readonly date: CivilDate;
+  readonly name: BankHolidayName;
+}
 
 /** Holidays of a fixed date, as MM-DD, with the first year they are kept. */
-const FIXED_HOLIDAYS: readonly { monthDay: string; since?: number }[] = [
-  { monthDay: '01-01' }, // New Year
-  { monthDay: '04-21' }, // Tiradentes
-  { monthDay: '05-01' }, // Labour Day
-  { monthDay: '09-07' }, // Independence
-  { monthDay: '10-12' }, // Our Lady of Aparecida
-  { monthDay: '11-02' }, // All Souls
-  { monthDay: '11-15' }, // Republic
-  { monthDay: '11-20', since: 2024 }, // Black Awareness, national by law 14.759/2023
-  { monthDay: '12-25' }, // Christmas
+const FIXED_HOLIDAYS: readonly { monthDay: string; name: BankHolidayName; since?: number }[] = [
+  { monthDay: '01-01', name: 'NEW_YEAR' },
+  { monthDay: '04-21', name: 'TIRADENTES' },
+  { monthDay: '05-01', name: 'LABOUR_DAY' },
+  { monthDay: '09-07', name: 'INDEPENDENCE' },
+  { monthDay: '10-12', name: 'OUR_LADY_OF_APARECIDA' },
+  { monthDay: '11-02', name: 'ALL_SOULS' },
+  { monthDay: '11-15', name: 'REPUBLIC' },
+  { monthDay: '11-20', name: 'BLACK_AWARENESS', since: 2024 }, // national by law 14.759/2023
+  { monthDay: '12-25', name: 'CHRISTMAS' },
 ];
 
-/** Days from Easter Sunday: Carnival Monday and Tuesday, Good Friday, Corpus Christi. */
-const EASTER_OFFSETS: readonly number[] = [-48, -47, -2, 60];
+/** Days from Easter Sunday. */
+const MOVING_HOLIDAYS: readonly { days: number; name: BankHolidayName }[] = [
+  { days: -48, name: 'CARNIVAL_MONDAY' },
+  { days: -47, name: 'CARNIVAL_TUESDAY' },
+  { days: -2, name: 'GOOD_FRIDAY' },
+  { days: 60, name: 'CORPUS_CHRISTI' },
+];
 
-const holidaysByYear = new Map<number, ReadonlySet<CivilDate>>();
+const closedDaysByYear = new Map<number, ReadonlySet<CivilDate>>();
 
-/** The national holidays and bank closings of a year, weekends included. */
-export function bankHolidays(year: number): ReadonlySet<CivilDate> {
-  const known = holidaysByYear.get(year);
-  if (known !== undefined) return known;
+/** The national holidays and bank closings of a year, weekends included; ascending, some years two on one date. */
+export function bankHolidays(year: number): DatedHoliday[] {
   const easter = easterSunday(year);
   const fixed = FIXED_HOLIDAYS.filter(({ since = 0 }) => year >= since);
-  const holidays = new Set([
-    ...fixed.map(({ monthDay }) => `${pad(year, 4)}-${monthDay}`),
-    ...EASTER_OFFSETS.map((days) => addDays(easter, days)),
-  ]);
-  holidaysByYear.set(year, holidays);
-  return holidays;
+  const holidays = [
+    ...fixed.map(({ monthDay, name }) => ({ date: `${pad(year, 4)}-${monthDay}`, name })),
+    ...MOVING_HOLIDAYS.map(({ days, name }) => ({ date: addDays(easter, days), name })),
+  ];
+  return holidays.sort((one, other) => (one.date < other.date ? -1 : 1));
 }
 
 /** Whether banks settle on a date. */
 export function isBusinessDay(date: CivilDate): boolean {
   const day = weekday(date);
-  return day !== 0 && day !== 6 && !bankHolidays(Number(date.slice(0, 4))).has(date);
+  return day !== 0 && day !== 6 && !closedDaysOf(Number(date.slice(0, 4))).has(date);
 }
 
 /** The date itself when it is a business day, else the first one after it. */
@@ -43,6 +56,15 @@ export function businessDayFrom(date: CivilDate): CivilDate {
   let day = date;
   while (!isBusinessDay(day)) day = addDays(day, 1);
   return day;
+}
+
+function closedDaysOf(year: number): ReadonlySet<CivilDate> {
+  let days = closedDaysByYear.get(year);
+  if (days === undefined) {
+    days = new Set(bankHolidays(year).map(({ date }) => date));
+    closedDaysByYear.set(year, days);
+  }
+  return days;
 }
 
 /** Easter Sunday of the Gregorian calendar (Meeus, Jones and Butcher). */

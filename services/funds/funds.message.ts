@@ -1,11 +1,14 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
+  BankHoliday,
   BlockReason,
   type FundsRelease,
   FundsReleaseStatus,
   type ReleaseCalendarDay,
+  type ReleaseCalendarHoliday,
   type SalePartSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { DatedHoliday } from './business-days.ts';
 import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
 import { originalMinor, type Part, statusOf } from './part.ts';
 
@@ -40,7 +43,13 @@ export function calendarDayMessage(row: CalendarReadRow): ReleaseCalendarDay {
     deductionsAmountMinor: row.deducted_minor,
     salesCount: row.sales_count,
     hasBlockedFunds: row.has_blocked,
+    blockedAmountMinor: row.blocked_minor,
   };
+}
+
+/** A holiday of the calendar as the wire's. */
+export function holidayMessage({ date, name }: DatedHoliday): ReleaseCalendarHoliday {
+  return { $typeName: 'payments.funds.v1.ReleaseCalendarHoliday', date, holiday: BankHoliday[name] };
 }
 
 /** A part as it stands in a transaction, as the wire's. */

@@ -43,6 +43,7 @@ export interface CalendarReadRow {
   date: string;
   released_minor: bigint;
   scheduled_minor: bigint;
+  blocked_minor: bigint;
   advanced_minor: bigint;
   deducted_minor: bigint;
   sales_count: number;
@@ -133,6 +134,7 @@ export const selectCalendar = prepareRead<
       'date',
       leftOfDay('RELEASED').as('released_minor'),
       leftOfDay('SCHEDULED').as('scheduled_minor'),
+      leftOfDay('BLOCKED').as('blocked_minor'),
     ])
     .select(sql<bigint>`sum(advanced_minor)::bigint`.as('advanced_minor'))
     .select(sql<bigint>`sum(deducted_minor)::bigint`.as('deducted_minor'))

@@ -6,10 +6,11 @@ import { ACCOUNT_TIME_ZONE, addDays, civilDateAt, isCivilDate } from '../platfor
 import type { Database } from '../platform/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { calendarDayMessage } from './funds.message.ts';
+import { bankHolidays } from './business-days.ts';
+import { calendarDayMessage, holidayMessage } from './funds.message.ts';
 import { selectCalendar } from './funds.queries.ts';
 
-/** The days of a month that have a release, in one statement. */
+/** The days of a month that have a release, in one statement, and its holidays. */
 export async function getReleaseCalendar(
   database: Database,
   request: GetReleaseCalendarRequest,
@@ -27,6 +28,9 @@ export async function getReleaseCalendar(
     days: rows.map(calendarDayMessage),
     month,
     timezone: ACCOUNT_TIME_ZONE,
+    holidays: bankHolidays(Number(month.slice(0, 4)))
+      .filter(({ date }) => date.startsWith(month))
+      .map(holidayMessage),
   };
 }
 

@@ -1,8 +1,29 @@
 import Holidays from 'date-holidays';
 import { expect, test } from 'vitest';
-import { bankHolidays, businessDayFrom, isBusinessDay } from '../../../services/funds/business-days.ts';
+import {
+  type BankHolidayName,
+  bankHolidays,
+  businessDayFrom,
+  isBusinessDay,
+} from '../../../services/funds/business-days.ts';
 
 const brazil = new Holidays('BR');
+
+const NAMES: Readonly<Record<BankHolidayName, RegExp>> = {
+  NEW_YEAR: /Ano Novo/,
+  CARNIVAL_MONDAY: /Carnaval/,
+  CARNIVAL_TUESDAY: /Carnaval/,
+  GOOD_FRIDAY: /Sexta-Feira Santa/,
+  TIRADENTES: /Tiradentes/,
+  LABOUR_DAY: /Trabalho|trabalhador/,
+  CORPUS_CHRISTI: /Corpo|Corpus/,
+  INDEPENDENCE: /Independência/,
+  OUR_LADY_OF_APARECIDA: /Aparecida/,
+  ALL_SOULS: /Finados|Mortos/,
+  REPUBLIC: /República/,
+  BLACK_AWARENESS: /Consciência Negra/,
+  CHRISTMAS: /Natal/,
+};
 
 test.each(range(1990, 2100))('the holidays of %i are those of an independent table', (year) => {
   const expected = brazil
@@ -11,7 +32,16 @@ test.each(range(1990, 2100))('the holidays of %i are those of an independent tab
     .filter(({ type, name }) => (type === 'public' || type === 'bank') && name !== 'Dia de Eleição')
     .map(({ date }) => date.slice(0, 10))
     .filter((date) => !(year < 2024 && date.endsWith('-11-20')));
-  expect([...bankHolidays(year)].sort()).toEqual([...new Set(expected)].sort());
+  expect([...new Set(bankHolidays(year).map(({ date }) => date))]).toEqual([...new Set(expected)].sort());
+});
+
+test.each(range(1990, 2100))('the holidays of %i are named as in an independent table', (year) => {
+  const names = brazil.getHolidays(year);
+  const named = bankHolidays(year).map(({ date, name }) => {
+    const here = names.filter((holiday) => holiday.date.startsWith(date)).map((holiday) => holiday.name);
+    return [name, here.some((portuguese) => NAMES[name].test(portuguese))];
+  });
+  expect(named).toEqual(named.map(([name]) => [name, true]));
 });
 
 test('20 November is a business day until 2023 and a holiday from 2024', () => {

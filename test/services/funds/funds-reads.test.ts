@@ -1,6 +1,10 @@
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import {
+  BankHoliday,
+  BlockReason,
+  FundsReleaseStatus,
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHouse, type TestHouse } from '../../support/house.ts';
@@ -84,8 +88,24 @@ describe.each(['inProcess', 'grpc'] as const)('reads of funds over %s', (way) =>
         deductionsAmountMinor: 0n,
         salesCount: 2,
         hasBlockedFunds: true,
+        blockedAmountMinor: 150n,
       },
     ]);
+  });
+
+  it('answers the bank holidays of a month, on weekends too, with or without releases', async () => {
+    const funds = newFunds();
+    const of = async (month: string) => {
+      const { holidays } = await funds.client.getReleaseCalendar({ ...funds.tenant, month });
+      return holidays.map(({ date, holiday }) => `${date} ${BankHoliday[holiday]}`);
+    };
+    expect(await of('2026-11')).toEqual([
+      '2026-11-02 ALL_SOULS',
+      '2026-11-15 REPUBLIC',
+      '2026-11-20 BLACK_AWARENESS',
+    ]);
+    expect(await of('2026-08')).toEqual([]);
+    expect((await of('2000-04')).sort()).toEqual(['2000-04-21 GOOD_FRIDAY', '2000-04-21 TIRADENTES']);
   });
 
   it.each(['2023-02', '2024-02', '2020-12', '9999-12'])(

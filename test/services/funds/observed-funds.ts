@@ -123,6 +123,7 @@ export async function expectCalendar(
         advancedAmountMinor: sum((part) => part.advancedMinor),
         deductionsAmountMinor: sum((part) => part.deductedMinor),
         hasBlockedFunds: left('BLOCKED') > 0n,
+        blockedAmountMinor: left('BLOCKED'),
         salesCount: new Set(parts.map(({ saleId }) => saleId)).size,
       };
     });

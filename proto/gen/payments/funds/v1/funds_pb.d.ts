@@ -249,6 +249,11 @@ export declare type ReleaseCalendarDay = Message<"payments.funds.v1.ReleaseCalen
    * @generated from field: bool has_blocked_funds = 7;
    */
   hasBlockedFunds: boolean;
+
+  /**
+   * @generated from field: int64 blocked_amount_minor = 8;
+   */
+  blockedAmountMinor: bigint;
 };
 
 /**
@@ -256,6 +261,29 @@ export declare type ReleaseCalendarDay = Message<"payments.funds.v1.ReleaseCalen
  * Use `create(ReleaseCalendarDaySchema)` to create a new message.
  */
 export declare const ReleaseCalendarDaySchema: GenMessage<ReleaseCalendarDay>;
+
+/**
+ * A holiday of the month.
+ *
+ * @generated from message payments.funds.v1.ReleaseCalendarHoliday
+ */
+export declare type ReleaseCalendarHoliday = Message<"payments.funds.v1.ReleaseCalendarHoliday"> & {
+  /**
+   * @generated from field: string date = 1;
+   */
+  date: string;
+
+  /**
+   * @generated from field: payments.funds.v1.BankHoliday holiday = 2;
+   */
+  holiday: BankHoliday;
+};
+
+/**
+ * Describes the message payments.funds.v1.ReleaseCalendarHoliday.
+ * Use `create(ReleaseCalendarHolidaySchema)` to create a new message.
+ */
+export declare const ReleaseCalendarHolidaySchema: GenMessage<ReleaseCalendarHoliday>;
 
 /**
  * The calendar of a month.
@@ -281,6 +309,13 @@ export declare type GetReleaseCalendarResponse = Message<"payments.funds.v1.GetR
    * @generated from field: string timezone = 3;
    */
   timezone: string;
+
+  /**
+   * By which instalments are rolled to the next business day, ascending, on weekends too; two may share a date.
+   *
+   * @generated from field: repeated payments.funds.v1.ReleaseCalendarHoliday holidays = 4;
+   */
+  holidays: ReleaseCalendarHoliday[];
 };
 
 /**
@@ -1843,6 +1878,90 @@ export enum BlockOutcome {
 export declare const BlockOutcomeSchema: GenEnum<BlockOutcome>;
 
 /**
+ * The days on which Brazil's banks are closed, beside weekends.
+ *
+ * @generated from enum payments.funds.v1.BankHoliday
+ */
+export enum BankHoliday {
+  /**
+   * @generated from enum value: BANK_HOLIDAY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_NEW_YEAR = 1;
+   */
+  NEW_YEAR = 1,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_CARNIVAL_MONDAY = 2;
+   */
+  CARNIVAL_MONDAY = 2,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_CARNIVAL_TUESDAY = 3;
+   */
+  CARNIVAL_TUESDAY = 3,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_GOOD_FRIDAY = 4;
+   */
+  GOOD_FRIDAY = 4,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_TIRADENTES = 5;
+   */
+  TIRADENTES = 5,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_LABOUR_DAY = 6;
+   */
+  LABOUR_DAY = 6,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_CORPUS_CHRISTI = 7;
+   */
+  CORPUS_CHRISTI = 7,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_INDEPENDENCE = 8;
+   */
+  INDEPENDENCE = 8,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_OUR_LADY_OF_APARECIDA = 9;
+   */
+  OUR_LADY_OF_APARECIDA = 9,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_ALL_SOULS = 10;
+   */
+  ALL_SOULS = 10,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_REPUBLIC = 11;
+   */
+  REPUBLIC = 11,
+
+  /**
+   * From 2024.
+   *
+   * @generated from enum value: BANK_HOLIDAY_BLACK_AWARENESS = 12;
+   */
+  BLACK_AWARENESS = 12,
+
+  /**
+   * @generated from enum value: BANK_HOLIDAY_CHRISTMAS = 13;
+   */
+  CHRISTMAS = 13,
+}
+
+/**
+ * Describes the enum payments.funds.v1.BankHoliday.
+ */
+export declare const BankHolidaySchema: GenEnum<BankHoliday>;
+
+/**
  * What must hold of an account after every transaction.
  *
  * @generated from enum payments.funds.v1.FundsInvariant
@@ -1953,7 +2072,7 @@ export declare const FundsService: GenService<{
     output: typeof ListFundsReleasesResponseSchema;
   },
   /**
-   * Answers the days of a month that have a release, ascending.
+   * Answers the days of a month that have a release, and its bank holidays, ascending.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetReleaseCalendar
    */

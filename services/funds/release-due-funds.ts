@@ -1,9 +1,11 @@
 import type { HandlerContext } from '@connectrpc/connect';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type {
   DueReservation,
   ReleaseDueFundsRequest,
   ReleaseDueFundsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { recordAudit } from '../platform/audit.ts';
 import { requestIdOf } from '../platform/call-context.ts';
 import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database.ts';
@@ -41,7 +43,12 @@ export async function releaseDueFunds(
   const accounts = tenant ? [tenant] : await dueAccounts(database, asOf);
   const released: Released[] = [];
   for (const account of accounts) {
-    const work = (tx: TenantTransaction) => releaseAccount(tx, asOf, at);
+    const work = async (tx: TenantTransaction, em: EntityManager) => {
+      const done = await releaseAccount(tx, asOf, at);
+      // A person releases one account's, a system all.
+      if (tenant) await recordAudit(em, tenant, request, context);
+      return done;
+    };
     released.push(await writes.transaction(account, requestIdOf(context), work));
   }
   const due = selectDueReservations({

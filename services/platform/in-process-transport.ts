@@ -66,7 +66,7 @@ export function createInProcessTransport(
       const values = contextValues ?? createContextValues();
       identifyCall(values, caller, headerOf(headers, REQUEST_ID_HEADER) ?? uuidv7());
       const accountId = headerOf(headers, ACTOR_HEADERS.accountId);
-      if (accountId) {
+      if (typeof accountId === 'string') {
         const ipAddress = headerOf(headers, ACTOR_HEADERS.ipAddress) ?? '';
         identifyActor(values, { accountId, ipAddress });
       }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
-import { Language, Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { type AuditEntry, Language, Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import {
@@ -114,6 +114,8 @@ async function refunds(house: TestHouse) {
   await client.closeDispute({ ...write(), disputeId });
   await client.getDispute({ ...tenant, disputeId });
   await client.cancelRefundCase({ ...write(), refundCaseId: canceled });
+  await client.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId: randomUUID() });
+  await twoPages((page) => client.listDisputes({ ...tenant, ...page }));
 
   await client.getRefundCase({ ...tenant, refundCaseId: canceled });
   await twoPages((page) => client.listRefundCases({ ...tenant, ...page }));
@@ -316,7 +318,8 @@ async function accounts(transport: Transport) {
   }
   await client.getMerchantContact(tenant);
   await twoPages((page) => client.listAuditEntries({ ...tenant, ...page }));
-  await twoPages((page) => client.listAuditEntries({ ...tenant, ...page, accountId }));
+  const [{ accountId: actor }] = (await client.listAuditEntries(tenant)).entries as [AuditEntry];
+  await twoPages((page) => client.listAuditEntries({ ...tenant, ...page, accountId: actor }));
   await signIn(person);
   await twoPages((page) => client.listSessions({ accountId, ...page }));
   await client.endSession({ accountId, sessionId });

@@ -1,0 +1,179 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { Code, createClient, type Transport } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { AccountService, Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
+import { SCENARIOS } from '../../architecture/rpc-scenarios.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { ALL_GRANTS, bearer, newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { sqlOf } from '../../support/list-walk.ts';
+import { type ActedCall, actingTransport, isKeyed } from './acting-transport.ts';
+
+const actor = { accountId: randomUUID(), ipAddress: '203.0.113.9' };
+const headers = { [ACTOR_HEADERS.accountId]: actor.accountId, [ACTOR_HEADERS.ipAddress]: actor.ipAddress };
+const token = 'acts-for-nobody';
+const SECRET = /mpk_(?:live|test)_\w+|whsec_[\w+/=]+/g;
+
+interface Entry {
+  readonly account_id: string;
+  readonly action: string;
+  readonly ip_address: string;
+  readonly request_id: string;
+  readonly request: object | null;
+}
+
+let house: TestHouse;
+beforeAll(async () => {
+  const tokenSha256 = (of: string) => createHash('sha256').update(of).digest('hex');
+  const grants = ALL_GRANTS.filter((grant) => grant !== 'on-behalf-of');
+  house = await startHouse({
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    SERVICE_TOKENS: [
+      `alone|${tokenSha256(token)}|${grants.join(' ')}`,
+      `acting|${tokenSha256('acts')}|${ALL_GRANTS.join(' ')}`,
+    ].join(';'),
+  });
+});
+afterAll(() => house.close());
+
+const entries = () => sqlOf<Entry>(house, 'select * from platform.audit_entry');
+const entriesOf = ({ merchantId }: { merchantId: string }) =>
+  sqlOf<Entry>(house, 'select * from platform.audit_entry where merchant_id = $1', [merchantId]);
+
+/** Ways on which a caller may act for people, and on which it may not. */
+const ways = {
+  inside: {
+    acting: () => house.transports.inProcess,
+    alone: () =>
+      house.services.transportFor({
+        name: 'alone',
+        grants: new Set(ALL_GRANTS.filter((grant) => grant !== 'on-behalf-of')),
+      }),
+  },
+  'on the port': {
+    acting: () => over('acts'),
+    alone: () => over(token),
+  },
+};
+const over = (shown: string) =>
+  createGrpcTransport({ baseUrl: house.baseUrl, interceptors: [bearer(shown)] });
+
+describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) => {
+  const contact = (tenant = newTenant()) => ({ ...tenant, idempotencyKey: newKey(), language: Language.EN });
+  const client = (transport: Transport = acting()) => createClient(AccountService, transport);
+
+  test.for(Object.entries(SCENARIOS))(
+    'in %s leaves one entry for each write, and none for a replay, a read or a system',
+    async ([, play]) => {
+      const calls: ActedCall[] = [];
+      const before = await entries();
+      const transports = { ...house.transports, inProcess: actingTransport(acting(), actor, calls) };
+      await play({ ...house, transports });
+      const known = new Set(before.map(({ request_id }) => request_id));
+      const left = (await entries()).filter(({ request_id }) => !known.has(request_id));
+      const acted = calls.filter(({ method }) => isKeyed(method) || method.name === 'ReleaseDueFunds');
+      const expected = acted.map(({ method, requestId }) => ({
+        action: `${method.parent.typeName}.${method.name}`,
+        ...{ account_id: actor.accountId, ip_address: actor.ipAddress, request_id: requestId },
+      }));
+      const byRequest = (a: { request_id: string }, b: { request_id: string }) =>
+        a.request_id < b.request_id ? -1 : 1;
+      const found = left.map(({ action, account_id, ip_address, request_id }) => ({
+        ...{ action, account_id, ip_address, request_id },
+      }));
+      expect(found.sort(byRequest)).toEqual(expected.sort(byRequest));
+      const secrets = calls.flatMap(({ answer }) => answer.match(SECRET) ?? []);
+      const kept = JSON.stringify(left);
+      expect(secrets.filter((secret) => kept.includes(secret))).toEqual([]);
+      expect(kept).not.toMatch(/mpk_(live|test)_\w{30}|whsec_/);
+    },
+  );
+
+  it('leaves no entry when nobody is named, or the write is refused', async () => {
+    const tenant = newTenant();
+    await client().setMerchantContact(contact(tenant));
+    const refused = { ...tenant, idempotencyKey: newKey(), accountId: randomUUID() };
+    const removal = client().removeMember(refused, { headers });
+    await expectRefusal(removal, Code.NotFound, 'MEMBER_NOT_FOUND');
+    expect(await entriesOf(tenant)).toEqual([]);
+  });
+
+  it('is refused to callers that may not act for people, and for what is no account', async () => {
+    const tenant = newTenant();
+    const write = client(alone()).setMerchantContact(contact(tenant), { headers });
+    await expectRefusal(write, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'on-behalf-of' });
+    await client(alone()).setMerchantContact(contact(tenant));
+    for (const accountId of ['ana', `${actor.accountId}0`, '']) {
+      const named = { headers: { ...headers, [ACTOR_HEADERS.accountId]: accountId } };
+      const invalid = client().setMerchantContact(contact(tenant), named);
+      await expectRefusal(invalid, Code.InvalidArgument, 'INVALID_ACTOR');
+    }
+    expect(await entriesOf(tenant)).toEqual([]);
+  });
+
+  it('commits with its entry or not at all', async () => {
+    const tenant = newTenant();
+    const email = 'alerts@shop.example';
+    await sqlOf(house, 'alter table platform.audit_entry rename to lost');
+    try {
+      const write = client().setMerchantContact({ ...contact(tenant), email }, { headers });
+      await expect(write).rejects.toMatchObject({ code: Code.Internal });
+    } finally {
+      await sqlOf(house, 'alter table platform.lost rename to audit_entry');
+    }
+    expect(await client().getMerchantContact(tenant)).toMatchObject({ isSet: false });
+  });
+
+  it('keeps a request as it was, without tenant and key, and none that is too large', async () => {
+    const tenant = newTenant();
+    const email = 'ana@shop.example';
+    await client().inviteMember(
+      { ...tenant, idempotencyKey: newKey(), email, role: Role.ADMIN },
+      { headers },
+    );
+    const events = createClient(EventService, acting());
+    const [type] = (await events.listEventTypes({})).eventTypes;
+    const event = { ...tenant, type: type!.name, objectId: 'one', data: type!.dataExample! };
+    await events.publishEvent({ ...event, idempotencyKey: newKey() }, { headers });
+    const [invitation, publication] = await entriesOf(tenant);
+    expect(invitation!.request).toEqual({ email, role: 'ROLE_ADMIN' });
+    expect(publication!.request).toEqual({ type: type!.name, objectId: 'one', data: type!.dataExample });
+  });
+});
+
+test('the scenarios show the keys and secrets that no entry may hold', async () => {
+  const calls: ActedCall[] = [];
+  const transports = {
+    ...house.transports,
+    inProcess: actingTransport(house.transports.inProcess, actor, calls),
+  };
+  for (const area of ['api-keys', 'webhooks']) await SCENARIOS[area]!({ ...house, transports });
+  const secrets = calls.flatMap(({ answer }) => answer.match(SECRET) ?? []);
+  expect(secrets.filter((secret) => secret.startsWith('mpk_')).length).toBeGreaterThan(0);
+  expect(secrets.filter((secret) => secret.startsWith('whsec_')).length).toBeGreaterThan(0);
+});
+
+test('every RPC that writes is known to leave an entry, or for what reason it leaves none', async () => {
+  const calls: ActedCall[] = [];
+  const transports = {
+    ...house.transports,
+    inProcess: actingTransport(house.transports.inProcess, actor, calls),
+  };
+  for (const play of Object.values(SCENARIOS)) await play({ ...house, transports });
+  const without = calls
+    .filter(({ method }) => method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS)
+    .filter(({ method }) => !isKeyed(method))
+    .map(({ method }) => `${method.parent.name}.${method.name}`)
+    .filter((name) => !name.startsWith('DispatchService.'));
+  expect([...new Set(without)].sort()).toEqual([
+    // Sessions are of no merchant.
+    'AccountService.EndAllSessions',
+    'AccountService.EndSession',
+    'AccountService.StartSession',
+    // Leaves one where it names a merchant.
+    'FundsService.ReleaseDueFunds',
+  ]);
+});

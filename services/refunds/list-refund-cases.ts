@@ -1,6 +1,7 @@
 import {
   type ListRefundCasesRequest,
   type ListRefundCasesResponse,
+  RefundCaseOrder,
   RefundCaseStatus,
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -9,9 +10,14 @@ import { enumName } from '../platform/enum-name.ts';
 import type { Pagination } from '../platform/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { refundCaseMessage } from './refund-case.message.ts';
-import { refundCaseOrder, selectRefundCases } from './refund-case.queries.ts';
+import {
+  refundCaseOrder,
+  reviewDeadlineOrder,
+  selectRefundCases,
+  selectUndecidedCases,
+} from './refund-case.queries.ts';
 
-/** A page of refund cases, newest first by (requested_at, id), in one statement. */
+/** A page of refund cases, newest first or, of those that wait for the merchant, soonest first, in one statement. */
 export async function listRefundCases(
   database: Database,
   pagination: Pagination,
@@ -24,10 +30,15 @@ export async function listRefundCases(
     paymentIntentId: request.paymentIntentId?.toLowerCase(),
     status: enumName(RefundCaseStatus, request.status),
   };
-  const scope = { tenant, list: 'refund-cases', filters, order: refundCaseOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.read(selectRefundCases({ ...tenant, ...filters, ...range })),
-  );
+  const scope = { tenant, list: 'refund-cases', filters };
+  const page =
+    request.order === RefundCaseOrder.REVIEW_DEADLINE
+      ? await pagination.page({ ...scope, order: reviewDeadlineOrder }, request, (range) =>
+          database.read(selectUndecidedCases({ ...tenant, ...filters, ...range })),
+        )
+      : await pagination.page({ ...scope, order: refundCaseOrder }, request, (range) =>
+          database.read(selectRefundCases({ ...tenant, ...filters, ...range })),
+        );
   return {
     $typeName: 'payments.refunds.v1.ListRefundCasesResponse',
     refundCases: page.rows.map(refundCaseMessage),

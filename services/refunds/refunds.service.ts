@@ -11,6 +11,7 @@ import { decideRefundCase } from './decide-refund-case.ts';
 import { expireReview } from './expire-merchant-review.ts';
 import { getDispute } from './get-dispute.ts';
 import { getRefundCase } from './get-refund-case.ts';
+import { listDisputes } from './list-disputes.ts';
 import { listRefundCases } from './list-refund-cases.ts';
 import { openDispute } from './open-dispute.ts';
 import { openRefundCase } from './open-refund-case.ts';
@@ -45,6 +46,7 @@ export function refundCaseService({
     openDispute: (request, context) => openDispute(writes, request, context),
     closeDispute: (request, context) => closeDispute(writes, request, context),
     getDispute: (request) => getDispute(database, request),
+    listDisputes: (request) => listDisputes(database, pagination, request),
     addBlocker: (request, context) => addBlockerToCase(writes, request, context),
     clearBlocker: (request, context) => clearBlockerOfCase(writes, request, context),
     startRefund: (request, context) => startRefund(writes, request, context),

@@ -1,8 +1,12 @@
+import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, type TestHouse } from '../../support/house.ts';
 import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 import { refundCaseList } from './refund-case-list.ts';
+import { undecidedCaseList } from './undecided-case-list.ts';
 
 let house: TestHouse;
 const statements: string[] = [];
@@ -13,6 +17,23 @@ afterAll(() => house.close());
 
 describe.each(['inProcess', 'grpc'] as const)('ListRefundCases over %s', (way) => {
   describeList('pages', () => refundCaseList(house, way));
+});
+
+describeList('ListRefundCases by the deadline', () => undecidedCaseList(house), 12);
+
+it('takes a token in its own order alone', async () => {
+  const desk = await undecidedCaseList(house).deskOf(newTenant());
+  for (let n = 0; n < 3; n += 1) await desk.insert(n);
+  const { refunds, tenant } = refundsOf(house, 'inProcess', desk.tenant);
+  const order = RefundCaseOrder.REVIEW_DEADLINE;
+  const byDeadline = await refunds.listRefundCases({ ...tenant, order, pageSize: 1 });
+  const newest = await refunds.listRefundCases({ ...tenant, pageSize: 1 });
+  for (const request of [
+    { ...tenant, pageToken: byDeadline.nextPageToken },
+    { ...tenant, order, pageToken: newest.nextPageToken },
+  ]) {
+    await expectRefusal(refunds.listRefundCases(request), Code.InvalidArgument, 'INVALID_PAGE_TOKEN');
+  }
 });
 
 it('answers each case as it is answered alone', async () => {
@@ -35,3 +56,5 @@ describePlans(() => refundCaseList(house), statements, [
   ['orderId', 'refund_case_order'],
   ['paymentIntentId', 'refund_case_payment'],
 ]);
+
+describePlans(() => undecidedCaseList(house), statements, [['', 'refund_case_deadline']]);

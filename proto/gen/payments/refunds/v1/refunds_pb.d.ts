@@ -291,6 +291,11 @@ export declare type ListRefundCasesRequest = Message<"payments.refunds.v1.ListRe
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: payments.refunds.v1.RefundCaseOrder order = 9;
+   */
+  order: RefundCaseOrder;
 };
 
 /**
@@ -1002,6 +1007,73 @@ export declare type GetDisputeResponse = Message<"payments.refunds.v1.GetDispute
  * Use `create(GetDisputeResponseSchema)` to create a new message.
  */
 export declare const GetDisputeResponseSchema: GenMessage<GetDisputeResponse>;
+
+/**
+ * Which disputes to list, and which page of them.
+ *
+ * @generated from message payments.refunds.v1.ListDisputesRequest
+ */
+export declare type ListDisputesRequest = Message<"payments.refunds.v1.ListDisputesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: optional string payment_intent_id = 3;
+   */
+  paymentIntentId?: string | undefined;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before; at most 200 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListDisputesRequest.
+ * Use `create(ListDisputesRequestSchema)` to create a new message.
+ */
+export declare const ListDisputesRequestSchema: GenMessage<ListDisputesRequest>;
+
+/**
+ * A page of disputes.
+ *
+ * @generated from message payments.refunds.v1.ListDisputesResponse
+ */
+export declare type ListDisputesResponse = Message<"payments.refunds.v1.ListDisputesResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.Dispute disputes = 1;
+   */
+  disputes: Dispute[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListDisputesResponse.
+ * Use `create(ListDisputesResponseSchema)` to create a new message.
+ */
+export declare const ListDisputesResponseSchema: GenMessage<ListDisputesResponse>;
 
 /**
  * A blocker to add.
@@ -1729,6 +1801,32 @@ export enum DisputeOutcome {
 export declare const DisputeOutcomeSchema: GenEnum<DisputeOutcome>;
 
 /**
+ * In which order cases are listed.
+ *
+ * @generated from enum payments.refunds.v1.RefundCaseOrder
+ */
+export enum RefundCaseOrder {
+  /**
+   * Newest first by (requested_at, id).
+   *
+   * @generated from enum value: REFUND_CASE_ORDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Only cases in MERCHANT_REVIEW, soonest first by (merchant_review_deadline_at, id).
+   *
+   * @generated from enum value: REFUND_CASE_ORDER_REVIEW_DEADLINE = 1;
+   */
+  REVIEW_DEADLINE = 1,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.RefundCaseOrder.
+ */
+export declare const RefundCaseOrderSchema: GenEnum<RefundCaseOrder>;
+
+/**
  * Refund cases of merchants: how money goes back to a customer, who decides, and what holds it up.
  *
  * Every write takes an idempotency_key: the same key with the same request answers as the first time, with another
@@ -1741,8 +1839,9 @@ export declare const DisputeOutcomeSchema: GenEnum<DisputeOutcome>;
  */
 export declare const RefundCaseService: GenService<{
   /**
-   * Lists the cases of a merchant, newest first by (requested_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists the cases of a merchant, newest first by (requested_at, id), or those that wait for the merchant, soonest
+   * first by (merchant_review_deadline_at, id).
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment, filters and order.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ListRefundCases
    */
@@ -1855,6 +1954,17 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof GetDisputeRequestSchema;
     output: typeof GetDisputeResponseSchema;
+  },
+  /**
+   * Lists a merchant's disputes, newest first by (opened_at, id).
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ListDisputes
+   */
+  listDisputes: {
+    methodKind: "unary";
+    input: typeof ListDisputesRequestSchema;
+    output: typeof ListDisputesResponseSchema;
   },
   /**
    * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case; repeating is no error.

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { TestHouse } from '../../support/house.ts';
+import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import { disputeList } from './dispute-list.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+let house: TestHouse;
+const statements: string[] = [];
+beforeAll(async () => {
+  house = await startListHouse('refunds', statements);
+});
+afterAll(() => house.close());
+
+describe.each(['inProcess', 'grpc'] as const)('ListDisputes over %s', (way) => {
+  describeList('pages', () => disputeList(house, way), 12);
+});
+
+describePlans(() => disputeList(house), statements, [
+  ['', 'dispute_newest'],
+  ['paymentIntentId', 'dispute_payment'],
+]);
+
+it('answers each dispute as it is answered alone', async () => {
+  const { refunds, tenant, write, open } = refundsOf(house, 'grpc');
+  const { paymentIntentId } = await open({ saleId: randomUUID() });
+  const ids = [randomUUID(), randomUUID()];
+  for (const disputeId of ids) await refunds.openDispute({ ...write(), disputeId, paymentIntentId });
+  const outcome = DisputeOutcome.LOST;
+  await refunds.closeDispute({ ...write(), disputeId: ids[0]!, outcome });
+  const { disputes } = await refunds.listDisputes(tenant);
+  expect(disputes.map(({ id }) => id).sort()).toEqual(ids.sort());
+  for (const listed of disputes) {
+    expect(listed).toEqual((await refunds.getDispute({ ...tenant, disputeId: listed.id })).dispute);
+  }
+});

@@ -9,7 +9,7 @@ import { sendPage } from '../layout.ts';
 import { requireOwnForm } from '../pages.ts';
 import type { RoomDependencies } from '../room.ts';
 import { clearSessionCookie } from '../session-cookie.ts';
-import { SIGNED_OUT_PATH } from '../sign-in/sign-in.routes.ts';
+import { SIGNED_OUT_PATH } from '../sign-in/sign-out.routes.ts';
 import { type Page, type Person, type PlainView, textsFor } from '../view.ts';
 import { accountTexts } from './account.texts.ts';
 import { languageRoute } from './language.routes.ts';

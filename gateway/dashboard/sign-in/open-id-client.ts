@@ -64,7 +64,12 @@ export class OpenIdClient {
     const { iss, sub, ...claims } = tokens.claims()!;
     const tellsMore = claims.email === undefined && provider.serverMetadata().userinfo_endpoint !== undefined;
     const said = tellsMore ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
-    return { issuer: iss, subject: sub, ...addressOf(said), name: textOf(said.name).slice(0, LONGEST_NAME) };
+    return {
+      issuer: iss,
+      subject: sub,
+      ...addressOf(said),
+      name: [...textOf(said.name)].slice(0, LONGEST_NAME).join(''),
+    };
   }
 
   /** Where one signs out of the provider itself; undefined when it has no such place or is away. */
@@ -111,4 +116,6 @@ function addressOf(said: Record<string, unknown>): Pick<Identity, 'email' | 'ema
   return { email, emailVerified: email !== '' && [true, 'true'].includes(said.email_verified as boolean) };
 }
 
-const textOf = (claim: unknown) => (typeof claim === 'string' ? claim : '');
+/** Without what no database keeps. */
+const textOf = (claim: unknown) =>
+  typeof claim === 'string' ? claim.replaceAll(/\p{Cc}/gu, '').toWellFormed() : '';

@@ -1,0 +1,41 @@
+import type { FastifyRequest } from 'fastify';
+import { callFor } from '../../clients.ts';
+import { sendPage } from '../layout.ts';
+import { requireOwnForm } from '../pages.ts';
+import type { RoomDependencies } from '../room.ts';
+import { clearSessionCookie, sessionTokenOf } from '../session-cookie.ts';
+import type { OpenIdClient } from './open-id-client.ts';
+import { signedOutPage } from './sign-in.pages.ts';
+
+/** Where people arrive who signed out; with `?everywhere` in all their browsers. */
+export const SIGNED_OUT_PATH = '/signed-out';
+
+/** The way out: POST /sign-out, GET /signed-out. */
+export function signOutRoutes(
+  { app, door, clients }: RoomDependencies,
+  provider: OpenIdClient,
+  providerName: string,
+): void {
+  const preValidation = async (request: FastifyRequest) => requireSessionsForm(request);
+  app.post('/sign-out', { preValidation }, async (request, reply) => {
+    const person = await door.visitorOf(request);
+    if (person) {
+      const { accountId, sessionId } = person;
+      await clients.accounts.endSession({ accountId, sessionId }, callFor(request));
+    }
+    clearSessionCookie(reply);
+    return reply.redirect(SIGNED_OUT_PATH, 303);
+  });
+
+  app.get(SIGNED_OUT_PATH, async (request, reply) => {
+    const view = door.plainViewOf(request);
+    const everywhere = 'everywhere' in (request.query as object);
+    const endSessionUrl = await provider.endSessionUrl();
+    return sendPage(reply, view, signedOutPage(view, { everywhere, providerName, endSessionUrl }));
+  });
+}
+
+/** Who has no session has nothing to sign out of, and no form to prove it with. */
+function requireSessionsForm(request: FastifyRequest): void {
+  if (sessionTokenOf(request) !== undefined) requireOwnForm(request);
+}

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { findFreePort } from '../../../../local/ports.ts';
+import { AccountService } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { CookieBrowser } from './cookie-browser.ts';
+import { type Lies, type LyingProvider, startLyingProvider } from './lying-provider.ts';
+import { SESSION } from './sign-in-desk.ts';
+
+const CLIENT = 'dashboard';
+const nowS = () => Math.floor(Date.now() / 1_000);
+
+let desk: DashboardDesk;
+let provider: LyingProvider;
+beforeAll(async () => {
+  const port = await findFreePort();
+  provider = await startLyingProvider(port, CLIENT);
+  desk = await startDashboardDesk({
+    ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: CLIENT, OIDC_CLIENT_SECRET: 'a secret: & ü' },
+  });
+});
+afterEach(() => {
+  provider.lies = {};
+});
+afterAll(async () => {
+  await desk.close();
+  await provider.stop();
+});
+
+async function signInBy(lies: Lies) {
+  provider.lies = lies;
+  const browser = new CookieBrowser();
+  const page = await browser.open(`${desk.baseUrl}/sign-in/start?return=/account`);
+  return { browser, page };
+}
+
+async function accountOf({ cookies }: CookieBrowser) {
+  const tokenSha256 = createHash('sha256').update(cookies.get(SESSION)!.value).digest();
+  const { account } = await createClient(AccountService, desk.transport).authenticateSession({ tokenSha256 });
+  return account!;
+}
+
+test('who comes from a provider that tells the truth is signed in, by the ID token alone', async () => {
+  const { browser, page } = await signInBy({});
+  expect(page.url.pathname).toBe('/account');
+  expect(await accountOf(browser)).toMatchObject({ email: 'ana@shop.example', emailVerified: true });
+});
+
+const untrue: readonly (readonly [string, Lies])[] = [
+  ['for another client', { claims: { aud: 'another' } }],
+  [
+    'for several clients, of which another is meant',
+    { claims: { aud: [CLIENT, 'another'], azp: 'another' } },
+  ],
+  ['of another issuer', { claims: { iss: 'https://issuer.example' } }],
+  ['for another nonce', { claims: { nonce: 'x'.repeat(43) } }],
+  ['without a nonce', { claims: { nonce: undefined } }],
+  ['that has expired', { claims: { exp: nowS() - 120, iat: nowS() - 600 } }],
+  ['that never expires', { claims: { exp: undefined } }],
+  ['that is of no time yet', { claims: { nbf: nowS() + 600 } }],
+  ['about nobody', { claims: { sub: undefined } }],
+  ['signed with a key that is not the provider’s', { foreignKey: true }],
+  ['that nobody signed', { header: { alg: 'none' }, unsigned: true }],
+  ['whose signature is gone', { unsigned: true }],
+  ['signed with the client’s secret', { header: { alg: 'HS256' } }],
+];
+test.each(untrue)('an ID token %s is refused', async (_name, lies) => {
+  const { browser, page } = await signInBy(lies);
+  expect(page.status).toBe(400);
+  expect(page.document.querySelector('[role=alert]')!.text).toContain('could not be confirmed');
+  expect(page.text).not.toContain('node_modules');
+  expect(browser.cookies.has(SESSION)).toBe(false);
+});
+
+test('an answer without ID token is refused', async () => {
+  const body = JSON.stringify({ access_token: 'access', token_type: 'Bearer' });
+  const { browser, page } = await signInBy({ token: { status: 200, type: 'application/json', body } });
+  expect(page.status).toBe(400);
+  expect(browser.cookies.has(SESSION)).toBe(false);
+});
+
+test.each([
+  ['does not know the dashboard', 401, 'application/json', '{"error":"invalid_client"}', 502],
+  ['takes the code for no code of its own', 400, 'application/json', '{"error":"invalid_grant"}', 400],
+  ['has trouble', 500, 'text/html', '<h1>trouble</h1>', 503],
+  ['answers nonsense', 200, 'application/json', '{"access', 503],
+])('when the token endpoint %s, people are told so', async (_name, status, type, body, expected) => {
+  const { browser, page } = await signInBy({ token: { status, type, body } });
+  expect(page.status).toBe(expected);
+  expect(page.document.querySelector('a.button')!.getAttribute('href')).toContain('/sign-in/start');
+  expect(page.text).not.toContain('trouble');
+  expect(browser.cookies.has(SESSION)).toBe(false);
+});
+
+test.each([
+  ['access_denied', 403],
+  ['login_required', 403],
+  ['temporarily_unavailable', 503],
+  ['invalid_scope', 502],
+  ['<b>', 502],
+])('when the provider answers %s, people are told so', async (error, expected) => {
+  const { page } = await signInBy({ answer: { error, code: '' } });
+  expect(page.status).toBe(expected);
+  expect(page.text).not.toContain('<b>');
+});
+
+test('an address that the ID token does not tell is asked for, and is only of whom it is about', async () => {
+  const claims = { sub: 'eve', email: undefined, email_verified: undefined, name: undefined };
+  const userinfo = { sub: 'eve', email: 'eve@shop.example', email_verified: 'true', name: 'Eve' };
+  const { browser } = await signInBy({ claims, userinfo });
+  expect(await accountOf(browser)).toMatchObject({
+    email: 'eve@shop.example',
+    emailVerified: true,
+    name: 'Eve',
+  });
+  const other = await signInBy({ claims, userinfo: { ...userinfo, sub: 'ana' } });
+  expect(other.page.status).toBe(400);
+  expect(other.browser.cookies.has(SESSION)).toBe(false);
+});
+
+test.each([
+  ['unverified', { email_verified: false }, false],
+  ['of which nothing is said', { email_verified: undefined }, false],
+  ['that only looks verified', { email_verified: 'yes' }, false],
+])('an address %s is not taken for verified', async (name, claims, expected) => {
+  const { browser } = await signInBy({ claims: { sub: name, ...claims } });
+  expect((await accountOf(browser)).emailVerified).toBe(expected);
+});
+
+test('who has no address, or a name and address beyond measure, can sign in all the same', async () => {
+  const none = await signInBy({ claims: { sub: 'none', email: undefined }, userinfo: { sub: 'none' } });
+  expect(await accountOf(none.browser)).toMatchObject({ email: '', emailVerified: false });
+  const long = {
+    sub: 'long',
+    email: `${'a'.repeat(300)}@shop.example`,
+    name: `\0\ud800a${'😀'.repeat(300)}`,
+  };
+  const much = await signInBy({ claims: long });
+  const name = `\ufffda${'😀'.repeat(198)}`;
+  expect(await accountOf(much.browser)).toMatchObject({ email: '', emailVerified: false, name });
+});
+
+test('what a provider says of somebody is text on the page', async () => {
+  const { page } = await signInBy({ claims: { sub: 'x', name: '<img src=x onerror=alert(1)>' } });
+  expect(page.status).toBe(200);
+  expect(page.text).toContain('&lt;img src=x');
+  expect(page.text).not.toContain('<img');
+});
+
+test('the secret is shown to the token endpoint in the header, as form data is written', async () => {
+  await signInBy({});
+  const [name, secret] = Buffer.from(provider.shown.authorization!.slice('Basic '.length), 'base64')
+    .toString()
+    .split(':');
+  expect([name, secret]).toEqual([CLIENT, 'a+secret%3A+%26+%C3%BC']);
+  expect(provider.shown.form!.has('client_secret')).toBe(false);
+  expect(provider.shown.form!.get('code_verifier')).toMatch(/^[\w-]{43}$/);
+});

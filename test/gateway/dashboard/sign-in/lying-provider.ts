@@ -1,0 +1,114 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** What the provider says, where it is not the truth. */
+export interface Lies {
+  /** Members of the ID token; undefined takes one away. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly header?: Readonly<Record<string, unknown>>;
+  /** Signs with a key that it does not publish. */
+  readonly foreignKey?: boolean;
+  /** Takes the signature away. */
+  readonly unsigned?: boolean;
+  readonly userinfo?: Readonly<Record<string, unknown>>;
+  /** The token endpoint's answer. */
+  readonly token?: { readonly status: number; readonly type: string; readonly body: string };
+  /** Members of the discovery document. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Of the answer that goes through the browser. */
+  readonly answer?: Readonly<Record<string, string>>;
+}
+
+/** An OpenID provider that vouches at once for whoever comes, and lies as it is told. */
+export interface LyingProvider {
+  readonly issuer: string;
+  lies: Lies;
+  /** What the client showed at the token endpoint last. */
+  readonly shown: { authorization?: string | undefined; form?: URLSearchParams };
+  stop(): Promise<void>;
+}
+
+const [own, foreign] = [newKey(), newKey()];
+
+export async function startLyingProvider(port: number, clientId: string): Promise<LyingProvider> {
+  const server = createServer((request, response) => void answer(request, response)).listen(
+    port,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const nonces = new Map<string, string>();
+  const provider: LyingProvider = {
+    ...{ issuer, lies: {}, shown: {} },
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+  async function answer(request: IncomingMessage, response: ServerResponse) {
+    const url = new URL(request.url!, issuer);
+    const { lies, shown } = provider;
+    const json = (value: unknown) =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+    switch (url.pathname) {
+      case '/.well-known/openid-configuration':
+        return json({ ...metadata(issuer), ...lies.metadata });
+      case '/jwks':
+        return json({
+          keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'own', use: 'sig', alg: 'RS256' }],
+        });
+      case '/auth': {
+        const code = crypto.randomUUID();
+        nonces.set(code, url.searchParams.get('nonce')!);
+        const back = new URL(url.searchParams.get('redirect_uri')!);
+        const state = url.searchParams.get('state')!;
+        back.search = new URLSearchParams({ code, state, ...lies.answer }).toString();
+        return response.writeHead(303, { location: back.href }).end();
+      }
+      case '/token': {
+        shown.authorization = request.headers.authorization;
+        shown.form = new URLSearchParams(await text(request));
+        if (lies.token) {
+          const { status, type, body } = lies.token;
+          return response.writeHead(status, { 'content-type': type }).end(body);
+        }
+        const nonce = nonces.get(shown.form.get('code')!);
+        const id_token = idToken(lies, { ...truth(issuer, clientId), nonce });
+        return json({ access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token });
+      }
+      case '/me':
+        return json({ sub: 'ana', ...lies.userinfo });
+      default:
+        return response.writeHead(404).end();
+    }
+  }
+  return provider;
+}
+
+const metadata = (issuer: string) => ({
+  ...{ issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` },
+  ...{ jwks_uri: `${issuer}/jwks`, userinfo_endpoint: `${issuer}/me`, response_types_supported: ['code'] },
+  ...{ subject_types_supported: ['public'], id_token_signing_alg_values_supported: ['RS256'] },
+});
+
+const truth = (issuer: string, clientId: string) => {
+  const now = Math.floor(Date.now() / 1_000);
+  return {
+    ...{ iss: issuer, sub: 'ana', aud: clientId, iat: now, exp: now + 300 },
+    ...{ email: 'ana@shop.example', email_verified: true, name: 'Ana' },
+  };
+};
+
+function idToken({ claims, header, foreignKey, unsigned }: Lies, true_: object): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const input = `${encode({ alg: 'RS256', kid: 'own', ...header })}.${encode({ ...true_, ...claims })}`;
+  const { privateKey } = foreignKey ? foreign : own;
+  return `${input}.${unsigned ? '' : sign('RSA-SHA256', Buffer.from(input), privateKey).toString('base64url')}`;
+}
+
+function newKey(): { publicKey: KeyObject; privateKey: KeyObject } {
+  return generateKeyPairSync('rsa', { modulusLength: 2048 });
+}

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { returnPathOf } from '../../../../gateway/dashboard/sign-in/return-path.ts';
+
+const ORIGIN = 'https://dashboard.example';
+
+test.each([
+  ...['//evil.example', '/\\evil.example', '\\\\evil.example', '///evil.example', '/.//evil.example'],
+  ...[
+    '/..//evil.example',
+    '/a/..//evil.example',
+    '/%2e//evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+  ],
+  ...['https://evil.example', 'https:evil.example', 'javascript:alert(1)', 'data:text/html,x', '', 'account'],
+  ...['/ account', '/é', '/a\r\nset-cookie: x=1', `/${'a'.repeat(500)}`, ' //evil.example', '@evil.example'],
+])('%j is no way back', (asked) => {
+  expect(returnPathOf(asked)).toBe('/');
+});
+
+test('what is no text is no way back', () => {
+  for (const asked of [undefined, null, 1, ['/account'], {}]) expect(returnPathOf(asked)).toBe('/');
+});
+
+test('a path of this host is kept with its query', () => {
+  for (const path of [
+    '/',
+    '/account',
+    '/live/x/webhooks?state=ERROR&page=a%2Fb',
+    '/%2F%2Fevil.example',
+    '/?a=//b',
+  ]) {
+    expect(returnPathOf(path)).toBe(path);
+  }
+});
+
+test('whatever is asked for, the way back stays at this host', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.stringMatching(/^[/\\.%2eEfF@:?#a\t\n ]{1,12}$/),
+    fc.webUrl({ withQueryParameters: true }),
+  );
+  fc.assert(
+    fc.property(text, (asked) => {
+      const path = returnPathOf(asked);
+      expect(new URL(path, ORIGIN).origin).toBe(ORIGIN);
+      // As the Location header's readers see it, who may not agree with the URL standard.
+      expect(path).toMatch(/^\/(?![/\\])[\x21-\x7e]*$/);
+    }),
+  );
+});

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { loadProviderSecrets, type ProviderSecrets } from '../../../../local/oidc/provider-secrets.ts';
+import { type OidcProvider, startOidcProvider } from '../../../../local/oidc-provider.ts';
+import { findFreePort } from '../../../../local/ports.ts';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { temporaryDataFolder } from '../../../local/temporary-data-folder.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { CookieBrowser, type OpenedPage } from './cookie-browser.ts';
+
+export const SESSION = '__Host-session';
+
+const PERSON = { subject: randomUUID(), email: 'ana@shop.example', name: 'Ana', role: Role.ADMIN };
+
+/** Dashboard, services, and the provider by which people sign in. */
+export interface SignInDesk extends DashboardDesk {
+  readonly issuer: string;
+  readonly secrets: ProviderSecrets;
+  /** Who can sign in. */
+  readonly person: typeof PERSON;
+  /** Starts the provider, with what it remembers. */
+  startProvider(): Promise<OidcProvider>;
+}
+
+/** Starts services and dashboard; the provider is not there yet. */
+export async function startSignInDesk(overrides: Record<string, string> = {}): Promise<SignInDesk> {
+  const data = temporaryDataFolder();
+  const port = await findFreePort();
+  const issuer = `http://127.0.0.1:${port}`;
+  const secrets = loadProviderSecrets(data.folder, [PERSON]);
+  const desk = await startDashboardDesk({
+    ...{ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'dashboard', OIDC_CLIENT_SECRET: secrets.clientSecret },
+    ...overrides,
+  });
+  let provider: OidcProvider | undefined;
+  return {
+    ...desk,
+    ...{ issuer, secrets, person: PERSON },
+    async startProvider() {
+      provider = await startOidcProvider({
+        ...{ folder: data.folder, secrets, people: [PERSON], port },
+        ...{ clientId: 'dashboard', clientSecret: secrets.clientSecret },
+        ...{ dashboardUrl: desk.baseUrl, redirectUri: `${desk.baseUrl}/sign-in/callback` },
+      });
+      return provider;
+    },
+    async close() {
+      await desk.close();
+      await provider?.stop().catch(() => undefined);
+      data[Symbol.dispose]();
+    },
+  };
+}
+
+/** Goes to the provider's form: from the dashboard's page, as a person does. */
+export async function goToProvider(desk: SignInDesk, browser: CookieBrowser, path = '/account') {
+  const wayIn = await browser.open(`${desk.baseUrl}/sign-in?return=${encodeURIComponent(path)}`);
+  const start = wayIn.document.querySelector('a.button')!.getAttribute('href')!;
+  return browser.open(new URL(start, desk.baseUrl));
+}
+
+/** Fills the provider's form in. */
+export function fillIn(
+  { secrets, person }: SignInDesk,
+  browser: CookieBrowser,
+  form: OpenedPage,
+  until?: (url: URL) => boolean,
+): Promise<OpenedPage> {
+  return browser.submit(
+    form,
+    '',
+    { email: person.email, password: secrets.passwords[person.subject]! },
+    until,
+  );
+}
+
+/** Signs the desk's person in with a new browser, or the one that is given. */
+export async function signIn(desk: SignInDesk, browser = new CookieBrowser(), path = '/account') {
+  const page = await fillIn(desk, browser, await goToProvider(desk, browser, path));
+  return { browser, page };
+}

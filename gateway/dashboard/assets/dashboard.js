@@ -9,6 +9,20 @@ document.addEventListener('click', async ({ target }) => {
   target.textContent = target.dataset.copied;
 });
 
+// What is shown once is gone when its page is left, also from the copy that a browser keeps for the back button.
+addEventListener('pagehide', () => {
+  for (const secret of document.querySelectorAll('[data-once]')) secret.remove();
+});
+
+// Of two answers, as after a double click, only the last is seen; what is shown once is in the first.
+const SENDING_MS = 3_000;
+const sending = new Set();
+document.addEventListener('submit', (event) => {
+  if (sending.has(event.target)) return event.preventDefault();
+  sending.add(event.target);
+  setTimeout(() => sending.delete(event.target), SENDING_MS);
+});
+
 for (const box of document.querySelectorAll('[data-filter]')) {
   box.hidden = false;
   const list = document.getElementById(box.dataset.filter);

@@ -171,6 +171,8 @@ export declare type Invitation = Message<"payments.accounts.v1.Invitation"> & {
   merchantId: string;
 
   /**
+   * Its letters A to Z in lower case: as addresses are compared.
+   *
    * @generated from field: string email = 3;
    */
   email: string;
@@ -467,7 +469,7 @@ export declare type EndAllSessionsRequest = Message<"payments.accounts.v1.EndAll
 export declare const EndAllSessionsRequestSchema: GenMessage<EndAllSessionsRequest>;
 
 /**
- * How many ended.
+ * How many open ones ended.
  *
  * @generated from message payments.accounts.v1.EndAllSessionsResponse
  */
@@ -1225,6 +1227,7 @@ export declare const AccountService: GenService<{
    * Starts a session of the account that an OpenID provider has vouched for, and makes the account at its first
    * sign-in. The caller makes the session's token and hands over its hash alone; the session that it replaces, if
    * any, ends. Takes the grant sessions. Repeating with the same token is no error.
+   * ALREADY_EXISTS (SESSION_TOKEN_USED) when the token was another account's, or its session has ended.
    *
    * @generated from rpc payments.accounts.v1.AccountService.StartSession
    */
@@ -1255,7 +1258,7 @@ export declare const AccountService: GenService<{
     output: typeof EndSessionResponseSchema;
   },
   /**
-   * Ends all sessions of an account: signs it out everywhere. Takes the grant sessions.
+   * Ends all sessions of an account: signs it out everywhere. Takes the grant sessions. Repeating is no error.
    *
    * @generated from rpc payments.accounts.v1.AccountService.EndAllSessions
    */
@@ -1289,8 +1292,8 @@ export declare const AccountService: GenService<{
    * Invites whoever signs in with this address, verified by the provider, to a role at the merchant. The first
    * administrator of a merchant is invited by an internal team. An open invitation of the address is replaced. With
    * SMTP configured the address is told by mail.
-   * ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when a member has that address; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED)
-   * at 500 members and open invitations.
+   * ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when a member has that address, verified by the provider;
+   * RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open invitations.
    *
    * @generated from rpc payments.accounts.v1.AccountService.InviteMember
    */
@@ -1311,8 +1314,9 @@ export declare const AccountService: GenService<{
     output: typeof RevokeInvitationResponseSchema;
   },
   /**
-   * Makes the account a member. NOT_FOUND (INVITATION_NOT_FOUND) also when it is another's; FAILED_PRECONDITION
-   * (INVITATION_STATE) when it is not open any more.
+   * Makes the account a member; one that is a member already, by another address, keeps the higher of both roles.
+   * NOT_FOUND (INVITATION_NOT_FOUND) also when it is another's; FAILED_PRECONDITION (INVITATION_STATE) when it is not
+   * open any more.
    *
    * @generated from rpc payments.accounts.v1.AccountService.AcceptInvitation
    */

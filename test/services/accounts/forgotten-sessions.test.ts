@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { forgottenSessions } from '../../../services/accounts/sessions/forgotten-sessions.ts';
+import { Database } from '../../../services/platform/database.ts';
+import { startHouse, type TestHouse } from '../../support/house.ts';
+import { sqlOf } from '../../support/list-walk.ts';
+import { accountsDesk } from './accounts-desk.ts';
+
+let house: TestHouse;
+let database: Database;
+const statements: string[] = [];
+beforeAll(async () => {
+  house = await startHouse({ SERVICES: 'accounts' });
+  database = await Database.open({
+    ...{ url: house.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    onStatement: (sql) => statements.push(sql),
+  });
+});
+afterAll(async () => {
+  await database.close();
+  await house.close();
+});
+
+const step = () => database.transaction((em) => forgottenSessions.step(em));
+const left = async () => {
+  const rows = await sqlOf<{ user_agent: string }>(house, 'select user_agent from accounts.session');
+  return rows.map(({ user_agent }) => user_agent).sort();
+};
+/** Adds sessions of a name that expire so long from now. */
+const add = (accountId: string, name: string, expiry: string, count = 1) =>
+  sqlOf(
+    house,
+    `insert into accounts.session
+       (account_id, id, token_sha256, created_at, last_seen_at, expires_at, ip_address, user_agent)
+     select $1, gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), now(), now(), now() + $3::interval, '', $2
+       from generate_series(1, $4)`,
+    [accountId, name, expiry, count],
+  );
+
+test('sessions go thirty days after they expired or were ended, a bounded batch at a step', async () => {
+  const { client, signIn } = accountsDesk(house.transports.inProcess);
+  const { accountId, sessionId } = await signIn();
+  await add(accountId, 'old', '-30 days -1 second', 2_003);
+  await add(accountId, 'recent', '-29 days -23 hours');
+  await add(accountId, 'open', '12 hours');
+  expect([await step(), await step(), await step(), await step()]).toEqual([
+    { rows: 1_000, more: true },
+    { rows: 1_000, more: true },
+    { rows: 3, more: false },
+    { rows: 0, more: false },
+  ]);
+  expect(await left()).toEqual(['Browser/1.0', 'open', 'recent']);
+  await client.endSession({ accountId, sessionId });
+  await sqlOf(house, `update accounts.session set expires_at = expires_at - interval '30 days'`);
+  expect((await step()).rows).toBe(2);
+  expect(await left()).toEqual(['open']);
+});
+
+test('sessions to forget are found by their expiry among many others', async () => {
+  const { accountId } = await accountsDesk(house.transports.inProcess).signIn();
+  await add(accountId, 'open', '12 hours', 20_000);
+  await add(accountId, 'old', '-31 days', 100);
+  await sqlOf(house, 'analyze accounts.session');
+  statements.length = 0;
+  await step();
+  const [statement] = statements.flatMap((text) => /delete from[\s\S]*skip locked\)\)/.exec(text) ?? []);
+  const rows = await sqlOf<{ 'QUERY PLAN': string }>(house, `explain ${statement}`);
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  expect(plan).toContain('Scan using session_expiry');
+  expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap/);
+});

@@ -5,6 +5,8 @@ import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { createGateway } from '../gateway/app.ts';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
+import { createDashboard } from '../gateway/dashboard/dashboard.ts';
+import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-clients.ts';
 import { type Config, ConfigError, readConfig } from '../services/platform/config.ts';
 import { GRANT_AREAS, STANDALONE_GRANTS } from '../services/platform/grants.ts';
 import { migrate } from '../services/platform/migrate.ts';
@@ -24,10 +26,12 @@ const ALL_GRANTS = [
 ];
 const LOOPBACK = '127.0.0.0/8,::1/128';
 
-/** Services, gateway, worker and ops of one process. */
+/** Services, gateway, dashboard, worker and ops of one process. */
 export interface House {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
+  /** As people see it. */
+  readonly dashboardUrl: string;
   readonly grpcUrl: string;
   readonly opsUrl: string;
   /** Starts delivery and the other workflows; resolves at once, the worker goes on getting ready. */
@@ -107,15 +111,19 @@ export async function startHouse({
   const gateway = { config: { ...config, DATABASE_URL: databaseUrl }, transport, logger };
   const live = createGateway({ environment: 'live', ...gateway });
   const sandbox = createGateway({ environment: 'test', ...gateway });
-  const listen = async (server: Listener, port: number) => {
+  const dashboard = await createDashboard({
+    ...{ config, transport: services.transportFor(DASHBOARD_CALLER), logger },
+  });
+  const listen = async (server: Listener, port: number, publicUrl?: string) => {
     await server.listen({ host: config.HOST, port });
     stack.defer(async () => void (await server.close()));
-    return `http://${config.HOST}:${(server.server.address() as AddressInfo).port}`;
+    return publicUrl ?? `http://${config.HOST}:${(server.server.address() as AddressInfo).port}`;
   };
   return {
     grpcUrl: await listen(services.server, config.GRPC_PORT),
     liveUrl: await listen(live, config.LIVE_PORT),
     sandboxUrl: await listen(sandbox, config.SANDBOX_PORT),
+    dashboardUrl: await listen(dashboard, config.DASHBOARD_PORT, config.PUBLIC_URL_DASHBOARD),
     opsUrl: await listen(ops, config.OPS_PORT),
     startWorker: () => {
       worker = startWorker({

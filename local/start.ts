@@ -4,6 +4,7 @@ import { DataFolder } from './data-folder.ts';
 import { loadDemoCertificate } from './demo-certificate.ts';
 import { type DemoAccess, writeDemoData } from './demo-data.ts';
 import { type DemoReceiver, startDemoReceiver } from './demo-receiver.ts';
+import { DemoSignIn } from './demo-sign-in.ts';
 import { type GeneratedSecrets, loadGeneratedSecrets } from './generated-secrets.ts';
 import { givenDatabase } from './given-database.ts';
 import { type House, LOCAL_CALLER, localConfig, startHouse } from './house.ts';
@@ -30,10 +31,12 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const { caFile } = await loadDemoCertificate(folder);
   const settings = localConfig(process.env, folder, secrets, caFile);
   await assertPortsFree(portsOf(settings));
+  const signIn = settings.OIDC_ISSUER ? undefined : new DemoSignIn(folder, settings);
 
   const temporal = startTemporal(settings, folder);
   stack.defer(() => temporal.stop());
-  const config = { ...settings, TEMPORAL_UI_URL: settings.TEMPORAL_UI_URL ?? temporal.uiUrl };
+  const TEMPORAL_UI_URL = settings.TEMPORAL_UI_URL ?? temporal.uiUrl;
+  const config = { ...settings, ...signIn?.settings, TEMPORAL_UI_URL };
   const databaseUrl = config.DATABASE_URL
     ? await givenDatabase(config.DATABASE_URL)
     : await startOwnPostgres(folder, stack);
@@ -42,18 +45,25 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL, folder.file(LOG_FILE));
   const house = await startHouse({ config, databaseUrl, temporalAddress: temporal.address, logger, stack });
 
-  const access = await demoAccess(folder, house);
+  const provider = await signIn?.start(house.dashboardUrl);
+  stack.defer(async () => provider?.stop());
+
+  const access = await demoAccess(folder, house, signIn);
   const addresses = addressesOf(house, temporal, config, secrets, receiver);
-  folder.write(DEMO_FILE, `${JSON.stringify(withAddresses(access, addresses), null, 2)}\n`);
+  const dashboard = { baseUrl: house.dashboardUrl, ...signIn?.access };
+  folder.write(DEMO_FILE, `${JSON.stringify({ ...withAddresses(access, addresses), dashboard }, null, 2)}\n`);
   // After the demo data, which takes the steps of its workflows itself.
   house.startWorker();
-  announce(house, temporal, receiver.url, folder);
+  announce(house, temporal, receiver.url, folder, signIn);
 }
 
 /** The ports that this start takes. */
 function portsOf(config: Config) {
-  const { LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DEMO_RECEIVER_PORT } = config;
-  const named = Object.entries({ LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DEMO_RECEIVER_PORT });
+  const { LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DASHBOARD_PORT, DEMO_RECEIVER_PORT } = config;
+  const named = Object.entries({
+    ...{ LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DASHBOARD_PORT, DEMO_RECEIVER_PORT },
+    ...(config.OIDC_ISSUER ? {} : { OIDC_PORT: config.OIDC_PORT }),
+  });
   const own = named.map(([setting, port]) => ({ setting, port }));
   if (config.TEMPORAL_ADDRESS) return own;
   return [...own, ...ownPorts({ port: config.TEMPORAL_PORT, uiPort: config.TEMPORAL_UI_PORT })];
@@ -77,12 +87,19 @@ async function startOwnPostgres(folder: DataFolder, stack: AsyncDisposableStack)
   return postgres.url;
 }
 
-/** Who the demo merchants are and their keys: of the first start, which writes the demo data. */
-async function demoAccess(folder: DataFolder, house: House): Promise<DemoAccess> {
-  const kept = folder.read(DEMO_FILE);
-  if (kept !== undefined) return JSON.parse(kept) as DemoAccess;
-  say('writing demo data, once …');
-  return writeDemoData(house.transport, new Date());
+/** Who the demo merchants are and their keys: of the first start, which writes the demo data and makes members. */
+async function demoAccess(
+  folder: DataFolder,
+  { transport }: House,
+  signIn: DemoSignIn | undefined,
+): Promise<DemoAccess> {
+  const text = folder.read(DEMO_FILE);
+  const kept = text === undefined ? undefined : (JSON.parse(text) as DemoAccess & { dashboard?: object });
+  if (!kept) say('writing demo data, once …');
+  const access = kept ?? (await writeDemoData(transport, new Date()));
+  if (kept?.dashboard && 'email' in kept.dashboard) return access;
+  await signIn?.makeMembers(transport, [access.live.merchantId, access.other.merchantId]);
+  return access;
 }
 
 /** What demo.json holds: a start on other ports writes its own addresses. */
@@ -118,16 +135,23 @@ function addressesOf(
   };
 }
 
-function announce(house: House, temporal: TemporalServer, receiverUrl: string, folder: DataFolder): void {
+function announce(
+  house: House,
+  temporal: TemporalServer,
+  receiverUrl: string,
+  folder: DataFolder,
+  signIn: DemoSignIn | undefined,
+): void {
   const { live } = JSON.parse(folder.read(DEMO_FILE)!) as { live: { apiKey: string } };
   say(`
   live API       ${house.liveUrl}
   sandbox API    ${house.sandboxUrl}
+  dashboard      ${house.dashboardUrl}${signIn ? `   as ${signIn.access.email}, password ${signIn.access.password}` : ''}
   internal API   ${house.grpcUrl}   gRPC, gRPC-Web and Connect
   operations     ${house.opsUrl}   /healthz /readyz /metrics
   Temporal       ${temporal.address}${temporal.uiUrl ? `   UI ${temporal.uiUrl}` : ''}
   demo receiver  ${receiverUrl}
-  keys, tokens   ${folder.file(DEMO_FILE)}
+  secrets        ${folder.file(DEMO_FILE)}
   log            ${folder.file(LOG_FILE)}
 
   curl -s -H 'Authorization: Bearer ${live.apiKey}' '${house.liveUrl}/v1/refund-cases?limit=2'

@@ -19,7 +19,7 @@ export interface StartedSystem {
 }
 
 /** No demo data is written beside it: its workflows would run while something is measured. */
-const NO_DEMO_DATA = JSON.stringify({ live: {}, sandbox: {}, other: {} });
+const NO_DEMO_DATA = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
 const START_MS = 180_000;
 
 /** Starts the whole system and waits until it delivers; the stack ends it and removes its data. */
@@ -30,9 +30,17 @@ export async function startSystem(
   const folder = await mkdtemp(join(tmpdir(), 'payments-bench-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'demo.json'), NO_DEMO_DATA);
-  const [ops, temporal, ui] = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
-  const ports = { LIVE_PORT: 0, SANDBOX_PORT: 0, GRPC_PORT: 0, DEMO_RECEIVER_PORT: 0, OPS_PORT: ops };
-  const environment = { ...ports, TEMPORAL_PORT: temporal, TEMPORAL_UI_PORT: ui, DATA_DIR: folder };
+  const [ops, temporal, ui, oidc] = await Promise.all(Array.from({ length: 4 }, () => findFreePort()));
+  const environment = {
+    ...{ LIVE_PORT: 0, SANDBOX_PORT: 0, GRPC_PORT: 0, DASHBOARD_PORT: 0, DEMO_RECEIVER_PORT: 0 },
+    ...{
+      OPS_PORT: ops!,
+      TEMPORAL_PORT: temporal!,
+      TEMPORAL_UI_PORT: ui!,
+      OIDC_PORT: oidc!,
+      DATA_DIR: folder,
+    },
+  };
   const child = spawn(process.execPath, [fileURLToPath(new URL('../../local/start.ts', import.meta.url))], {
     env: { ...process.env, ...stringsOf(environment), ...settings },
     stdio: ['ignore', 'ignore', 'inherit'],

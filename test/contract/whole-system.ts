@@ -67,13 +67,15 @@ function targetOf(
 /** Tries again when a port that was free has been taken since. */
 async function startOnFreePorts(settings: Readonly<Record<string, string>>): Promise<ChildProcess> {
   for (let attempt = 1; ; attempt += 1) {
-    const [temporalPort, temporalUiPort] = [await findFreePort(), await findFreePort()];
+    const temporalPort = await findFreePort();
+    const [temporalUiPort, oidcPort] = [await findFreePort(), await findFreePort()];
     const child = spawn(process.execPath, ['local/start.ts'], {
       cwd: ROOT,
       env: {
         ...process.env,
         ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0', DEMO_RECEIVER_PORT: '0' },
         ...{ TEMPORAL_PORT: String(temporalPort), TEMPORAL_UI_PORT: String(temporalUiPort) },
+        ...{ DASHBOARD_PORT: '0', OIDC_PORT: String(oidcPort) },
         // Never what others use, whatever the environment names.
         ...{ DATABASE_URL: '', TEMPORAL_ADDRESS: '' },
         ...settings,

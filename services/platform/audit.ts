@@ -3,6 +3,7 @@ import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
 import { actorOf, requestIdOf } from './call-context.ts';
+import { RECORD_LIFETIME } from './record-lifetime.ts';
 import type { Tenant } from './tenant.ts';
 
 const MAX_REQUEST_BYTES = 8 * 1024;
@@ -10,23 +11,31 @@ const MAX_REQUEST_BYTES = 8 * 1024;
 /**
  * Writes down, in the transaction of a change, which person made it, from where, and what she asked for. Changes that
  * systems make for themselves leave no entry.
+ * @param callSha256 names the call where several of its transactions may say so: the first leaves the entry. While one
+ * does, a lock keeps out the same call.
  */
 export async function recordAudit(
   em: EntityManager,
   { merchantId, environment }: Tenant,
   request: Message,
   context: HandlerContext,
+  callSha256: Buffer | null = null,
 ): Promise<void> {
   const actor = actorOf(context);
   if (!actor) return;
   await em.execute(
     `insert into platform.audit_entry
-       (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at)
-     values (?, ?, ?, ?, ?, ?::jsonb, ?, ?, now())`,
+       (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at, call_sha256)
+     select ?, ?, ?, ?, ?, ?::jsonb, ?, ?, now(), ?
+      where not exists (
+        select from platform.audit_entry
+         where merchant_id = ? and environment = ? and call_sha256 = ?
+           and occurred_at > now() - ${RECORD_LIFETIME})`,
     [
       ...[merchantId, environment, uuidv7(), actor.accountId],
       ...[`${context.service.typeName}.${context.method.name}`, requestJson(context, request)],
-      ...[actor.ipAddress, requestIdOf(context)],
+      ...[actor.ipAddress, requestIdOf(context), callSha256],
+      ...[merchantId, environment, callSha256],
     ],
   );
 }

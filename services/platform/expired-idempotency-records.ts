@@ -1,6 +1,6 @@
 import type { QueryResult } from '@mikro-orm/postgresql';
 import type { MaintenanceTask } from './maintenance.ts';
-import { RECORD_LIFETIME } from './writes.ts';
+import { RECORD_LIFETIME } from './record-lifetime.ts';
 
 const BATCH_ROWS = 1_000;
 

@@ -19,11 +19,9 @@ import { callerOf, REPLAYED_HEADER, requestIdOf } from './call-context.ts';
 import type { Database } from './database.ts';
 import { aborted, alreadyExists } from './errors.ts';
 import type { OutboxSignal, OutboxWork } from './outbox.ts';
+import { RECORD_LIFETIME } from './record-lifetime.ts';
 import { type Tenant, tenantOf } from './tenant.ts';
 import { TenantTransaction } from './tenant-transaction.ts';
-
-/** How long an answer is replayed, in SQL. */
-export const RECORD_LIFETIME = "interval '24 hours'";
 
 /** A request of a write RPC. */
 export type WriteRequest = Message & {
@@ -41,9 +39,9 @@ export interface IdempotencyScope extends Tenant {
 }
 
 /**
- * How every write RPC runs: idempotency, the work, its outbox rows and its audit entry in one transaction. The same key with the same
- * request answers as the first time (24 hours), with another one ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the
- * first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet. A write whose
+ * How every write RPC runs: idempotency, the work, its outbox rows and its audit entry in one transaction. The same key
+ * with the same request answers as the first time (24 hours), with another one ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED),
+ * while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet. A write whose
  * caller has stopped waiting is rolled back.
  */
 export class Writes {
@@ -77,7 +75,7 @@ export class Writes {
       const answer = create(schema, await work(tx));
       await tx.flush();
       await record(em, scope, toBinary(schema, remember(answer)));
-      await recordAudit(em, scope, request, context);
+      await recordAudit(em, scope, request, context, callSha256(scope));
       requireCaller(context);
       return answer;
     });
@@ -96,6 +94,23 @@ export class Writes {
     if (!recorded) return undefined;
     context.responseHeader.set(REPLAYED_HEADER, 'true');
     return fromBinary(context.method.output as Output, recorded);
+  }
+
+  /**
+   * A transaction of a write before the one in `run`, idempotent by itself and under a lock of what it changes. What it
+   * changes commits with the audit entry of the call, which may not get as far as `run`; that leaves no other then.
+   */
+  begin<T>(
+    request: WriteRequest,
+    context: HandlerContext,
+    work: (tx: TenantTransaction) => Promise<T>,
+  ): Promise<T> {
+    const scope = idempotencyScope(request, context);
+    return this.transaction(tenantOf(request), requestIdOf(context), async (tx, em) => {
+      const answer = await work(tx);
+      await recordAudit(em, scope, request, context, callSha256(scope));
+      return answer;
+    });
   }
 
   /** One transaction of a tenant without an idempotency key, for what is idempotent by itself. */
@@ -142,6 +157,9 @@ export function idempotencyScope(request: WriteRequest, context: HandlerContext)
 export function lockNameOf({ merchantId, environment, caller, method, key }: IdempotencyScope): string {
   return [merchantId, environment, caller, method, key].join('\n');
 }
+
+const callSha256 = (scope: IdempotencyScope) =>
+  createHash('sha256').update(lockNameOf(scope)).update(scope.requestHash).digest();
 
 async function claim(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
   if (!(await tryAdvisoryLock(em, lockNameOf(scope)))) {

@@ -4,8 +4,6 @@ import type {
   PauseWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
-import { requestIdOf } from '../../platform/call-context.ts';
-import { tenantOf } from '../../platform/tenant.ts';
 import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import type { Writes } from '../../platform/writes.ts';
 import { RETRY_BUSY_MS } from '../dispatch/dispatch-limits.ts';
@@ -36,7 +34,7 @@ export async function pauseWebhookSubscription(
   const replayed = await writes.replayed<typeof PauseWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
   const { subscriptionId } = request;
-  await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+  await writes.begin(request, context, async (tx) => {
     const subscription = await lockSubscription(tx, subscriptionId);
     requireEnabled(subscription.state);
     subscription.pausedAt ??= new Date();

@@ -3,8 +3,6 @@ import type {
   ResumeWebhookSubscriptionRequest,
   ResumeWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { requestIdOf } from '../../platform/call-context.ts';
-import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes.ts';
 import { type Move, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
@@ -29,7 +27,7 @@ export async function resumeWebhookSubscription(
   const replayed = await writes.replayed<typeof ResumeWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
   const { subscriptionId } = request;
-  await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+  await writes.begin(request, context, async (tx) => {
     const subscription = await lockSubscription(tx, subscriptionId);
     subscription.pausedAt = null;
   });

@@ -4,7 +4,11 @@ import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  EventService,
+  WebhookSubscriptionService,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
 import { SCENARIOS } from '../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -41,7 +45,7 @@ afterAll(() => house.close());
 
 const entries = () => sqlOf<Entry>(house, 'select * from platform.audit_entry');
 const entriesOf = ({ merchantId }: { merchantId: string }) =>
-  sqlOf<Entry>(house, 'select * from platform.audit_entry where merchant_id = $1', [merchantId]);
+  sqlOf<Entry>(house, 'select * from platform.audit_entry where merchant_id = $1 order by id', [merchantId]);
 
 /** Ways on which a caller may act for people, and on which it may not. */
 const ways = {
@@ -125,6 +129,35 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
       await sqlOf(house, 'alter table platform.lost rename to audit_entry');
     }
     expect(await client().getMerchantContact(tenant)).toMatchObject({ isSet: false });
+  });
+
+  it('has its entry with the first thing it changes, and one alone when it is repeated after it broke off', async () => {
+    const tenant = newTenant(Environment.TEST);
+    const subscriptions = createClient(WebhookSubscriptionService, acting());
+    const target = { url: 'https://127.0.0.1:8443/a', eventTypes: ['refund.failed.v1'] };
+    const created = await subscriptions.createWebhookSubscription({
+      ...{ ...tenant, idempotencyKey: newKey(), ...target },
+    });
+    const { id: subscriptionId } = created.subscription!;
+    const pause = { ...tenant, idempotencyKey: newKey(), subscriptionId };
+    const isPaused = async () => {
+      const { subscription } = await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
+      return subscription!.pausedAt !== undefined;
+    };
+    await sqlOf(house, 'alter table webhooks.open_delivery rename to lost');
+    try {
+      const broken = subscriptions.pauseWebhookSubscription(pause, { headers });
+      await expect(broken).rejects.toMatchObject({ code: Code.Internal });
+    } finally {
+      await sqlOf(house, 'alter table webhooks.lost rename to open_delivery');
+    }
+    const one = { action: expect.stringMatching(/\.PauseWebhookSubscription$/), request: { subscriptionId } };
+    expect([await isPaused(), await entriesOf(tenant)]).toMatchObject([true, [one]]);
+    for (let n = 0; n < 2; n += 1) await subscriptions.pauseWebhookSubscription(pause, { headers });
+    expect(await entriesOf(tenant)).toMatchObject([one]);
+    const again = { ...pause, idempotencyKey: newKey() };
+    await subscriptions.pauseWebhookSubscription(again, { headers });
+    expect(await entriesOf(tenant)).toMatchObject([one, one]);
   });
 
   it('keeps a request as it was, without tenant and key, and none that is too large', async () => {

@@ -1,15 +1,19 @@
 import { createClient } from '@connectrpc/connect';
+import type { Logger } from 'pino';
 import { Health, HealthCheckResponse_ServingStatus as Status } from '../proto/gen/health/v1/health_pb.js';
-import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
+import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/config.ts';
 import { createOpsServer } from '../services/platform/ops-server.ts';
 import { remoteTransport } from '../services/platform/remote-transport.ts';
 import { runProcess } from '../services/platform/run-process.ts';
 import { createLogger, metrics } from '../services/platform/telemetry.ts';
 import { createGateway } from './app.ts';
+import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
+import type { DashboardConfig } from './dashboard/room.ts';
+import { signInFaults } from './dashboard/secure-address.ts';
 
 const HEALTH_DEADLINE_MS = 2_000;
 
-/** The public API of both environments as a process of its own, in front of services in other processes. */
+/** The public API and the dashboard as a process of its own, in front of services in other processes. */
 await runProcess('gateway', async () => {
   const config = readConfig(process.env, {
     required: ['SERVICES_URL', 'SERVICE_TOKEN'],
@@ -29,13 +33,36 @@ await runProcess('gateway', async () => {
   });
   await live.listen({ host: config.HOST, port: config.LIVE_PORT });
   await sandbox.listen({ host: config.HOST, port: config.SANDBOX_PORT });
+  const dashboard = await openDashboard(config, logger);
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });
   const { LIVE_PORT, SANDBOX_PORT, OPS_PORT } = config;
   logger.info({ live: LIVE_PORT, sandbox: SANDBOX_PORT, ops: OPS_PORT }, 'the public API is listening');
   return {
     close: async () => {
-      await Promise.all([live.close(), sandbox.close()]);
+      await Promise.all([live.close(), sandbox.close(), dashboard?.close()]);
       await ops.close();
     },
   };
 });
+
+type DashboardSettings = DashboardConfig &
+  Pick<Config, 'DASHBOARD_PORT' | 'DASHBOARD_SERVICE_TOKEN'> & { readonly SERVICES_URL: string };
+
+/** The dashboard, listening, where it may call services and people have somewhere to sign in. */
+async function openDashboard(config: DashboardSettings, logger: Logger): Promise<Dashboard | undefined> {
+  const { DASHBOARD_SERVICE_TOKEN: token, OIDC_ISSUER, SERVICES_URL, HOST, DASHBOARD_PORT } = config;
+  if (token === undefined || OIDC_ISSUER === undefined) {
+    logger.info('there is no dashboard: it takes DASHBOARD_SERVICE_TOKEN and OIDC_ISSUER');
+    return undefined;
+  }
+  const faults = signInFaults(config);
+  if (faults.length > 0) throw new ConfigError(faults);
+  const dashboard = await createDashboard({
+    config,
+    transport: remoteTransport(SERVICES_URL, token),
+    logger,
+  });
+  await dashboard.listen({ host: HOST, port: DASHBOARD_PORT });
+  logger.info({ dashboard: DASHBOARD_PORT }, 'the dashboard is listening');
+  return dashboard;
+}

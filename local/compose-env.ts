@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
+import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-clients.ts';
 import type { Caller } from '../services/platform/call-context.ts';
 import { GRANT_AREAS } from '../services/platform/grants.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';
@@ -16,7 +17,7 @@ const OPERATOR_CALLER: Caller = {
 
 /** The secrets that docker-compose.yml takes from .env: new ones with every call. */
 export function composeEnv(): string {
-  const callers = [GATEWAY_CALLER, WORKER_CALLER, OPERATOR_CALLER];
+  const callers = [GATEWAY_CALLER, DASHBOARD_CALLER, WORKER_CALLER, OPERATOR_CALLER];
   const tokens = callers.map(({ name }) => newServiceToken(name));
   const variables = {
     POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),

@@ -56,6 +56,40 @@ test('it serves both environments in front of services in another process, and s
   expect(await exited).toEqual({ exitCode: 0, stderr: '' });
 });
 
+test('it serves the dashboard where people have somewhere to sign in', async () => {
+  const house = await startHouse();
+  const dashboard = await findFreePort();
+  const { child, exited, logged } = startRuntime('gateway/main.ts', {
+    ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', OPS_PORT: '0', DASHBOARD_PORT: String(dashboard) },
+    ...{ SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token, DASHBOARD_SERVICE_TOKEN: house.token },
+    OIDC_ISSUER: 'https://issuer.invalid',
+  });
+  await expect.poll(logged, { timeout: 20_000 }).toContain('the dashboard is listening');
+  const cookie = `__Host-session=${'x'.repeat(43)}`;
+  const answer = await call(dashboard, '/account', { headers: { cookie } });
+  expect([answer.status, answer.headers.location]).toEqual([303, '/sign-in?return=%2Faccount']);
+  expect((await call(dashboard, '/sign-in')).text).toContain('issuer.invalid');
+  child.kill('SIGTERM');
+  expect(await exited).toEqual({ exitCode: 0, stderr: '' });
+  await house.close();
+});
+
+test.each([
+  [{ HOST: '0.0.0.0', OIDC_ISSUER: 'https://issuer.example' }, 'PUBLIC_URL_DASHBOARD'],
+  [
+    { PUBLIC_URL_DASHBOARD: 'http://pay.example', OIDC_ISSUER: 'https://issuer.example' },
+    'PUBLIC_URL_DASHBOARD',
+  ],
+  [{ OIDC_ISSUER: 'http://issuer.example' }, 'OIDC_ISSUER'],
+])('it serves no dashboard in the clear: %j', async (settings, fault) => {
+  const { exitCode, stderr } = await startRuntime('gateway/main.ts', {
+    ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', OPS_PORT: '0', DASHBOARD_PORT: '0' },
+    ...{ SERVICES_URL: 'http://127.0.0.1:9', SERVICE_TOKEN: 'x', DASHBOARD_SERVICE_TOKEN: 'x', ...settings },
+  }).exited;
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`  ${fault} must be an https URL`);
+});
+
 test('without services to ask it does not start', async () => {
   const { exitCode, stderr } = await startRuntime('gateway/main.ts', { LIVE_PORT: 'x' }).exited;
   expect(exitCode).toBe(1);

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { signInFaults } from '../../gateway/dashboard/secure-address.ts';
 import { type Config, readConfig, SETTINGS } from '../../services/platform/config.ts';
 import { readComposeFile } from '../support/compose-file.ts';
 
@@ -38,12 +39,11 @@ test('every container of ours gets settings that its process takes, and no secre
   const away = { required: ['SERVICES_URL', 'SERVICE_TOKEN'], unused: secretNames } as const;
   readConfig(settingsOf('migrate'), { required: ['DATABASE_URL'], unused: secretNames });
   const services = readConfig(settingsOf('services'), { required: ['DATABASE_URL'] });
-  readConfig(settingsOf('gateway'), away);
+  const gateway = readConfig(settingsOf('gateway'), away);
+  expect(signInFaults(gateway)).toEqual([]);
   readConfig(settingsOf('worker'), { ...away, required: [...away.required, 'TEMPORAL_ADDRESS'] });
   expect(services.SERVICE_TOKENS.map(({ name }: Config['SERVICE_TOKENS'][number]) => name)).toEqual([
-    'gateway',
-    'worker',
-    'operator',
+    ...['gateway', 'dashboard', 'worker', 'operator'],
   ]);
   for (const name of ['gateway', 'worker']) {
     for (const secret of [...secretNames, 'DATABASE_URL']) {

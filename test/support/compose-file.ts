@@ -17,9 +17,10 @@ export interface Container {
 export async function readComposeFile() {
   const env = parseEnv(composeEnv());
   const text = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
-  const filled = text.replaceAll(/\$\{(\w+)[^}]*\}/g, (_, name: string) => {
-    if (!env[name]) throw new Error(`docker-compose.yml takes ${name}, which .env does not have`);
-    return env[name];
+  const filled = text.replaceAll(/\$\{(\w+)(?::-([^}]*)|[^}]*)\}/g, (_, name: string, fallback?: string) => {
+    const value = env[name] || fallback;
+    if (value === undefined) throw new Error(`docker-compose.yml takes ${name}, which .env does not have`);
+    return value || "''";
   });
   const { services, configs } = parse(filled, { merge: true });
   const containers: Record<string, Container> = services;

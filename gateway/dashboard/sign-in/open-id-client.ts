@@ -1,10 +1,10 @@
 import * as oidc from 'openid-client';
+import { isSecureAddress } from '../secure-address.ts';
 import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;
 const LONGEST_EMAIL = 254;
 const LONGEST_NAME = 200;
-const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost'];
 
 /** For whom the provider vouches. */
 export interface Identity {
@@ -90,7 +90,7 @@ export class OpenIdClient {
   #discover(): Promise<oidc.Configuration> {
     const { clientId, clientSecret } = this.#options;
     const issuer = new URL(this.#options.issuer);
-    const isHere = LOOPBACK.includes(issuer.hostname);
+    const isHere = isSecureAddress(issuer.href);
     return oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
       timeout: TIMEOUT_S,
       // Signatures of ID tokens are checked too, though they come from the provider itself.

@@ -1,0 +1,127 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { chromiumPath } from '../../../support/chromium.ts';
+import { accessibilityFaults, openChromium } from '../chromium-desk.ts';
+import { SESSION, type SignInDesk, startSignInDesk } from './sign-in-desk.ts';
+
+const isAbsent = chromiumPath === undefined && process.env.CI === undefined;
+
+let desk: SignInDesk;
+let chromium: Browser;
+beforeAll(async () => {
+  if (isAbsent) return;
+  desk = await startSignInDesk();
+  await desk.startProvider();
+  chromium = await openChromium();
+});
+afterAll(async () => {
+  await chromium?.close();
+  await desk?.close();
+});
+
+/** A window whose every request and complaint is kept. */
+async function openWindow(options: { javaScriptEnabled: boolean; width?: number }) {
+  const { javaScriptEnabled, width = 1280 } = options;
+  const context = await chromium.newContext({
+    locale: 'en',
+    javaScriptEnabled,
+    viewport: { width, height: 800 },
+  });
+  const page = await context.newPage();
+  const [asked, complaints] = [new Set<string>(), [] as string[]];
+  page.on('request', (request) => asked.add(new URL(request.url()).origin));
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return { context, page, asked, complaints };
+}
+
+async function signIn(page: Page): Promise<void> {
+  const { person, secrets, baseUrl } = desk;
+  await page.goto(`${baseUrl}/account`);
+  await page.getByRole('link', { name: /^Sign in with/ }).click();
+  await page.getByLabel('E-mail').fill(person.email);
+  await page.getByLabel('Password').fill(secrets.passwords[person.subject]!);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${baseUrl}/account`);
+}
+
+const sessionOf = async (context: BrowserContext) =>
+  (await context.cookies(desk.baseUrl)).find(({ name }) => name === SESSION);
+
+test.skipIf(isAbsent).each([true, false])(
+  'a person signs in, looks at her account and signs out in Chromium, with scripts: %s',
+  async (javaScriptEnabled) => {
+    const { context, page, asked, complaints } = await openWindow({ javaScriptEnabled });
+    await signIn(page);
+    expect(await sessionOf(context)).toMatchObject({
+      httpOnly: true,
+      secure: true,
+      sameSite: 'Lax',
+      path: '/',
+    });
+    expect(await page.getByText('this browser').count()).toBe(1);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.waitForURL(`${desk.baseUrl}/signed-out`);
+    expect(await sessionOf(context)).toBeUndefined();
+    // The button back in time leads nowhere.
+    await page.goBack();
+    await page.reload();
+    await page.waitForURL(/\/sign-in\?return=/);
+    expect([...asked].toSorted()).toEqual([desk.baseUrl, desk.issuer].toSorted());
+    expect(complaints).toEqual([]);
+    await context.close();
+  },
+);
+
+test.skipIf(isAbsent)(
+  'whose session is over meets the way in after a form too, and can take it',
+  async () => {
+    const { context, page, complaints } = await openWindow({ javaScriptEnabled: true });
+    await signIn(page);
+    const other = await openWindow({ javaScriptEnabled: true });
+    await other.context.addCookies(await context.cookies());
+    await other.page.goto(`${desk.baseUrl}/account`);
+    await other.page.getByText('Sign out in every browser').click();
+    await other.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+    await other.page.waitForURL(/signed-out\?everywhere/);
+    await other.context.close();
+    await page.getByRole('button', { name: 'End' }).click();
+    await page.getByRole('link', { name: /^Sign in with/ }).click();
+    await page.waitForURL(`${desk.baseUrl}/`);
+    expect(await sessionOf(context)).toBeDefined();
+    expect(complaints).toEqual([]);
+    await context.close();
+  },
+);
+
+test.skipIf(isAbsent)('axe finds nothing serious on the ways in and out, wide and narrow', async () => {
+  for (const width of [1280, 360]) {
+    const { context, page } = await openWindow({ javaScriptEnabled: true, width });
+    const look = async () => {
+      expect(await accessibilityFaults(page)).toEqual([]);
+      const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect(await page.evaluate(overflow)).toBe(0);
+    };
+    await page.goto(`${desk.baseUrl}/sign-in`);
+    await look();
+    await page.getByRole('link', { name: /^Sign in with/ }).click();
+    await page.getByLabel('E-mail').waitFor();
+    await look();
+    await page.goto(`${desk.baseUrl}/sign-in/callback?state=x`);
+    await look();
+    await signIn(page);
+    await look();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.waitForURL(`${desk.baseUrl}/signed-out`);
+    await look();
+    await page.getByRole('link', { name: /as well/ }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await look();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out of the identity provider.').waitFor();
+    await look();
+    await context.close();
+  }
+});

@@ -12,7 +12,7 @@ interface TableOptions {
   readonly caption: string;
   readonly empty: string;
   /** The URLs of endpoints by their ids, where deliveries of several are listed. */
-  readonly endpoints?: ReadonlyMap<string, string>;
+  readonly endpoints?: ReadonlyMap<string, string> | undefined;
 }
 
 /** Deliveries, one in a row, each with its last attempt where it was read with it. */

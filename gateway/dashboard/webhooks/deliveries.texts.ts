@@ -4,6 +4,7 @@ const { PENDING, RETRYING, HELD, SUCCEEDED, EXHAUSTED, CANCELED, BLOCKED } = Del
 
 export const deliveriesTexts = {
   'pt-BR': {
+    trail: 'Onde você está',
     webhooks: 'Webhooks',
     deliveries: 'Entregas',
     deliveriesTo: 'Entregas para',
@@ -78,6 +79,7 @@ export const deliveriesTexts = {
     },
   },
   en: {
+    trail: 'Where you are',
     webhooks: 'Webhooks',
     deliveries: 'Deliveries',
     deliveriesTo: 'Deliveries to',

@@ -1,4 +1,85 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { type Static, Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { API_KEY_SCOPES } from '../../../services/platform/api-key-scopes.ts';
+import { Failure } from '../failures.ts';
 import type { RoomDependencies } from '../room.ts';
+import { API_KEYS_PATH, apiKeysPage, OVERLAPS_S } from './api-keys.page.ts';
+import { apiKeyRefusals, apiKeysTexts } from './api-keys.texts.ts';
+import { keyAnswerPage } from './key-answer.page.ts';
+import { expiryAt, type KeyFault, SCOPE_NAMES } from './key-form.ts';
 
-/** Pages of api-keys. */
-export function apiKeysPages(_dependencies: RoomDependencies): void {}
+const PLACE = { role: Role.DEVELOPER, section: 'api-keys' } as const;
+const ACTION = { ...PLACE, refusals: apiKeyRefusals };
+const expires = Type.Optional(Type.String({ maxLength: 10 }));
+
+/** Keys for the public API: issued, rotated and revoked by developers. */
+export function apiKeysPages(dependencies: RoomDependencies): void {
+  const { pages, clients } = dependencies;
+  const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  pages.page({ ...PLACE, path: API_KEYS_PATH, query }, (view, input) =>
+    apiKeysPage(clients, view, input.query),
+  );
+  issueAction(dependencies);
+  rotateAction(dependencies);
+  revokeAction(dependencies);
+}
+
+const ISSUE_FORM = Type.Object({
+  name: Type.String({ maxLength: 500 }),
+  scopes: Type.Optional(Type.Array(Type.Enum(SCOPE_NAMES), { maxItems: SCOPE_NAMES.length })),
+  expires,
+});
+
+function issueAction({ pages, clients }: RoomDependencies): void {
+  pages.action({ ...ACTION, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM }, async (view, input) => {
+    const typed = typedKey(input.form);
+    const again = (fault: KeyFault) => apiKeysPage(clients, view, {}, { ...typed, fault });
+    const expiresAt = expiryAt(typed.expires);
+    if (typed.scopes.length === 0) return again('scopes');
+    if (expiresAt === 'invalid') return again('expiry');
+    const scopes = typed.scopes.map((scope) => API_KEY_SCOPES[scope]);
+    const key = { name: typed.name, scopes, ...(expiresAt && { expiresAt }) };
+    try {
+      const request = { ...view.tenant, idempotencyKey: input.key, ...key };
+      return keyAnswerPage(view, await clients.apiKeys.issueApiKey(request, view.call));
+    } catch (error) {
+      // Nothing but the name is left to be wrong.
+      if (error instanceof ConnectError && error.code === Code.InvalidArgument) return again('name');
+      throw error;
+    }
+  });
+}
+
+/** What was typed, in one way of writing, so that it is one request. */
+const typedKey = ({ name, scopes = [], expires: day = '' }: Static<typeof ISSUE_FORM>) => ({
+  ...{ name: name.trim(), expires: day },
+  scopes: SCOPE_NAMES.filter((scope) => scopes.includes(scope)),
+});
+
+function rotateAction({ pages, clients }: RoomDependencies): void {
+  const overlap = Type.Union(OVERLAPS_S.map((seconds) => Type.Literal(String(seconds))));
+  const form = Type.Object({ overlap, expires });
+  const path = `${API_KEYS_PATH}/:apiKeyId/rotate`;
+  pages.action({ ...ACTION, path, form }, async (view, { params, form: typed, key }) => {
+    const expiresAt = expiryAt(typed.expires ?? '');
+    if (expiresAt === 'invalid') throw expiryFailure();
+    const request = {
+      ...{ ...view.tenant, idempotencyKey: key, apiKeyId: params.apiKeyId! },
+      ...{ overlapSeconds: Number(typed.overlap), ...(expiresAt && { expiresAt }) },
+    };
+    return keyAnswerPage(view, await clients.apiKeys.rotateApiKey(request, view.call));
+  });
+}
+
+const expiryFailure = () =>
+  new Failure(422, { 'pt-BR': apiKeysTexts['pt-BR'].faults.expiry, en: apiKeysTexts.en.faults.expiry });
+
+function revokeAction({ pages, clients }: RoomDependencies): void {
+  const path = `${API_KEYS_PATH}/:apiKeyId/revoke`;
+  pages.action({ ...ACTION, path }, async (view, { params, key }) => {
+    const request = { ...view.tenant, idempotencyKey: key, apiKeyId: params.apiKeyId! };
+    await clients.apiKeys.revokeApiKey(request, view.call);
+    return { redirect: API_KEYS_PATH, notice: 'revoked' };
+  });
+}

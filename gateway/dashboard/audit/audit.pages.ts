@@ -1,4 +1,95 @@
+import { type Static, Type } from 'typebox';
+import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { dataTable, field, moment, pager, select } from '../components.ts';
+import { type Html, html } from '../html.ts';
+import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { auditTexts } from './audit.texts.ts';
+import { auditedActions } from './audited-actions.texts.ts';
 
-/** Pages of audit. */
-export function auditPages(_dependencies: RoomDependencies): void {}
+const PAGE_SIZE = 50;
+/** Of people to filter by; whoever is not among them is found by a link in the list. */
+const MOST_PEOPLE = 100;
+
+const query = Type.Object({
+  page: Type.Optional(Type.String({ maxLength: 200 })),
+  /** Empty for everybody. */
+  person: Type.Optional(Type.Union([Type.Literal(''), Type.String({ format: 'uuid' })])),
+});
+
+/** Who did what, when and from where. For administrators. */
+export function auditPages({ pages, clients: { accounts } }: RoomDependencies): void {
+  const listOf = async (view: View, { page: pageToken = '', person }: Static<typeof query>) => {
+    const accountId = person ? { accountId: person } : {};
+    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken, ...accountId };
+    const { entries, nextPageToken } = await accounts.listAuditEntries(request, view.call);
+    return html`${entryTable(view, entries)}
+${pager(view, nextPageToken)}`;
+  };
+  pages.page({ path: '/audit', role: Role.ADMIN, section: 'audit', query }, async (view, input) => {
+    const t = textsFor(view, auditTexts);
+    const [entries, { members }] = await Promise.all([
+      listOf(view, input.query),
+      accounts.listMembers({ ...view.tenant, pageSize: MOST_PEOPLE }, view.call),
+    ]);
+    return {
+      title: t.title,
+      live: { entries },
+      body: html`<p>${t.lead[view.side]}</p>
+${filters(view, members, input.query.person ?? '')}
+${liveRegion('entries', entries)}`,
+    };
+  });
+}
+
+function filters(view: View, members: readonly Member[], chosen: string): Html {
+  const t = textsFor(view, auditTexts);
+  const people = members.map(
+    ({ account }) => [account!.id, account!.email || account!.name || account!.id] as const,
+  );
+  const isOther = chosen !== '' && !people.some(([id]) => id === chosen);
+  const options = [['', t.everybody] as const, ...people, ...(isOther ? [[chosen, t.former] as const] : [])];
+  return html`<form class="filters" method="get">
+${field({ name: 'person', label: t.person }, select(options, chosen))}
+<button class="plain">${t.filter}</button>
+</form>`;
+}
+
+function entryTable(view: View, entries: readonly AuditEntry[]): Html {
+  const t = textsFor(view, auditTexts);
+  return dataTable<AuditEntry>(
+    t.entries,
+    [
+      { label: t.when, cell: ({ occurredAt }) => moment(view, occurredAt) },
+      {
+        label: t.who,
+        cell: ({ accountId, accountEmail }) =>
+          html`<a href="${pathTo(view, '/audit')}?person=${accountId}">${accountEmail || html`<code>${accountId}</code>`}</a>`,
+      },
+      { label: t.what, cell: ({ action }) => actionText(view, action) },
+      { label: t.from, cell: ({ ipAddress }) => html`<code>${ipAddress}</code>` },
+      { label: t.request, cell: (entry) => requestDetails(view, entry) },
+    ],
+    entries,
+    t.empty,
+  );
+}
+
+/** What was done as a sentence; RPCs that have none are shown by their names. */
+function actionText(view: View, action: string): Html {
+  const sentences: Readonly<Record<string, string>> = textsFor(view, auditedActions);
+  const name = action.split('.').slice(-2).join('.');
+  return Object.hasOwn(sentences, name) ? html`${sentences[name]}` : html`<code>${name}</code>`;
+}
+
+function requestDetails(view: View, { request, requestId }: AuditEntry): Html {
+  const t = textsFor(view, auditTexts);
+  const isEmpty = request !== undefined && Object.keys(request).length === 0;
+  const said = isEmpty ? t.noDetails : t.tooLarge;
+  const shown =
+    request === undefined || isEmpty
+      ? html`<p>${said}</p>`
+      : html`<pre>${JSON.stringify(request, null, 2)}</pre>`;
+  return html`<details><summary>${t.show}</summary>${shown}<p class="hint">${t.requestId} <code>${requestId}</code></p></details>`;
+}

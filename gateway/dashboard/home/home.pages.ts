@@ -1,4 +1,82 @@
+import type { CallOptions } from '@connectrpc/connect';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
+import { REQUEST_ID_HEADER } from '../../../services/platform/in-process-transport.ts';
+import { callFor } from '../../clients.ts';
+import { failureOf } from '../failures.ts';
+import { sendPage } from '../layout.ts';
+import { requireOwnForm } from '../pages.ts';
 import type { RoomDependencies } from '../room.ts';
+import { homePage } from './home.page.ts';
+import { homeRefusals } from './home.texts.ts';
 
-/** Pages of home. */
-export function homePages(_dependencies: RoomDependencies): void {}
+const UUID = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$';
+const id = () => Type.String({ pattern: UUID });
+const body = Type.Object({ _key: id() });
+const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) });
+
+/**
+ * Where people arrive: their merchants and invitations. What they do here is about themselves, so it takes no role at a
+ * merchant. A role holds in both environments; the audit trail of the live one tells how it came and went.
+ */
+export function homePages({ app, door, clients: { accounts } }: RoomDependencies): void {
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+    const person = await door.visitorOf(request);
+    if (!person) return door.show(request, reply);
+    request.person = person;
+  };
+  const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
+
+  app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {
+    const person = request.person!;
+    const { accountId } = person;
+    const { invitations } = await accounts.listAccountInvitations({ accountId }, callFor(request));
+    const view = door.plainViewOf(request);
+    return sendPage(reply, view, homePage(view, person, invitations, request.query.page ?? 0));
+  });
+
+  app.post(
+    '/invitations/:merchantId/:invitationId/accept',
+    { ...ofOwnForm, schema: { body, params: Type.Object({ merchantId: id(), invitationId: id() }) } },
+    async (request, reply) => {
+      const { merchantId, invitationId } = request.params;
+      await said(accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAs(request)));
+      return reply.redirect(`/live/${merchantId}`, 303);
+    },
+  );
+
+  app.post(
+    '/merchants/:merchantId/leave',
+    { ...ofOwnForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
+    async (request, reply) => {
+      await said(accounts.removeMember(writeOf(request), callAs(request)));
+      return reply.redirect('/?notice=left', 303);
+    },
+  );
+}
+
+interface OwnForm extends Pick<FastifyRequest, 'id' | 'ip' | 'person'> {
+  readonly params: { readonly merchantId: string };
+  readonly body: { readonly _key: string };
+}
+
+/** A write about who is signed in and nobody else. */
+const writeOf = ({ params: { merchantId }, body: { _key }, person }: OwnForm) => ({
+  ...{ merchantId, environment: Environment.LIVE, idempotencyKey: _key },
+  accountId: person!.accountId,
+});
+
+function callAs(request: OwnForm): CallOptions {
+  const actor = {
+    [ACTOR_HEADERS.accountId]: request.person!.accountId,
+    [ACTOR_HEADERS.ipAddress]: request.ip,
+  };
+  return { ...callFor(request), headers: { [REQUEST_ID_HEADER]: request.id, ...actor } };
+}
+
+const said = <T>(call: Promise<T>): Promise<T> =>
+  call.catch((error) => {
+    throw failureOf(error, homeRefusals);
+  });

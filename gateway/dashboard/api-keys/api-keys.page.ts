@@ -1,0 +1,97 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { ApiKey } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
+import { badge, confirmForm, dataTable, moment, pager, select, type Tone } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { apiKeysTexts } from './api-keys.texts.ts';
+import { expiryInput, type KeyEntry, keyForm } from './key-form.ts';
+
+export const API_KEYS_PATH = '/api-keys';
+
+/** How long the old key may live on, in seconds. */
+export const OVERLAPS_S = [0, 3_600, 86_400, 604_800, 2_592_000] as const;
+
+const USUAL_OVERLAP_S = '86400';
+const PAGE_SIZE = 25;
+
+/** An environment's keys, without the keys themselves. `entry` is a form that was refused. */
+export async function apiKeysPage(
+  { apiKeys }: Pick<DashboardClients, 'apiKeys'>,
+  asked: View,
+  { page = '' }: { page?: string | undefined } = {},
+  entry?: KeyEntry,
+): Promise<Page> {
+  // A form that is shown again is at the form's address, which has no pages.
+  const view = entry ? { ...asked, url: pathTo(asked, API_KEYS_PATH) } : asked;
+  const t = textsFor(view, apiKeysTexts);
+  const { tenant, call } = view;
+  const list = await apiKeys.listApiKeys({ ...tenant, pageSize: PAGE_SIZE, pageToken: page }, call);
+  return {
+    title: t.title,
+    ...(entry && { status: 422 }),
+    notices: { revoked: t.revoked },
+    body: html`<p>${t.lead[view.side]}</p>
+${keyTable(view, list.apiKeys, new Date())}
+${pager(view, list.nextPageToken)}
+<h2 id="issue">${t.issue}</h2>
+${keyForm(view, entry)}`,
+  };
+}
+
+function keyTable(view: View, keys: readonly ApiKey[], now: Date): Html {
+  const t = textsFor(view, apiKeysTexts);
+  return dataTable<ApiKey>(
+    t.keys,
+    [
+      {
+        label: t.key,
+        cell: ({ name, hint }) => html`<div><strong>${name}</strong><br><code>${hint}…</code></div>`,
+      },
+      {
+        label: t.scopes,
+        cell: ({ scopes }) =>
+          html`<div>${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code><br>`)}</div>`,
+      },
+      { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
+      { label: t.lastUsed, cell: ({ lastUsedAt }) => (lastUsedAt ? moment(view, lastUsedAt) : t.never) },
+      { label: t.expires, cell: ({ expiresAt }) => (expiresAt ? moment(view, expiresAt) : t.never) },
+      { label: t.state, cell: (key) => stateBadge(view, key, now) },
+      {
+        label: t.action,
+        cell: (key) => (keyState(key, now) === 'active' ? keyActions(view, key) : nothing),
+      },
+    ],
+    keys,
+    t.empty,
+  );
+}
+
+type KeyState = 'active' | 'expired' | 'revoked';
+
+const TONES: Readonly<Record<KeyState, Tone>> = { active: 'good', expired: 'off', revoked: 'off' };
+
+function keyState({ revokedAt, expiresAt }: ApiKey, now: Date): KeyState {
+  if (revokedAt) return 'revoked';
+  return expiresAt && timestampDate(expiresAt) <= now ? 'expired' : 'active';
+}
+
+function stateBadge(view: View, key: ApiKey, now: Date): Html {
+  const t = textsFor(view, apiKeysTexts);
+  const state = keyState(key, now);
+  const at = key.revokedAt ? html`<br>${moment(view, key.revokedAt)}` : nothing;
+  return html`<div>${badge(TONES[state], t.states[state])}${at}</div>`;
+}
+
+function keyActions(view: View, { id, hint }: ApiKey): Html {
+  const t = textsFor(view, apiKeysTexts);
+  const overlaps = OVERLAPS_S.map((seconds) => [String(seconds), t.overlaps[seconds]] as const);
+  // Labels around their controls, since each key has these.
+  const fields = html`<p><label>${t.overlap} ${select(overlaps, USUAL_OVERLAP_S)(html`name="overlap"`)}</label></p>
+<p><label>${t.expiresOn} ${expiryInput(html`name="expires"`)}</label></p><p class="hint">${t.expiresHint}</p>`;
+  const rotate = { action: `${API_KEYS_PATH}/${id}/rotate`, submit: t.rotateButton, fields };
+  const revoke = { action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' } as const;
+  return html`<div>${confirmForm(view, t.rotate, { ...rotate, text: t.rotateText })}
+${confirmForm(view, t.revoke, { ...revoke, text: t.revokeText(hint) })}</div>`;
+}

@@ -1,0 +1,50 @@
+import { type ApiKey, KeyAbsentReason } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
+import { confirmForm, copyable, details, moment, notice } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { API_KEYS_PATH } from './api-keys.page.ts';
+import { apiKeysTexts } from './api-keys.texts.ts';
+
+interface Answer {
+  readonly apiKey?: ApiKey | undefined;
+  readonly key: string;
+  readonly keyAbsentReason: KeyAbsentReason;
+  /** The old key, where there is one. */
+  readonly rotated?: ApiKey | undefined;
+}
+
+/** The answer to a form that made a key: the only page that ever shows it, and only the first time. */
+export function keyAnswerPage(view: View, { apiKey, key, keyAbsentReason, rotated }: Answer): Page {
+  const t = textsFor(view, apiKeysTexts);
+  const { name, hint, scopes, expiresAt, id } = apiKey!;
+  const isShown = keyAbsentReason === KeyAbsentReason.UNSPECIFIED;
+  const about = details([
+    [t.name, name],
+    [t.key, html`<code>${hint}…</code>`],
+    [t.scopes, html`${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code> `)}`],
+    [t.expires, expiresAt ? moment(view, expiresAt) : t.never],
+  ]);
+  return {
+    title: isShown ? t.newKey : t.notRepeated,
+    body: html`${isShown ? shownOnce(view, key) : notShown(view, id, hint)}
+${about}
+${rotated ? html`<p>${t.oldKey} <code>${rotated.hint}…</code> ${t.endsAt} ${moment(view, rotated.expiresAt)}.</p>` : nothing}
+<p><a href="${pathTo(view, API_KEYS_PATH)}">${t.back}</a></p>`,
+  };
+}
+
+function shownOnce(view: View, key: string): Html {
+  const t = textsFor(view, apiKeysTexts);
+  return html`${notice('busy', t.once)}<p class="new-key">${copyable(view, key)}</p>`;
+}
+
+function notShown(view: View, id: string, hint: string): Html {
+  const t = textsFor(view, apiKeysTexts);
+  return html`${notice('busy', t.notRepeatedText)}
+<p><a class="button" href="${pathTo(view, API_KEYS_PATH)}#issue">${t.issueAnother}</a></p>
+${confirmForm(view, t.revoke, {
+  ...{ action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' },
+  text: t.revokeText(hint),
+})}`;
+}

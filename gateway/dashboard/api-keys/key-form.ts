@@ -1,0 +1,63 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
+import { addDays, civilDateAt, isCivilDate, startOfDay } from '../../../services/platform/civil-date.ts';
+import { field, form } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { textsFor, type View } from '../view.ts';
+import { apiKeysTexts } from './api-keys.texts.ts';
+
+/** Nobody means a later one, and times end somewhere. */
+const LAST_DAY = '2999-12-31';
+
+/** The scopes as forms name them. */
+export const SCOPE_NAMES = Object.keys(API_KEY_SCOPES) as ApiKeyScopeName[];
+
+export type KeyFault = keyof (typeof apiKeysTexts)['en']['faults'];
+
+/** What was typed for a key, and which of it is refused. */
+export interface KeyEntry {
+  readonly name: string;
+  readonly scopes: readonly ApiKeyScopeName[];
+  readonly expires: string;
+  readonly fault: KeyFault;
+}
+
+/** The form that issues a key, empty or as it was refused. */
+export function keyForm(view: View, entry?: KeyEntry): Html {
+  const t = textsFor(view, apiKeysTexts);
+  const faultOf = (name: KeyFault) => (entry?.fault === name ? t.faults[name] : undefined);
+  const fields = html`${field(
+    { name: 'name', label: t.name, hint: t.nameHint, fault: faultOf('name') },
+    (attributes) =>
+      html`<input ${attributes} required maxlength="100" autocomplete="off" value="${entry?.name ?? ''}">`,
+  )}
+${scopeChoices(view, entry?.scopes ?? [], faultOf('scopes'))}
+${field(
+  { name: 'expires', label: t.expiresOn, hint: t.expiresHint, fault: faultOf('expiry') },
+  (attributes) => expiryInput(attributes, entry?.expires),
+)}`;
+  return form(view, { action: '/api-keys/issue', submit: t.issueButton, fields });
+}
+
+function scopeChoices(view: View, chosen: readonly ApiKeyScopeName[], fault: string | undefined): Html {
+  const t = textsFor(view, apiKeysTexts);
+  const choice = (name: ApiKeyScopeName) =>
+    html`<label class="option"><input type="checkbox" name="scopes" value="${name}"${
+      chosen.includes(name) ? html` checked` : nothing
+    }> <code>${name}</code> ${t.scopeHints[name]}</label>`;
+  return html`<fieldset${fault ? html` aria-describedby="scopes-fault"` : nothing}><legend>${t.scopes}</legend>
+${SCOPE_NAMES.map(choice)}
+${fault ? html`<p class="fault" id="scopes-fault">${fault}</p>` : nothing}</fieldset>`;
+}
+
+/** A day to choose, from today on. */
+export function expiryInput(attributes: Html, value = ''): Html {
+  return html`<input ${attributes} type="date" min="${civilDateAt(new Date())}" value="${value}">`;
+}
+
+/** The last second of a day in Brazil; undefined for no day, 'invalid' for what is none or has passed. */
+export function expiryAt(day: string) {
+  if (day === '') return undefined;
+  if (!isCivilDate(day) || day < civilDateAt(new Date()) || day > LAST_DAY) return 'invalid';
+  return timestampFromDate(new Date(startOfDay(addDays(day, 1)).getTime() - 1_000));
+}

@@ -1,0 +1,65 @@
+import type { Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { moment, pager } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { roleName, roleTexts } from '../members/role.texts.ts';
+import { newFormKey } from '../pages.ts';
+import { type Page, type Person, type PlainView, textsFor } from '../view.ts';
+import { homeTexts } from './home.texts.ts';
+
+const PAGE_SIZE = 30;
+
+/** The way to each merchant of who is signed in, and the invitations that she may accept. `first` counts from 0. */
+export function homePage(
+  view: PlainView,
+  person: Person,
+  invitations: readonly Invitation[],
+  first: number,
+): Page {
+  const t = textsFor(view, homeTexts);
+  const merchants = [...person.roles];
+  const shown = merchants.slice(first, first + PAGE_SIZE);
+  const next = first + PAGE_SIZE < merchants.length ? String(first + PAGE_SIZE) : '';
+  return {
+    title: t.title,
+    notices: { left: t.left },
+    body: html`${invitations.length > 0 ? invitationList(view, person, invitations) : nothing}
+${
+  merchants.length > 0
+    ? html`<p>${t.lead}</p><div class="cards">${shown.map((one) => merchantCard(view, person, one))}</div>`
+    : html`<p class="empty">${person.email ? t.none(person.email) : t.noAddress}</p>`
+}
+${pager(view, next)}`,
+  };
+}
+
+function merchantCard(view: PlainView, person: Person, [merchantId, role]: [string, Role]): Html {
+  const t = textsFor(view, homeTexts);
+  const path = `/${merchantId}`;
+  return html`<section class="card"><h2>${t.merchant} <code>${merchantId.slice(0, 8)}</code></h2>
+<p class="soft"><code>${merchantId}</code></p>
+<p>${t.role} ${textsFor(view, roleTexts)[roleName(role)]}</p>
+<p class="row"><a class="button" href="/live${path}">${t.live}</a> <a class="button plain" href="/sandbox${path}">${t.sandbox}</a></p>
+${leaveForm(view, person, merchantId)}</section>`;
+}
+
+function invitationList(view: PlainView, person: Person, invitations: readonly Invitation[]): Html {
+  const t = textsFor(view, homeTexts);
+  const roles = textsFor(view, roleTexts);
+  const card = ({ id, merchantId, role, expiresAt }: Invitation) => html`<section class="card">
+<p>${t.invited} <strong>${roles[roleName(role)]}</strong> <span class="soft">(${roles.hints[roleName(role)]})</span></p>
+<p>${t.merchant} <code>${merchantId}</code></p>
+<p class="hint">${t.until} ${moment(view, expiresAt)}</p>
+${personForm(person, `/invitations/${merchantId}/${id}/accept`, html`<button>${t.accept}</button>`)}</section>`;
+  return html`<h2>${t.invitations}</h2><div class="cards">${invitations.map(card)}</div>`;
+}
+
+/** How somebody leaves a merchant, whatever her role there. */
+export function leaveForm(view: PlainView, person: Person, merchantId: string): Html {
+  const t = textsFor(view, homeTexts);
+  const button = html`<button class="danger">${t.leave}</button>`;
+  return html`<details class="confirm"><summary>${t.leave}</summary><p>${t.leaveText}</p>
+${personForm(person, `/merchants/${merchantId}/leave`, button)}</details>`;
+}
+
+const personForm = ({ csrfToken }: Person, action: string, button: Html): Html =>
+  html`<form method="post" action="${action}"><input type="hidden" name="_csrf" value="${csrfToken}"><input type="hidden" name="_key" value="${newFormKey()}">${button}</form>`;

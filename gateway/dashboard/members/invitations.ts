@@ -1,0 +1,72 @@
+import { Type } from 'typebox';
+import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { dataTable, field, form, moment, pager, select } from '../components.ts';
+import { type Html, html } from '../html.ts';
+import type { RoomDependencies } from '../room.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { membersTexts } from './members.texts.ts';
+import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
+import { ROLE_NAMES, type RoleName, roleName, roleOptions, roleTexts } from './role.texts.ts';
+
+const PAGE_SIZE = 50;
+
+/** What was typed to invite somebody, and why it is refused. */
+export interface InvitationEntry {
+  readonly email: string;
+  readonly role: RoleName;
+  readonly fault: string;
+}
+
+/** The form that invites somebody, empty or as it was refused. */
+export function inviteForm(view: View, entry?: InvitationEntry): Html {
+  const t = textsFor(view, membersTexts);
+  const roles = textsFor(view, roleTexts);
+  const fields = html`${field(
+    { name: 'email', label: t.email, hint: t.emailHint, fault: entry?.fault },
+    (attributes) =>
+      html`<input ${attributes} type="email" required maxlength="254" autocomplete="off" value="${entry?.email ?? ''}">`,
+  )}
+${field({ name: 'role', label: t.role }, select(roleOptions(view), entry?.role ?? 'viewer'))}
+<ul class="hint">${ROLE_NAMES.map((name) => html`<li><strong>${roles[name]}</strong> ${roles.hints[name]}</li>`)}</ul>`;
+  return form(view, { action: `${MEMBERS_PATH}/invite`, submit: t.sendInvitation, fields });
+}
+
+/** Open invitations, each to take back. */
+export function invitationTable(view: View, invitations: readonly Invitation[]): Html {
+  const t = textsFor(view, membersTexts);
+  const roles = textsFor(view, roleTexts);
+  return dataTable<Invitation>(
+    t.invitations,
+    [
+      { label: t.email, cell: ({ email }) => email },
+      { label: t.role, cell: ({ role }) => roles[roleName(role)] },
+      { label: t.until, cell: ({ expiresAt }) => moment(view, expiresAt) },
+      {
+        label: t.action,
+        cell: ({ id }) =>
+          form(view, { action: `${INVITATIONS_PATH}/${id}/revoke`, submit: t.revoke, tone: 'plain' }),
+      },
+    ],
+    invitations,
+    t.noInvitations,
+  );
+}
+
+/** All open invitations, in pages. */
+export function invitationsPage({ pages, clients: { accounts } }: RoomDependencies): void {
+  const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  pages.page(
+    { path: INVITATIONS_PATH, role: Role.ADMIN, section: 'members', query },
+    async (view, { query: { page: pageToken = '' } }) => {
+      const t = textsFor(view, membersTexts);
+      const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken };
+      const { invitations, nextPageToken } = await accounts.listInvitations(request, view.call);
+      return {
+        title: t.invitations,
+        body: html`${invitationTable(view, invitations)}
+${pager(view, nextPageToken)}
+<p><a href="${pathTo(view, MEMBERS_PATH)}">${t.back}</a></p>`,
+      };
+    },
+  );
+}

@@ -1,0 +1,102 @@
+import type { Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { badge, confirmForm, dataTable, form, moment, notice, pager, select } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { leaveForm } from '../home/home.page.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { type ContactEntry, contactForm } from './contact-form.ts';
+import { type InvitationEntry, invitationTable, inviteForm } from './invitations.ts';
+import { membersTexts } from './members.texts.ts';
+import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
+import { roleName, roleOptions } from './role.texts.ts';
+
+const PAGE_SIZE = 25;
+const FEW_INVITATIONS = 10;
+
+/** What is shown again after a refusal, beside what there is. */
+export interface Refused {
+  /** 422 where what was typed can be mended, 409 where the state is in the way. */
+  readonly status: number;
+  /** Said above everything. */
+  readonly text?: string;
+  readonly invitation?: InvitationEntry;
+  readonly contact?: ContactEntry;
+}
+
+/** The people of a merchant, its open invitations and its contact. */
+export async function membersPage(
+  { accounts }: Pick<DashboardClients, 'accounts'>,
+  asked: View,
+  { page = '' }: { page?: string | undefined } = {},
+  refused?: Refused,
+): Promise<Page> {
+  // A form that is shown again is at the form's address, which has no pages.
+  const view = refused ? { ...asked, url: pathTo(asked, MEMBERS_PATH) } : asked;
+  const t = textsFor(view, membersTexts);
+  const { tenant, call } = view;
+  const [{ members, nextPageToken }, invitations, contact] = await Promise.all([
+    accounts.listMembers({ ...tenant, pageSize: PAGE_SIZE, pageToken: page }, call),
+    accounts.listInvitations({ ...tenant, pageSize: FEW_INVITATIONS }, call),
+    accounts.getMerchantContact(tenant, call),
+  ]);
+  const more = invitations.nextPageToken !== '';
+  return {
+    title: t.title,
+    ...(refused && { status: refused.status }),
+    notices: t.notices,
+    body: html`${refused?.text ? notice('bad', refused.text) : nothing}
+<p>${t.lead}</p>
+${memberTable(view, members)}
+${pager(view, nextPageToken)}
+<h2>${t.invite}</h2>
+${inviteForm(view, refused?.invitation)}
+<h2>${t.invitations}</h2>
+${invitationTable(view, invitations.invitations)}
+${more ? html`<p><a href="${pathTo(view, INVITATIONS_PATH)}">${t.allInvitations}</a></p>` : nothing}
+<h2>${t.contact}</h2>
+${contactForm(view, contact, refused?.contact)}`,
+  };
+}
+
+function memberTable(view: View, members: readonly Member[]): Html {
+  const t = textsFor(view, membersTexts);
+  const isSelf = ({ account }: Member) => account!.id === view.person.accountId;
+  return dataTable<Member>(
+    t.members,
+    [
+      {
+        label: t.person,
+        cell: (member) => {
+          const { name, email, emailVerified } = member.account!;
+          const mark = email !== '' && !emailVerified ? badge('busy', t.unverified) : nothing;
+          return html`<div><strong>${name || email || t.noAddress}</strong> ${isSelf(member) ? badge('good', t.you) : nothing}<br><span class="soft">${email || t.noAddress}</span> ${mark}</div>`;
+        },
+      },
+      { label: t.role, cell: (member) => roleForm(view, member) },
+      { label: t.since, cell: ({ createdAt }) => moment(view, createdAt) },
+      {
+        label: t.action,
+        cell: (member) =>
+          isSelf(member) ? leaveForm(view, view.person, view.tenant.merchantId) : removeForm(view, member),
+      },
+    ],
+    members,
+    t.nobody,
+  );
+}
+
+function roleForm(view: View, { account, role }: Member): Html {
+  const t = textsFor(view, membersTexts);
+  const who = account!.email || account!.id;
+  const fields = select(roleOptions(view), roleName(role))(html`name="role" aria-label="${t.roleOf(who)}"`);
+  const action = `${MEMBERS_PATH}/${account!.id}/role`;
+  return html`<div class="role-of">${form(view, { action, submit: t.save, tone: 'plain', fields })}</div>`;
+}
+
+function removeForm(view: View, { account }: Member): Html {
+  const t = textsFor(view, membersTexts);
+  return confirmForm(view, t.remove, {
+    ...{ action: `${MEMBERS_PATH}/${account!.id}/remove`, submit: t.remove, tone: 'danger' },
+    text: t.removeText(account!.name || account!.email || account!.id),
+  });
+}

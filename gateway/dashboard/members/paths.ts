@@ -1,0 +1,3 @@
+/** Where a merchant's people are, behind its own address. */
+export const MEMBERS_PATH = '/members';
+export const INVITATIONS_PATH = `${MEMBERS_PATH}/invitations`;

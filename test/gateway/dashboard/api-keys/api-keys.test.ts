@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
+import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const HOSTILE = '"><img src=x onerror=alert(1)></script>';
+const KEY = /mpk_(live|test)_[A-Za-z0-9_-]{20,}/;
+
+async function newMerchant() {
+  const merchant = randomUUID();
+  const developer = await desk.signIn({ [merchant]: Role.DEVELOPER });
+  const client = createClient(ApiKeyService, desk.transport);
+  const keys = async (environment = Environment.LIVE) =>
+    (await client.listApiKeys({ merchantId: merchant, environment })).apiKeys;
+  const path = `/live/${merchant}/api-keys`;
+  const issue = (name = 'till', from: string | SeenPage = path) =>
+    developer.submit(from, '/issue', { name, scopes: ['funds:read', 'refunds:read'] });
+  return { merchant, developer, client, keys, path, issue };
+}
+
+const shownKey = ({ document }: SeenPage) => document.querySelector('.new-key code')?.text;
+
+test('a key is issued and shown once, in that answer alone', async () => {
+  const { merchant, developer, client, keys, path, issue } = await newMerchant();
+  const answer = await issue();
+  const key = shownKey(answer)!;
+  expect(key).toMatch(/^mpk_live_/);
+  expect(answer.path).toBe(`${path}/issue`);
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  const known = await client.authenticateApiKey({ key, environment: Environment.LIVE });
+  expect(known.merchantId).toBe(merchant);
+  expect(await keys()).toMatchObject([
+    { name: 'till', scopes: [ApiKeyScope.REFUNDS_READ, ApiKeyScope.FUNDS_READ] },
+  ]);
+  for (const page of [path, `/sandbox/${merchant}/api-keys`, `/live/${merchant}`, '/']) {
+    expect((await developer.get(page)).text).not.toMatch(KEY);
+  }
+});
+
+test('a form that is sent again issues nothing and shows no key, but says why and how to go on', async () => {
+  const { developer, keys, path, issue } = await newMerchant();
+  const form = await developer.get(path);
+  await issue('till', form);
+  const again = await issue('till', form);
+  expect(again.status).toBe(200);
+  expect(again.text).not.toMatch(KEY);
+  expect(again.text).toContain('shown once');
+  expect(again.document.querySelector(`a[href="${path}#issue"]`)).not.toBeNull();
+  expect(await keys()).toHaveLength(1);
+  const revoked = await developer.submit(again, '/revoke');
+  expect(revoked.path).toBe(`${path}?notice=revoked`);
+  expect((await keys())[0]!.revokedAt).toBeDefined();
+});
+
+test('a form that is sent twice at the same time issues one key', async () => {
+  const { developer, keys, path, issue } = await newMerchant();
+  const form = await developer.get(path);
+  const answers = await Promise.all([issue('till', form), issue('till', form), issue('till', form)]);
+  expect(answers.filter((answer) => shownKey(answer)?.match(KEY))).toHaveLength(1);
+  for (const { status } of answers) expect([200, 409]).toContain(status);
+  expect(await keys()).toHaveLength(1);
+});
+
+test('a key may have a last day, which it lives to the end of in Brazil', async () => {
+  const { developer, keys, path } = await newMerchant();
+  const today = civilDateAt(new Date());
+  const expires = addDays(today, 30);
+  const answer = await developer.submit(path, '/issue', { name: 'till', scopes: 'funds:read', expires });
+  expect(shownKey(answer)).toMatch(KEY);
+  const [key] = await keys();
+  expect(timestampDate(key!.expiresAt!).toISOString()).toBe(`${addDays(expires, 1)}T02:59:59.000Z`);
+  const wrong = [addDays(today, -1), '2026-02-30', '0001-01-01', '9999-12-31', 'tomorrow', '99999-1-1'];
+  for (const day of wrong) {
+    const page = await developer.submit(path, '/issue', { name: 'till', scopes: 'funds:read', expires: day });
+    expect(page.status, day).toBe(422);
+    expect(page.document.querySelector('#expires-fault')?.text, day).toContain('has not passed');
+  }
+  expect(await keys()).toHaveLength(1);
+});
+
+test('what is missing is asked for, and nothing that was typed is lost', async () => {
+  const { developer, keys, path } = await newMerchant();
+  const unscoped = await developer.submit(path, '/issue', { name: HOSTILE });
+  expect(unscoped.status).toBe(422);
+  expect(unscoped.text).not.toContain('<img');
+  expect(unscoped.document.querySelector('#scopes-fault')?.text).toContain('at least one');
+  expect(unscoped.document.querySelector('#name')?.getAttribute('value')).toBe(HOSTILE);
+  for (const name of [' ', 'x'.repeat(101), 'a\u0000b']) {
+    const page = await developer.submit(path, '/issue', { name, scopes: ['webhooks:manage'] });
+    expect(page.status).toBe(422);
+    expect(page.document.querySelector('#name-fault')?.text).toContain('100 characters');
+    expect(page.document.querySelector('input[value="webhooks:manage"]')?.hasAttribute('checked')).toBe(true);
+  }
+  expect((await developer.submit(path, '/issue', { name: 'x', scopes: ['all'] })).status).toBe(400);
+  expect(await keys()).toEqual([]);
+  const mended = await developer.submit(unscoped, '/issue', { scopes: ['funds:read'] });
+  expect(shownKey(mended)).toMatch(KEY);
+  const [key] = await keys();
+  expect(key!.name).toBe(HOSTILE);
+  expect((await developer.get(path)).document.querySelector('td strong')?.text).toBe(HOSTILE);
+});
+
+test('a key is rotated: the new one is shown once, the old one lives on for the overlap', async () => {
+  const { developer, client, keys, path, issue } = await newMerchant();
+  const old = shownKey(await issue())!;
+  const form = await developer.get(path);
+  const rotated = await developer.submit(form, '/rotate', { overlap: '3600' });
+  const key = shownKey(rotated)!;
+  expect(key).toMatch(KEY);
+  expect(key).not.toBe(old);
+  for (const one of [key, old]) await client.authenticateApiKey({ key: one, environment: Environment.LIVE });
+  const [fresh, former] = await keys();
+  expect(fresh!.expiresAt).toBeUndefined();
+  const left = timestampDate(former!.expiresAt!).getTime() - Date.now();
+  expect(left).toBeGreaterThan(3_000_000);
+  expect(left).toBeLessThanOrEqual(3_600_000);
+  const again = await developer.submit(form, '/rotate', { overlap: '3600' });
+  expect(again.status).toBe(200);
+  expect(again.text).not.toMatch(KEY);
+  expect(await keys()).toHaveLength(2);
+  expect((await developer.submit(form, '/rotate', { overlap: '5' })).status).toBe(400);
+});
+
+test('a revoked key is shown as such, offers nothing more, and is not rotated', async () => {
+  const { developer, keys, path, issue } = await newMerchant();
+  await issue();
+  const form = await developer.get(path);
+  const revoked = await developer.submit(form, '/revoke');
+  expect(revoked.document.querySelector('[role="status"]')?.text).toContain('was revoked');
+  expect(revoked.document.querySelector('.badge')?.text).toBe('Revoked');
+  expect(revoked.document.querySelector('td form')).toBeNull();
+  expect((await developer.submit(form, '/revoke')).path).toBe(`${path}?notice=revoked`);
+  const refused = await developer.submit(form, '/rotate', { overlap: '0' });
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('issue another');
+  expect(await keys()).toHaveLength(1);
+});
+
+test('the last use of a key is told', async () => {
+  const { developer, client, path, issue } = await newMerchant();
+  const key = shownKey(await issue())!;
+  const lastUse = async () =>
+    (await developer.get(path)).document.querySelector('td[data-label^="Last use"]')!.text;
+  expect(await lastUse()).toBe('never');
+  await client.authenticateApiKey({ key, environment: Environment.LIVE });
+  await expect.poll(lastUse, { timeout: 20_000 }).toMatch(/\d{2}:\d{2}/);
+});
+
+test('keys of the sandbox and of live are apart, and many come in pages', async () => {
+  const { merchant, developer, client, path } = await newMerchant();
+  const tenant = { merchantId: merchant, environment: Environment.LIVE };
+  for (let count = 0; count < 26; count++) {
+    const named = { name: `till-${count}`, scopes: [ApiKeyScope.FUNDS_READ] };
+    await client.issueApiKey({ ...tenant, idempotencyKey: randomUUID(), ...named });
+  }
+  const page = await developer.get(path);
+  expect(page.document.querySelectorAll('tbody tr')).toHaveLength(25);
+  const next = await developer.get(page.document.querySelector('a[rel="next"]')!.getAttribute('href')!);
+  expect(next.document.querySelectorAll('tbody tr')).toHaveLength(1);
+  expect((await developer.get(`/sandbox/${merchant}/api-keys`)).document.querySelector('tbody')).toBeNull();
+  const other = await developer.submit(`/sandbox/${merchant}/api-keys`, '/issue', {
+    ...{ name: 'till', scopes: ['funds:read'] },
+  });
+  expect(shownKey(other)).toMatch(/^mpk_test_/);
+});

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { glob } from 'node:fs/promises';
+import type { DescService } from '@bufbuild/protobuf';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { auditedActions } from '../../../../gateway/dashboard/audit/audited-actions.texts.ts';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { sqlOf } from '../../../support/list-walk.ts';
+import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const HOSTILE = '"><img src=x onerror=alert(1)></script>';
+
+async function newMerchant() {
+  const merchant = randomUUID();
+  const admin = await desk.signIn({ [merchant]: Role.ADMIN });
+  const page = { live: `/live/${merchant}`, sandbox: `/sandbox/${merchant}` };
+  const record = (action: string, request: object | null, accountId = admin.accountId) =>
+    sqlOf(
+      desk.house,
+      `insert into platform.audit_entry
+         (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at)
+       values ($1, 'live', uuidv7(), $2, $3, $4, '203.0.113.9', 'req_1', now())`,
+      [merchant, accountId, action, request && JSON.stringify(request)],
+    );
+  return { merchant, admin, page, record };
+}
+
+const rowsOf = ({ document }: SeenPage) =>
+  document
+    .querySelectorAll('tbody tr')
+    .map((row) =>
+      Object.fromEntries(
+        row.querySelectorAll('td').map((cell) => [cell.getAttribute('data-label'), cell.text.trim()]),
+      ),
+    );
+
+test('what somebody did is there: who, what, from where, and what was asked for', async () => {
+  const { merchant, admin, page } = await newMerchant();
+  const accounts = createClient(AccountService, desk.transport);
+  const { members } = await accounts.listMembers({ merchantId: merchant, environment: Environment.LIVE });
+  await admin.submit(`${page.live}/members`, '/invite', { email: 'bia@shop.example', role: 'developer' });
+  await admin.submit(`${page.live}/members`, '/contact', { contact: 'ops@shop.example' });
+  const trail = await admin.get(`${page.live}/audit`);
+  const rows = rowsOf(trail);
+  expect(rows.map(({ What }) => What)).toEqual(['Changed the contact', 'Invited somebody']);
+  expect(rows[1]).toMatchObject({ Who: members[0]!.account!.email, 'From where': '127.0.0.1' });
+  expect(JSON.parse(trail.document.querySelectorAll('pre')[1]!.text.replaceAll('&quot;', '"'))).toEqual({
+    ...{ email: 'bia@shop.example', role: 'ROLE_DEVELOPER', language: 'LANGUAGE_EN' },
+  });
+  expect(rowsOf(await admin.get(`${page.sandbox}/audit`))).toEqual([]);
+});
+
+test('RPCs without a sentence are shown by their names, and hostile requests as text', async () => {
+  const { admin, page, record } = await newMerchant();
+  await record('payments.other.v1.OtherService.DoThings', { [HOSTILE]: HOSTILE });
+  await record('payments.other.v1.OtherService.constructor', null);
+  await record(`payments.${HOSTILE}`, {});
+  const trail = await admin.get(`${page.live}/audit`);
+  expect(trail.text).not.toContain('<img');
+  expect(trail.document.querySelectorAll('td[data-label="What"] code').map(({ text }) => text)).toEqual([
+    ...[`payments.${HOSTILE}`, 'OtherService.constructor', 'OtherService.DoThings'],
+  ]);
+  const details = trail.document.querySelectorAll('td details').map(({ text }) => text);
+  expect(details[0]).toContain('No further data.');
+  expect(details[1]).toContain('Too large to be kept.');
+  expect(details[2]).toContain('onerror');
+});
+
+test('the trail is filtered by person, also by who is no member any more', async () => {
+  const { admin, page, record } = await newMerchant();
+  const former = randomUUID();
+  await record('payments.apikeys.v1.ApiKeyService.IssueApiKey', {});
+  await record('payments.apikeys.v1.ApiKeyService.RevokeApiKey', {}, former);
+  const all = await admin.get(`${page.live}/audit?person=`);
+  expect(rowsOf(all)).toHaveLength(2);
+  const link = all.document.querySelector('td a')!.getAttribute('href')!;
+  expect(link).toBe(`${page.live}/audit?person=${former}`);
+  const one = await admin.get(link);
+  expect(rowsOf(one)).toMatchObject([{ Who: former, What: 'Revoked an API key' }]);
+  expect(one.document.querySelector('option[selected]')?.getAttribute('value')).toBe(former);
+  const own = await admin.get(`${page.live}/audit?person=${admin.accountId}`);
+  expect(rowsOf(own)).toHaveLength(1);
+  expect((await admin.get(`${page.live}/audit?person=nobody`)).status).toBe(400);
+});
+
+test('a long trail comes in pages, filter and all', async () => {
+  const { admin, page, record } = await newMerchant();
+  for (let count = 0; count < 51; count++) await record('payments.x.v1.X.Y', { count });
+  const first = await admin.get(`${page.live}/audit?person=${admin.accountId}`);
+  expect(rowsOf(first)).toHaveLength(50);
+  const next = first.document.querySelector('a[rel="next"]')!.getAttribute('href')!.replaceAll('&amp;', '&');
+  expect(next).toContain(`person=${admin.accountId}`);
+  expect(rowsOf(await admin.get(next))).toHaveLength(1);
+  expect((await admin.get(`${page.live}/audit?page=nothing`)).status).toBe(422);
+});
+
+test('another merchant’s trail is none of one’s affair', async () => {
+  const { record } = await newMerchant();
+  await record('payments.x.v1.X.Secret', {});
+  const { admin, page } = await newMerchant();
+  expect((await admin.get(`${page.live}/audit`)).text).not.toContain('X.Secret');
+});
+
+test('every sentence tells of an RPC that there is', async () => {
+  const names: string[] = [];
+  const root = new URL('../../../../', import.meta.url);
+  for await (const file of glob('proto/gen/payments/**/*_pb.js', { cwd: root })) {
+    const exported: Record<string, unknown> = await import(new URL(file, root).href);
+    const services = Object.values(exported).filter((value) => (value as DescService).kind === 'service');
+    for (const service of services as DescService[])
+      names.push(...service.methods.map(({ name }) => `${service.name}.${name}`));
+  }
+  for (const sentences of Object.values(auditedActions))
+    expect(names).toEqual(expect.arrayContaining(Object.keys(sentences)));
+});

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newKey } from '../../../support/house.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const accounts = () => createClient(AccountService, desk.transport);
+const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
+const invite = async (merchantId: string, email: string, role = Role.DEVELOPER) => {
+  const request = { ...live(merchantId), idempotencyKey: newKey(), email, role };
+  return (await accounts().inviteMember(request)).invitation!.id;
+};
+const membersOf = async (merchantId: string) => (await accounts().listMembers(live(merchantId))).members;
+
+test('whoever is nobody’s member is told so, with the address to be invited at', async () => {
+  const visitor = await desk.signIn({}, 'new@people.example');
+  const page = await visitor.get('/');
+  expect(page.status).toBe(200);
+  expect(page.document.querySelector('.empty')?.text).toContain('new@people.example');
+});
+
+test('each merchant is a choice of live and sandbox, and no other is shown', async () => {
+  const [one, two, other] = [randomUUID(), randomUUID(), randomUUID()];
+  await desk.signIn({ [other]: Role.ADMIN });
+  const visitor = await desk.signIn({ [one]: Role.VIEWER, [two]: Role.ADMIN });
+  const { document, text } = await visitor.get('/');
+  const links = document.querySelectorAll('main .card a').map((link) => link.getAttribute('href'));
+  expect(links.sort()).toEqual([`/live/${one}`, `/live/${two}`, `/sandbox/${one}`, `/sandbox/${two}`].sort());
+  expect(text).not.toContain(other);
+});
+
+test('an invitation is accepted by a form, once, and leads to the merchant', async () => {
+  const merchant = randomUUID();
+  const email = `${randomUUID()}@people.example`;
+  const visitor = await desk.signIn({}, email);
+  const invitation = await invite(merchant, email);
+  const home = await visitor.get('/');
+  const action = `/invitations/${merchant}/${invitation}/accept`;
+  const accepted = await visitor.submit(home, action);
+  expect(accepted.path).toBe(`/live/${merchant}`);
+  expect(await membersOf(merchant)).toMatchObject([{ account: { email }, role: Role.DEVELOPER }]);
+  expect((await visitor.submit(home, action)).path).toBe(`/live/${merchant}`);
+  expect((await visitor.get('/')).document.querySelector('form[action$="/accept"]')).toBeNull();
+  const { entries } = await accounts().listAuditEntries(live(merchant));
+  expect(entries).toMatchObject([
+    {
+      accountId: visitor.accountId,
+      action: 'payments.accounts.v1.AccountService.AcceptInvitation',
+      ipAddress: '127.0.0.1',
+    },
+  ]);
+});
+
+test('an invitation of somebody else, or one taken back, is refused in words', async () => {
+  const merchant = randomUUID();
+  const email = `${randomUUID()}@people.example`;
+  const visitor = await desk.signIn({}, email);
+  const form = { _csrf: '', _key: newKey() };
+  form._csrf = (await visitor.get('/')).document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
+  const others = await invite(merchant, 'somebody@else.example');
+  const refused = await visitor.post(`/invitations/${merchant}/${others}/accept`, form);
+  expect(refused.status).toBe(404);
+  expect(refused.text).toContain('There is no such invitation');
+  const own = await invite(merchant, email);
+  const home = await visitor.get('/');
+  const idempotencyKey = newKey();
+  await accounts().revokeInvitation({ ...live(merchant), idempotencyKey, invitationId: own });
+  const late = await visitor.submit(home, `${own}/accept`);
+  expect(late.status).toBe(409);
+  expect(late.text).toContain('not open any more');
+  expect(await membersOf(merchant)).toEqual([]);
+});
+
+test('anybody leaves a merchant, but for its last administrator', async () => {
+  const merchant = randomUUID();
+  const admin = await desk.signIn({ [merchant]: Role.ADMIN });
+  const viewer = await desk.signIn({ [merchant]: Role.VIEWER });
+  const left = await viewer.submit('/', '/leave');
+  expect(left.path).toBe('/?notice=left');
+  expect(left.document.querySelector('[role="status"]')?.text).toContain('not a member of this merchant');
+  expect((await viewer.get(`/live/${merchant}`)).status).toBe(404);
+  const refused = await admin.submit('/', '/leave');
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('only administrator');
+  expect(await membersOf(merchant)).toMatchObject([{ account: { id: admin.accountId } }]);
+});
+
+test('forms of the first page take the session’s own token', async () => {
+  const merchant = randomUUID();
+  await desk.signIn({ [merchant]: Role.ADMIN });
+  const visitor = await desk.signIn({ [merchant]: Role.VIEWER });
+  const other = await desk.signIn({ [merchant]: Role.VIEWER });
+  const home = await other.get('/');
+  const foreign = home.document.querySelector('form[action$="/leave"] input[name="_csrf"]')!;
+  for (const token of ['', foreign.getAttribute('value')!]) {
+    const form = { _csrf: token, _key: newKey() };
+    expect((await visitor.post(`/merchants/${merchant}/leave`, form)).status).toBe(403);
+  }
+  expect(await membersOf(merchant)).toHaveLength(3);
+});
+
+test('many merchants come in pages', async () => {
+  const merchants = Array.from({ length: 31 }, () => randomUUID()).sort();
+  const visitor = await desk.signIn(Object.fromEntries(merchants.map((id) => [id, Role.VIEWER])));
+  const first = await visitor.get('/');
+  expect(first.document.querySelectorAll('main .card')).toHaveLength(30);
+  const next = first.document.querySelector('a[rel="next"]')!.getAttribute('href')!;
+  const second = await visitor.get(next);
+  expect(second.document.querySelectorAll('main .card')).toHaveLength(1);
+  expect(second.text).toContain(merchants[30]);
+});

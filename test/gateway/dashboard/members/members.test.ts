@@ -1,0 +1,183 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const accounts = () => createClient(AccountService, desk.transport);
+const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
+const roleOf = async (merchantId: string, accountId: string) => {
+  const { members } = await accounts().listMembers(live(merchantId));
+  return members.find(({ account }) => account!.id === accountId)?.role;
+};
+const openInvitations = async (merchantId: string) =>
+  (await accounts().listInvitations(live(merchantId))).invitations;
+
+const HOSTILE = '"><img src=x onerror=alert(1)></script>';
+
+async function newMerchant() {
+  const merchant = randomUUID();
+  const admin = await desk.signIn({ [merchant]: Role.ADMIN });
+  return { merchant, admin, path: `/live/${merchant}/members` };
+}
+
+test('a member gets another role, from her next request on', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const developer = await desk.signIn({ [merchant]: Role.DEVELOPER });
+  expect((await developer.get(path)).status).toBe(403);
+  const raised = await admin.submit(path, `${developer.accountId}/role`, { role: 'admin' });
+  expect(raised.path).toBe(`${path}?notice=role`);
+  expect(raised.document.querySelector('[role="status"]')?.text).toContain('role was changed');
+  expect((await developer.get(path)).status).toBe(200);
+  await admin.submit(path, `${developer.accountId}/role`, { role: 'viewer' });
+  expect((await developer.get(`/live/${merchant}/api-keys`)).status).toBe(403);
+  expect((await developer.get(`/sandbox/${merchant}/api-keys`)).status).toBe(403);
+});
+
+test('a removed member loses access with her next request', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const viewer = await desk.signIn({ [merchant]: Role.ADMIN });
+  expect((await viewer.get(path)).status).toBe(200);
+  const removed = await admin.submit(path, `${viewer.accountId}/remove`);
+  expect(removed.path).toBe(`${path}?notice=removed`);
+  expect((await viewer.get(path)).status).toBe(404);
+  expect(await roleOf(merchant, viewer.accountId)).toBeUndefined();
+});
+
+test('an open stream of an administrator ends when she is removed or demoted', async () => {
+  for (const verb of ['role', 'remove']) {
+    const { merchant, admin, path } = await newMerchant();
+    const other = await desk.signIn({ [merchant]: Role.ADMIN });
+    const stream = await other.fetch(`/live/${merchant}/audit`, { headers: acceptStream(other.token) });
+    expect(stream.status).toBe(200);
+    const reader = stream.body!.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain('entries');
+    await admin.submit(path, `${other.accountId}/${verb}`, { role: 'viewer' });
+    let rest = '';
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      rest += new TextDecoder().decode(part.value);
+    expect(rest).not.toContain(verb === 'role' ? 'ChangeMemberRole' : 'RemoveMember');
+  }
+});
+
+const acceptStream = (token: string) => ({
+  accept: 'text/event-stream',
+  cookie: `__Host-session=${token}; language=en`,
+});
+
+test('the last administrator keeps her role, and is told why', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const refused = await admin.submit(path, `${admin.accountId}/role`, { role: 'viewer' });
+  expect(refused.status).toBe(409);
+  expect(refused.document.querySelector('[role="alert"]')?.text).toContain('only administrator');
+  expect(refused.document.querySelector('h1')?.text).toBe('People');
+  expect(await roleOf(merchant, admin.accountId)).toBe(Role.ADMIN);
+});
+
+test('an administrator who takes her own role away ends where she still may be', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  await desk.signIn({ [merchant]: Role.ADMIN });
+  const page = await admin.submit(path, `${admin.accountId}/role`, { role: 'developer' });
+  expect(page.path).toBe(`/live/${merchant}`);
+  expect(await roleOf(merchant, admin.accountId)).toBe(Role.DEVELOPER);
+});
+
+test('an address is invited, in the language of the page, and the invitation taken back', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const invited = await admin.submit(path, '/invite', { email: ' Bia@Shop.example ', role: 'developer' });
+  expect(invited.path).toBe(`${path}?notice=invited`);
+  const [invitation] = await openInvitations(merchant);
+  expect(invitation).toMatchObject({ email: 'bia@shop.example', role: Role.DEVELOPER });
+  const revoked = await admin.submit(invited, `${invitation!.id}/revoke`);
+  expect(revoked.path).toBe(`${path}?notice=revoked`);
+  expect(await openInvitations(merchant)).toEqual([]);
+});
+
+test('an invitation that is refused is shown again as it was typed, with the reason at its field', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const { members } = await accounts().listMembers(live(merchant));
+  const wrong = [
+    { email: members[0]!.account!.email, said: 'is a member of this merchant already' },
+    { email: 'no address', said: 'complete e-mail address' },
+    { email: HOSTILE, said: 'complete e-mail address' },
+  ];
+  for (const { email, said } of wrong) {
+    const page = await admin.submit(path, '/invite', { email, role: 'admin' });
+    expect(page.status).toBe(422);
+    expect(page.text).not.toContain('<img');
+    const input = page.document.querySelector('#email')!;
+    expect(input.getAttribute('aria-invalid')).toBe('true');
+    expect(input.getAttribute('value')).toBe(email);
+    expect(page.document.querySelector('#email-fault')?.text).toContain(said);
+    expect(page.document.querySelector('#role option[selected]')?.getAttribute('value')).toBe('admin');
+    const again = await admin.submit(page, '/invite', { email: `${randomUUID()}@shop.example` });
+    expect(again.path).toBe(`${path}?notice=invited`);
+  }
+});
+
+test('many invitations come in pages of their own', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const invite = (email: string) =>
+    accounts().inviteMember({ ...live(merchant), idempotencyKey: randomUUID(), email, role: Role.VIEWER });
+  for (let count = 0; count < 51; count++) await invite(`person-${count}@shop.example`);
+  const page = await admin.get(path);
+  expect(page.document.querySelectorAll('form[action$="/revoke"]')).toHaveLength(10);
+  const all = await admin.get(`${path}/invitations`);
+  expect(page.document.querySelector(`a[href="${all.path}"]`)).not.toBeNull();
+  expect(all.document.querySelectorAll('form[action$="/revoke"]')).toHaveLength(50);
+  const next = await admin.get(all.document.querySelector('a[rel="next"]')!.getAttribute('href')!);
+  expect(next.document.querySelectorAll('form[action$="/revoke"]')).toHaveLength(1);
+});
+
+test('many members come in pages', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  for (let count = 0; count < 25; count++) await desk.signIn({ [merchant]: Role.VIEWER });
+  const page = await admin.get(path);
+  expect(page.document.querySelectorAll('.role-of')).toHaveLength(25);
+  const next = await admin.get(page.document.querySelector('a[rel="next"]')!.getAttribute('href')!);
+  expect(next.document.querySelectorAll('.role-of')).toHaveLength(1);
+});
+
+test('the contact is each environment’s own; an empty one is none', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const contactIn = (environment: Environment) =>
+    accounts().getMerchantContact({ merchantId: merchant, environment });
+  expect((await admin.get(path)).text).toContain('we write to the administrators');
+  const saved = await admin.submit(path, '/contact', { contact: 'ops@shop.example', language: 'en' });
+  expect(saved.path).toBe(`${path}?notice=contact`);
+  expect(saved.document.querySelector('#contact')?.getAttribute('value')).toBe('ops@shop.example');
+  const english = { emails: ['ops@shop.example'], language: Language.EN, isSet: true };
+  expect(await contactIn(Environment.LIVE)).toMatchObject(english);
+  expect(await contactIn(Environment.TEST)).toMatchObject({ isSet: false });
+  const refused = await admin.submit(path, '/contact', { contact: 'ops@', language: 'en' });
+  expect(refused.status).toBe(422);
+  expect(refused.document.querySelector('#contact-fault')?.text).toContain('complete e-mail address');
+  expect(refused.document.querySelector('#email')?.hasAttribute('aria-invalid')).toBe(false);
+  await admin.submit(path, '/contact', { contact: '' });
+  expect(await contactIn(Environment.LIVE)).toMatchObject({ isSet: false });
+});
+
+test('a name that a provider tells is text', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const email = `${randomUUID()}@shop.example`;
+  const { account } = await accounts().startSession({
+    ...{ issuer: 'https://issuer.example', subject: randomUUID(), email, emailVerified: true, name: HOSTILE },
+    ...{ tokenSha256: randomBytes(32), ipAddress: '203.0.113.7', userAgent: 'test' },
+  });
+  const request = { ...live(merchant), email, role: Role.VIEWER };
+  const { invitation } = await accounts().inviteMember({ ...request, idempotencyKey: randomUUID() });
+  await accounts().acceptInvitation({
+    ...{ ...live(merchant), idempotencyKey: randomUUID() },
+    ...{ invitationId: invitation!.id, accountId: account!.id },
+  });
+  const page = await admin.get(path);
+  expect(page.document.querySelectorAll('td strong').map(({ text }) => text)).toContain(HOSTILE);
+  expect(page.text).not.toContain('<img');
+});

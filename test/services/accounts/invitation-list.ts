@@ -26,7 +26,8 @@ export function invitationList(house: TestHouse): ListSubject {
         async change({ key }, pick) {
           if (!takesAway(pick)) return;
           if (pick % 2) await client.revokeInvitation({ ...write(tenant), invitationId: key });
-          else await sqlOf(house, 'update accounts.invitation set expires_at = now() where id = $1', [key]);
+          else
+            await sqlOf(house, 'update accounts.invitation set expires_at = created_at where id = $1', [key]);
         },
       };
     },

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 const expire = (id: string) =>
-  sqlOf(house, `update accounts.invitation set expires_at = now() where id = $1`, [id]);
+  sqlOf(house, `update accounts.invitation set expires_at = now() - interval '1 s' where id = $1`, [id]);
 
 describe.each(['inProcess', 'connect'] as const)('members over %s', (way) => {
   const desk = () => accountsDesk(house.transports[way]);

@@ -25,6 +25,7 @@ const ALL_GRANTS = [
   ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
 ];
 const LOOPBACK = '127.0.0.0/8,::1/128';
+const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 /** Services, gateway, dashboard, worker and ops of one process. */
 export interface House {
@@ -52,13 +53,17 @@ export function localConfig(
 ) {
   const token = secrets.serviceTokens[LOCAL_CALLER]!;
   const local = `${LOCAL_CALLER}|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`;
-  return readConfig({
+  const config = readConfig({
     ...secrets.keyRings,
     ...environment,
     WEBHOOK_ALLOW_CIDRS: environment.WEBHOOK_ALLOW_CIDRS ?? LOOPBACK,
     WEBHOOK_EXTRA_CA: trustFile(folder, caFile, environment.WEBHOOK_EXTRA_CA),
     SERVICE_TOKENS: [local, environment.SERVICE_TOKENS].filter(Boolean).join(';'),
   });
+  const { HOST, DASHBOARD_PORT, PUBLIC_URL_DASHBOARD } = config;
+  // Browsers keep a session over plain HTTP for no other name than this machine's own.
+  const here = EVERY_ADDRESS.includes(HOST) ? `http://127.0.0.1:${DASHBOARD_PORT}` : undefined;
+  return { ...config, PUBLIC_URL_DASHBOARD: PUBLIC_URL_DASHBOARD ?? here };
 }
 
 /** One PEM file of the demo CA and the CA that the settings name. A file that cannot be read is a ConfigError. */

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DEMO_PEOPLE } from '../../local/oidc/demo-people.ts';
+import { loadProviderSecrets, type ProviderSecrets } from '../../local/oidc/provider-secrets.ts';
+import { type OidcProvider, startOidcProvider } from '../../local/oidc-provider.ts';
+import { CookieBrowser, type OpenedPage } from '../gateway/dashboard/sign-in/cookie-browser.ts';
+import { temporaryDataFolder } from './temporary-data-folder.ts';
+
+const DASHBOARD = 'http://127.0.0.1:9';
+const REDIRECT = `${DASHBOARD}/sign-in/callback`;
+const VERIFIER = 'v'.repeat(43);
+const [ANA] = DEMO_PEOPLE;
+
+let data: ReturnType<typeof temporaryDataFolder>;
+let secrets: ProviderSecrets;
+let provider: OidcProvider;
+beforeEach(async () => {
+  data = temporaryDataFolder();
+  secrets = loadProviderSecrets(data.folder, DEMO_PEOPLE);
+  provider = await startOidcProvider({
+    ...{ folder: data.folder, secrets, people: DEMO_PEOPLE, port: 0, dashboardUrl: DASHBOARD },
+    ...{ clientId: 'dashboard', clientSecret: secrets.clientSecret, redirectUri: REDIRECT },
+  });
+});
+afterEach(async () => {
+  await provider.stop();
+  data[Symbol.dispose]();
+});
+
+const atDashboard = ({ origin }: URL) => origin === DASHBOARD;
+
+function ask(browser: CookieBrowser, changed: Record<string, string | undefined> = {}): Promise<OpenedPage> {
+  const parameters: Record<string, string | undefined> = {
+    ...{
+      client_id: 'dashboard',
+      response_type: 'code',
+      scope: 'openid email profile',
+      redirect_uri: REDIRECT,
+    },
+    ...{ state: 's', nonce: 'n', code_challenge_method: 'S256' },
+    code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
+    ...changed,
+  };
+  const given = Object.entries(parameters).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return browser.open(`${provider.issuer}/auth?${new URLSearchParams(given)}`, {}, atDashboard);
+}
+
+async function newCode(): Promise<string> {
+  const browser = new CookieBrowser();
+  const form = await ask(browser);
+  const answer = await browser.submit(
+    form,
+    '',
+    { email: ANA.email, password: secrets.passwords[ANA.subject]! },
+    atDashboard,
+  );
+  return answer.url.searchParams.get('code')!;
+}
+
+function redeem(code: string, changed: Record<string, string> = {}, secret = secrets.clientSecret) {
+  return fetch(`${provider.issuer}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`dashboard:${secret}`).toString('base64')}` },
+    body: new URLSearchParams({
+      ...{ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, code_verifier: VERIFIER },
+      ...changed,
+    }),
+  });
+}
+
+test('secrets are made once, for the owner alone, and no two folders have the same', () => {
+  expect(statSync(data.folder.file('oidc-provider.json')).mode & 0o777).toBe(0o600);
+  expect(statSync(data.folder.file('oidc-provider.db')).mode & 0o777).toBe(0o600);
+  expect(loadProviderSecrets(data.folder, DEMO_PEOPLE)).toEqual(secrets);
+  using other = temporaryDataFolder();
+  const others = loadProviderSecrets(other.folder, DEMO_PEOPLE);
+  for (const name of ['clientSecret', 'cookieKey'] as const) expect(others[name]).not.toBe(secrets[name]);
+  expect(others.signingKey.n).not.toBe(secrets.signingKey.n);
+  expect(new Set([...Object.values(secrets.passwords), ...Object.values(others.passwords)]).size).toBe(4);
+});
+
+test('secrets that cannot be read are not written over', () => {
+  data.folder.write('oidc-provider.json', '{"clientSecret": ');
+  expect(() => loadProviderSecrets(data.folder, DEMO_PEOPLE)).toThrow('is not valid JSON');
+  expect(data.folder.read('oidc-provider.json')).toBe('{"clientSecret": ');
+});
+
+test('a code is worth tokens once, to who asked for it', async () => {
+  const code = await newCode();
+  expect((await redeem(code, {}, 'another')).status).toBe(401);
+  expect((await redeem(await newCode(), { code_verifier: 'x'.repeat(43) })).status).toBe(400);
+  expect((await redeem(await newCode(), { redirect_uri: `${DASHBOARD}/other` })).status).toBe(400);
+  const tokens = (await (await redeem(code)).json()) as { access_token: string };
+  const answer = await fetch(`${provider.issuer}/me`, {
+    headers: { authorization: `Bearer ${tokens.access_token}` },
+  });
+  const { email, name, subject } = ANA;
+  expect(await answer.json()).toEqual({ sub: subject, email, email_verified: true, name });
+  expect((await redeem(code)).status).toBe(400);
+});
+
+test.each([
+  ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+  ['with a challenge in the clear', { code_challenge_method: 'plain' }, 'invalid_request'],
+])('a request %s is sent back with an error', async (_name, changed, error) => {
+  const page = await ask(new CookieBrowser(), changed);
+  expect(page.url.searchParams.get('error')).toBe(error);
+  expect(page.url.searchParams.has('code')).toBe(false);
+});
+
+test.each([
+  ['another client', { client_id: '<b>x</b>' }],
+  ['another address', { redirect_uri: 'https://evil.example/sign-in/callback' }],
+  ['an address below it', { redirect_uri: `${REDIRECT}/x` }],
+])('a request for %s leads nowhere', async (_name, changed) => {
+  const page = await ask(new CookieBrowser(), changed);
+  expect([page.status, page.url.origin]).toEqual([400, provider.issuer]);
+  expect(page.text).not.toMatch(/<b>|fonts\.googleapis/);
+});
+
+test('who gives a wrong password or an unknown address is asked again, and what was typed stays text', async () => {
+  const browser = new CookieBrowser();
+  const form = await ask(browser);
+  const hostile = '"><script>alert(1)</script>';
+  for (const email of [ANA.email, 'nobody@demo.example', hostile, '__proto__', '']) {
+    const again = await browser.submit(form, '', { email, password: 'wrong' }, atDashboard);
+    expect([again.status, again.url.origin]).toEqual([400, provider.issuer]);
+    expect(again.document.querySelector('#email')!.getAttribute('value')).toBe(email);
+    expect(again.document.querySelector('script')).toBeNull();
+  }
+  const vera = { email: DEMO_PEOPLE[1].email, password: secrets.passwords[ANA.subject]! };
+  expect((await browser.submit(form, '', vera, atDashboard)).status).toBe(400);
+  const large = { email: 'x'.repeat(20_000), password: 'x' };
+  expect((await browser.submit(form, '', large, atDashboard)).status).toBe(413);
+});
+
+test('a form of another browser is none', async () => {
+  const form = await ask(new CookieBrowser());
+  const other = new CookieBrowser();
+  const password = secrets.passwords[ANA.subject]!;
+  const page = await other.submit(form, '', { email: ANA.email, password }, atDashboard);
+  expect([page.status, page.url.origin]).toEqual([400, provider.issuer]);
+});
+
+test('every page is of this host alone, without scripts, in the language that the browser asks for', async () => {
+  const form = await ask(new CookieBrowser());
+  expect(form.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'none'");
+  expect(form.headers.get('cache-control')).toBe('no-store');
+  expect(form.text).not.toMatch(/https?:\/\//);
+  expect(form.document.querySelector('html')!.getAttribute('lang')).toBe('en');
+  const page = await fetch(form.url, { headers: { 'accept-language': 'pt-BR,pt;q=0.9,en;q=0.8' } });
+  expect(await page.text()).toContain('lang="pt-BR"');
+});

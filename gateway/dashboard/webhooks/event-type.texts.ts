@@ -1,0 +1,53 @@
+/** What event types are about, by what stands before the first dot of their names; and the types in Portuguese. */
+export const eventTypeTexts = {
+  'pt-BR': {
+    groups: {
+      payment: 'Pagamentos',
+      refund: 'Reembolsos',
+      dispute: 'Disputas',
+      product: 'Produtos',
+      funds: 'Recebíveis',
+      advance: 'Antecipações',
+    } as Readonly<Record<string, string>>,
+    descriptions: {
+      'payment.succeeded.v1': 'Um pagamento foi capturado.',
+      'payment.failed.v1': 'Um pagamento não foi capturado.',
+      'refund.requested.v1': 'Um caso de reembolso foi aberto.',
+      'refund.merchant_decided.v1': 'O lojista decidiu sobre um caso, ou o prazo dele passou.',
+      'refund.approved.v1': 'Um caso foi aprovado para execução.',
+      'refund.review_started.v1': 'Um caso foi para a análise do serviço.',
+      'refund.deadline_approaching.v1': 'O lojista tem pouco tempo para decidir.',
+      'refund.funding_required.v1': 'O saldo disponível não basta para um reembolso.',
+      'refund.processing.v1': 'Um reembolso foi debitado e segue para o provedor.',
+      'refund.succeeded.v1': 'O provedor pagou um reembolso.',
+      'refund.failed.v1': 'O provedor não pagou um reembolso; o débito foi estornado.',
+      'refund.canceled.v1': 'Um caso foi cancelado antes da execução.',
+      'refund.rejected.v1': 'Um caso foi recusado na análise do serviço.',
+      'dispute.opened.v1': 'Um pagamento foi contestado.',
+      'dispute.closed.v1': 'Uma disputa terminou.',
+      'product.created.v1': 'Um produto foi criado.',
+      'product.updated.v1': 'Um produto, seus preços ou suas ofertas mudaram.',
+      'product.archived.v1': 'Um produto foi arquivado.',
+      'funds.released.v1': 'Os recebíveis de uma data foram liberados.',
+      'funds.blocked.v1': 'Os recebíveis de uma data foram bloqueados.',
+      'funds.unblocked.v1': 'Um bloqueio dos recebíveis de uma data foi retirado.',
+      'advance.requested.v1': 'Uma antecipação foi pedida.',
+      'advance.approved.v1': 'Uma antecipação foi aprovada.',
+      'advance.refused.v1': 'Uma antecipação foi recusada; seus recebíveis estão livres de novo.',
+      'advance.released.v1': 'Uma antecipação foi paga.',
+      'advance.settled.v1': 'A última data coberta por uma antecipação passou.',
+    } as Readonly<Record<string, string>>,
+  },
+  en: {
+    groups: {
+      payment: 'Payments',
+      refund: 'Refunds',
+      dispute: 'Disputes',
+      product: 'Products',
+      funds: 'Receivables',
+      advance: 'Advances',
+    } as Readonly<Record<string, string>>,
+    // The catalogue is in English.
+    descriptions: {} as Readonly<Record<string, string>>,
+  },
+};

@@ -1,0 +1,118 @@
+import {
+  type SigningSecretStatus,
+  type WebhookSubscription,
+  WebhookSubscriptionState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { confirmForm, details, form, moment } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { liveRegion } from '../live.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
+import { missedPeriod } from './missed-period.ts';
+import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
+import { signingSecretTexts } from './signing-secret.texts.ts';
+import { stateInFull } from './subscription-state.ts';
+import { subscriptionTexts } from './subscriptions.texts.ts';
+
+/** What the page of a subscription shows. */
+interface Shown {
+  readonly subscription: WebhookSubscription;
+  readonly secrets: readonly SigningSecretStatus[];
+  readonly recent: Html;
+  /** Of the test event that was asked for. */
+  readonly outcome: Html | undefined;
+  /** What it has missed, right after it was reactivated; RFC 3339. */
+  readonly missed: { readonly from: string; readonly to: string } | undefined;
+}
+
+/** A subscription: how it stands, what it gets, its secret, and what can be done. */
+export function subscriptionPage(
+  view: View,
+  { subscription, secrets, recent, outcome, missed }: Shown,
+): Page {
+  const t = textsFor(view, subscriptionTexts);
+  const { id, state } = subscription;
+  const isDisabled = state === WebhookSubscriptionState.DISABLED;
+  const may = mayDevelop(view);
+  const live: Record<string, Html> = {
+    state: stateInFull(view, subscription),
+    secrets: secretTable(view, secrets),
+    recent,
+    ...(outcome && { test: outcome }),
+  };
+  return {
+    title: t.subscription,
+    notices: t.notices,
+    live,
+    body: html`<p><a href="${pathTo(view, '/webhooks')}">${t.back}</a></p>
+<p class="address"><code>${subscription.url}</code></p>
+${liveRegion('state', live.state!)}
+${may && missed && !isDisabled ? missedPeriod(view, id, missed.from, missed.to) : nothing}
+<div class="parts">
+<section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
+<section class="card">${facts(view, subscription)}</section>
+</div>
+${may || outcome ? testPart(view, subscription, live.test, may && !isDisabled) : nothing}
+<h2>${t.deliveries}</h2>
+${liveRegion('recent', recent)}
+${secretPart(view, id, secrets, live.secrets!, may)}
+${may ? actions(view, id, isDisabled) : nothing}`,
+  };
+}
+
+const eventTypeList = ({ eventTypes }: WebhookSubscription) =>
+  html`<ul class="plain">${eventTypes.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
+
+function facts(view: View, subscription: WebhookSubscription): Html {
+  const t = textsFor(view, subscriptionTexts);
+  const { maxConcurrentAttempts: concurrent, maxAttemptsPerSecond: perSecond, ordered } = subscription;
+  const limits = [
+    concurrent === undefined ? [] : [t.concurrent(view.format.number(concurrent))],
+    perSecond === undefined ? [] : [t.perSecond(view.format.number(perSecond))],
+  ].flat();
+  return details([
+    [t.created, moment(view, subscription.createdAt)],
+    [t.id, html`<code>${subscription.id}</code>`],
+    [t.limits, limits.length > 0 ? limits.join(', ') : t.noLimits],
+    ...(ordered ? ([[t.ordered, t.orderedText]] as const) : []),
+  ]);
+}
+
+function testPart(
+  view: View,
+  { id }: WebhookSubscription,
+  outcome: Html | undefined,
+  maySend: boolean,
+): Html {
+  const t = textsFor(view, subscriptionTexts).test;
+  return html`<h2 id="test">${t.title}</h2>
+${outcome ? liveRegion('test', outcome) : nothing}
+${
+  maySend
+    ? html`<p class="soft">${t.text}</p>${form(view, { action: `/webhooks/${id}/test`, submit: t.send, tone: 'plain' })}`
+    : nothing
+}`;
+}
+
+function secretPart(
+  view: View,
+  id: string,
+  secrets: readonly SigningSecretStatus[],
+  table: Html,
+  may: boolean,
+): Html {
+  const t = textsFor(view, signingSecretTexts);
+  const buttons = html`<div class="row">${isShown(secrets) ? nothing : revealForm(view, { id })}
+<a class="button plain" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a></div>`;
+  return html`<h2>${t.title}</h2>${liveRegion('secrets', table)}${may ? buttons : nothing}`;
+}
+
+function actions(view: View, id: string, isDisabled: boolean): Html {
+  const t = textsFor(view, subscriptionTexts);
+  const action = isDisabled
+    ? html`<p>${t.reactivate.text}</p>${form(view, { action: `/webhooks/${id}/reactivate`, submit: t.reactivate.submit })}`
+    : confirmForm(view, t.disable.question, {
+        ...{ action: `/webhooks/${id}/disable`, submit: t.disable.submit, tone: 'danger' },
+        text: t.disable.text,
+      });
+  return html`<h2>${t.actions}</h2>${action}`;
+}

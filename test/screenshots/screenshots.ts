@@ -1,12 +1,14 @@
 import { fileURLToPath } from 'node:url';
+import { takeDashboardPictures } from './dashboard.ts';
 import { takeOperationsPictures } from './operations.ts';
 
 /** Where each set of pictures goes, and how it is taken. */
 const SETS: Readonly<Record<string, { folder: string; take: (folder: string) => Promise<void> }>> = {
   operations: { folder: 'services/webhooks/operations', take: takeOperationsPictures },
+  dashboard: { folder: 'gateway/dashboard/pictures', take: takeDashboardPictures },
 };
 
-/** `npm run screenshots -- operations`: takes the pictures of a guide anew, of a whole system started for it. */
+/** `npm run screenshots -- operations|dashboard`: takes the pictures of a guide anew, of a whole system started for it. */
 const [name = ''] = process.argv.slice(2);
 const set = SETS[name];
 if (set) {

@@ -34,9 +34,11 @@ export function signInRoutes(dependencies: RoomDependencies): void {
     request.log.warn({ requestId: request.id, fault, err: describeFault(error) }, 'nobody was signed in');
     return showFault(request, reply, fault);
   };
-  /** Cookies are one host's, and the provider sends people back to this one. */
+  /** This machine has several names and cookies are one's: the one to which the provider sends people back. */
   const leadHome = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (request.host === new URL(baseUrl()).host) return;
+    const { protocol, host } = new URL(baseUrl());
+    // Elsewhere a proxy may have its own name for this host.
+    if (protocol === 'https:' || request.host === host) return;
     return reply.redirect(`${baseUrl()}${request.url}`, 303);
   };
 

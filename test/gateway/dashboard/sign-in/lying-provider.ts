@@ -26,8 +26,8 @@ export interface Lies {
 export interface LyingProvider {
   readonly issuer: string;
   lies: Lies;
-  /** What the client showed at the token endpoint last. */
-  readonly shown: { authorization?: string | undefined; form?: URLSearchParams };
+  /** What the client showed at the token endpoint last, and got. */
+  readonly shown: { authorization?: string | undefined; form?: URLSearchParams; idToken?: string };
   stop(): Promise<void>;
 }
 
@@ -76,8 +76,10 @@ export async function startLyingProvider(port: number, clientId: string): Promis
           return response.writeHead(status, { 'content-type': type }).end(body);
         }
         const nonce = nonces.get(shown.form.get('code')!);
-        const id_token = idToken(lies, { ...truth(issuer, clientId), nonce });
-        return json({ access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token });
+        shown.idToken = idToken(lies, { ...truth(issuer, clientId), nonce });
+        return json({
+          ...{ access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token: shown.idToken },
+        });
       }
       case '/me':
         return json({ sub: 'ana', ...lies.userinfo });

@@ -1,0 +1,74 @@
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
+import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
+import { findFreePort } from '../../../../local/ports.ts';
+import { startHouse } from '../../../support/house.ts';
+import { CookieBrowser } from './cookie-browser.ts';
+import { type Lies, startLyingProvider } from './lying-provider.ts';
+import { SESSION } from './sign-in-desk.ts';
+
+test('the log tells why somebody was not signed in, and holds nothing by which one could', async () => {
+  const provider = await startLyingProvider(await findFreePort(), 'dashboard');
+  const house = await startHouse({
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: 'dashboard',
+    OIDC_CLIENT_SECRET: 'hidden',
+  });
+  let log = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      log += chunk;
+      done();
+    },
+  });
+  const transport = house.services.transportFor(DASHBOARD_CALLER);
+  const app = await createDashboard({
+    config: house.config,
+    transport,
+    logger: pino({ level: 'trace' }, stream),
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+
+  const secrets = new Set(['hidden']);
+  const signInBy = async (lies: Lies) => {
+    provider.lies = lies;
+    const browser = new CookieBrowser();
+    const page = await browser.open(`${baseUrl}/sign-in/start`);
+    for (const { searchParams } of page.way) {
+      for (const name of ['code', 'state', 'nonce', 'code_challenge']) {
+        const value = searchParams.get(name);
+        if (value) secrets.add(value);
+      }
+    }
+    const { form, idToken } = provider.shown;
+    for (const secret of [form?.get('code_verifier'), idToken]) if (secret) secrets.add(secret);
+    const token = browser.cookies.get(SESSION)?.value;
+    if (token) secrets.add(token);
+    return page.status;
+  };
+  expect(await signInBy({ claims: { aud: 'another' } })).toBe(400);
+  expect(await signInBy({ foreignKey: true })).toBe(400);
+  expect(await signInBy({ answer: { error: 'access_denied', code: '' } })).toBe(403);
+  expect(
+    await signInBy({ token: { status: 400, type: 'application/json', body: '{"error":"invalid_grant"}' } }),
+  ).toBe(400);
+  expect(await signInBy({})).toBeLessThan(500);
+  await app.close();
+  await house.close();
+  await provider.stop();
+
+  expect(secrets.size).toBeGreaterThan(20);
+  for (const secret of secrets) expect(log).not.toContain(secret);
+  const refused = log.split('\n').filter((line) => line.includes('nobody was signed in'));
+  expect(refused.map((line) => JSON.parse(line).fault)).toEqual([
+    'untrusted',
+    'untrusted',
+    'denied',
+    'stale',
+  ]);
+  expect(refused[0]).toContain('OAUTH_JWT_CLAIM_COMPARISON_FAILED');
+});

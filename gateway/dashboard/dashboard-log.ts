@@ -2,6 +2,7 @@ import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { Histogram } from 'prom-client';
 import { metrics } from '../../services/platform/telemetry.ts';
+import { asksForStream } from './live.ts';
 
 const pageDuration = new Histogram({
   name: 'payments_dashboard_duration_seconds',
@@ -29,7 +30,10 @@ export class DashboardLog extends LogController {
   ): void {
     const milliseconds = reply.elapsedTime;
     const route = request.routeOptions.url ?? 'none';
-    pageDuration.observe({ route, method: request.method, status: reply.statusCode }, milliseconds / 1_000);
+    // A stream lasts as long as somebody looks on.
+    if (!asksForStream(request)) {
+      pageDuration.observe({ route, method: request.method, status: reply.statusCode }, milliseconds / 1_000);
+    }
     this.#logger.info(
       {
         requestId: request.id,

@@ -1,14 +1,22 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Html, html } from './html.ts';
 
 type Regions = Readonly<Record<string, Html>>;
 
-const LOOK_MS = 1_000;
+/** How often a page is drawn again while it changes, and when it has been quiet for a while: each drawing reads. */
+const BUSY_LOOK_MS = 1_000;
+const QUIET_LOOK_MS = 3_000;
+const QUIET_AFTER_MS = 60_000;
 const HEARTBEAT_MS = 15_000;
-/** A browser opens a new stream by itself; a gateway that closes does not wait for ever. */
+/** A browser opens a new stream by itself, after a while of its own, so that not all come back at once. */
 const LONGEST_MS = 10 * 60_000;
+const RECONNECT_MS = { least: 1_000, most: 4_000 };
 const MOST_PER_SESSION = 6;
+/** Forms have a new key at every drawing, which is no change to look at. */
+const FORM_KEYS = /name="_key" value="[^"]*"/g;
 
 /** Where a region of `Page.live` stands in the page; scripts replace what is inside when it changes. */
 export function liveRegion(name: string, content: Html): Html {
@@ -23,61 +31,88 @@ export function asksForStream({ headers }: Pick<FastifyRequest, 'headers'>): boo
 /** The open streams of a listener. */
 export class LiveStreams {
   readonly #open = new Map<AbortController, string>();
+  #closed = false;
 
-  /** Ends them all: what looks on connects anew, to another process if this one closes. */
+  /** Ends them all, and begins no other: what looks on connects anew, to another process if this one closes. */
   close(): void {
+    this.#closed = true;
     for (const stream of this.#open.keys()) stream.abort();
   }
 
   /**
    * Sends the regions of a page as server-sent events, each as its HTML, whenever they change. `look` draws them again,
-   * with all checks of the page; when it throws, the stream ends.
+   * with all checks of the page; when it throws, the stream ends. It looks no sooner than the reader has taken what was
+   * sent before.
+   * @param first the regions as they are now.
    * @returns false, with nothing sent, when the session has too many streams already.
    */
-  async send(sessionId: string, reply: FastifyReply, look: () => Promise<Regions>): Promise<boolean> {
-    if ([...this.#open.values()].filter((id) => id === sessionId).length >= MOST_PER_SESSION) return false;
+  async send(
+    sessionId: string,
+    reply: FastifyReply,
+    first: Regions,
+    look: () => Promise<Regions>,
+  ): Promise<boolean> {
+    const own = [...this.#open.values()].filter((id) => id === sessionId).length;
+    if (this.#closed || own >= MOST_PER_SESSION) return false;
     const stream = new AbortController();
     this.#open.set(stream, sessionId);
     reply.hijack();
     const { raw } = reply;
+    const longest = setTimeout(() => stream.abort(), LONGEST_MS);
+    stream.signal.addEventListener('abort', () => {
+      clearTimeout(longest);
+      this.#open.delete(stream);
+      if (raw.writableNeedDrain) raw.destroy();
+      else raw.end();
+    });
     raw.once('close', () => stream.abort());
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
     raw.writeHead(200, headers as Record<string, string>);
-    try {
-      await follow(look, (text) => raw.write(text), stream.signal);
-    } catch {
-      // The answer has begun: the browser connects anew, and is told why by the page itself.
-    } finally {
-      this.#open.delete(stream);
-      raw.end();
-    }
+    // Whatever ends it, the answer has begun: the browser connects anew, and is told why by the page itself.
+    await follow(raw, stream.signal, first, look).catch(() => undefined);
+    stream.abort();
     return true;
   }
 }
 
 async function follow(
-  look: () => Promise<Regions>,
-  write: (text: string) => void,
+  raw: ServerResponse,
   signal: AbortSignal,
+  first: Regions,
+  look: () => Promise<Regions>,
 ): Promise<void> {
+  const { least, most } = RECONNECT_MS;
   const shown = new Map<string, string>();
-  const endsAt = performance.now() + LONGEST_MS;
-  let heardAt = performance.now();
-  while (!signal.aborted && performance.now() < endsAt) {
-    const changed: Record<string, string> = {};
-    for (const [name, content] of Object.entries(await look())) {
-      const text = String(await content);
-      if (shown.get(name) !== text) changed[name] = text;
-      shown.set(name, text);
-    }
-    if (signal.aborted) return;
-    if (Object.keys(changed).length > 0) {
-      write(`data: ${JSON.stringify(changed)}\n\n`);
+  let regions = first;
+  let [heardAt, changedAt] = [performance.now(), performance.now()];
+  let text = `retry: ${Math.round(least + Math.random() * (most - least))}\n`;
+  while (!signal.aborted) {
+    const changed = await changesOf(regions, shown);
+    if (changed) text += `data: ${JSON.stringify(changed)}\n\n`;
+    else if (performance.now() - heardAt > HEARTBEAT_MS) text += ': still here\n\n';
+    if (changed) changedAt = performance.now();
+    if (text !== '') {
       heardAt = performance.now();
-    } else if (performance.now() - heardAt > HEARTBEAT_MS) {
-      write(': still here\n\n');
-      heardAt = performance.now();
+      if (!raw.write(text)) await once(raw, 'drain', { signal });
+      text = '';
     }
-    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    const isQuiet = performance.now() - changedAt > QUIET_AFTER_MS;
+    await delay(isQuiet ? QUIET_LOOK_MS : BUSY_LOOK_MS, undefined, { signal });
+    regions = await look();
   }
+}
+
+/** The regions that differ from those that were shown before, and now count as shown; undefined when none does. */
+async function changesOf(
+  regions: Regions,
+  shown: Map<string, string>,
+): Promise<Record<string, string> | undefined> {
+  const changed: Record<string, string> = {};
+  for (const [name, content] of Object.entries(regions)) {
+    const text = String(await content);
+    const compared = text.replaceAll(FORM_KEYS, '');
+    if (shown.get(name) !== compared) changed[name] = text;
+    shown.set(name, compared);
+  }
+  return Object.keys(changed).length > 0 ? changed : undefined;
 }

@@ -81,7 +81,7 @@ export class Pages {
         if (!asksForStream(request)) return sendPage(reply, view, page, section);
         if (!page.live) throw noSuchPage();
         const look = async () => (await draw(await this.#viewOf(options, request), input)).live ?? {};
-        if (!(await this.#streams.send(view.person.sessionId, reply, look))) {
+        if (!(await this.#streams.send(view.person.sessionId, reply, page.live, look))) {
           throw Failure.of(429, 'unavailable');
         }
       },
@@ -107,7 +107,8 @@ export class Pages {
         const outcome = await act(view, input).catch((error) => {
           throw failureOf(error, refusals);
         });
-        if (!('redirect' in outcome)) return sendPage(reply, view, outcome, section);
+        // What answers a form has no stream: its address is no page.
+        if (!('redirect' in outcome)) return sendPage(reply, view, { ...outcome, live: undefined }, section);
         const notice = outcome.notice === undefined ? '' : `?notice=${encodeURIComponent(outcome.notice)}`;
         return reply.redirect(`${pathTo(view, outcome.redirect)}${notice}`, 303);
       },

@@ -36,34 +36,59 @@ for (const box of document.querySelectorAll('[data-filter]')) {
 }
 
 // A hidden tab lets its connection go: browsers have few for a host.
+const AGAIN_MS = 15_000;
 let stream;
+let again;
 function follow() {
   stream?.close();
   stream = undefined;
+  clearTimeout(again);
   if (document.hidden || !document.querySelector('[data-stream]')) return;
-  stream = new EventSource(location.href);
-  stream.addEventListener('message', ({ data }) => {
+  const opened = new EventSource(location.href);
+  stream = opened;
+  opened.addEventListener('message', ({ data }) => {
     for (const [name, html] of Object.entries(JSON.parse(data))) replace(name, html);
   });
-  stream.addEventListener('error', async () => {
-    if (stream?.readyState !== EventSource.CLOSED) return;
-    // Refused, not interrupted. Whose session has ended goes to sign in again.
-    const { type } = await fetch(location.href, { method: 'HEAD', redirect: 'manual' });
-    if (type === 'opaqueredirect') location.reload();
+  opened.addEventListener('error', () => {
+    // What was interrupted comes back by itself; this one was refused.
+    if (opened === stream && opened.readyState === EventSource.CLOSED) askWhy();
   });
 }
 
-/** Leaves alone what somebody is using just now. */
+/** Whoever may no longer look on is told so by the page itself, or goes to sign in; all else is tried again later. */
+async function askWhy() {
+  const asked = new AbortController();
+  const { headers, signal } = { headers: { accept: 'text/event-stream' }, signal: asked.signal };
+  const status = await fetch(location.href, { headers, signal }).then(
+    (answer) => answer.status,
+    () => 0,
+  );
+  asked.abort();
+  if ([401, 403, 404].includes(status)) location.reload();
+  else again = setTimeout(follow, AGAIN_MS);
+}
+
+/** What came while somebody was using its region, by its name. */
+const waiting = new Map();
+
+/** Leaves alone what somebody is using just now, and comes back to it later. */
 function replace(name, html) {
+  waiting.delete(name);
   const region = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
-  if (!region || region.innerHTML === html || region.contains(document.activeElement)) return;
+  if (!region) return;
   const fresh = document.createElement('template');
   fresh.innerHTML = html;
-  if (fresh.innerHTML === region.innerHTML) return;
-  const open = [...region.querySelectorAll('details')].map((details) => details.open);
+  if (plainly(fresh.content) === plainly(region)) return;
+  if (isInUse(region)) {
+    waiting.set(name, html);
+    return;
+  }
+  const wasOpen = new Map(
+    [...region.querySelectorAll('details')].map((part, at) => [keyOf(part, at), part.open]),
+  );
   region.replaceChildren(fresh.content);
-  region.querySelectorAll('details').forEach((details, index) => {
-    details.open = open[index] ?? false;
+  region.querySelectorAll('details').forEach((part, at) => {
+    part.open = wasOpen.get(keyOf(part, at)) ?? part.open;
   });
   for (const button of region.querySelectorAll('[data-copy]')) button.hidden = false;
   region.classList.remove('changed');
@@ -71,5 +96,29 @@ function replace(name, html) {
   region.classList.add('changed');
 }
 
+const keyOf = (part, at) => part.dataset.key ?? at;
+
+/** Where the focus is, or a text that is being selected. */
+function isInUse(region) {
+  const selection = getSelection();
+  const isSelected = !selection.isCollapsed && selection.containsNode(region, true);
+  return isSelected || region.contains(document.activeElement);
+}
+
+/** What is to be seen of a part, without what scripts and readers do to it and without the keys of its forms. */
+function plainly(part) {
+  const copy = document.createElement('div');
+  copy.append(...part.cloneNode(true).childNodes);
+  for (const button of copy.querySelectorAll('[data-copy]')) button.hidden = true;
+  for (const folded of copy.querySelectorAll('details')) folded.open = false;
+  for (const key of copy.querySelectorAll('input[name="_key"]')) key.setAttribute('value', '');
+  return copy.innerHTML;
+}
+
+function comeBack() {
+  for (const [name, html] of waiting) replace(name, html);
+}
+document.addEventListener('focusout', () => setTimeout(comeBack));
+document.addEventListener('selectionchange', comeBack);
 document.addEventListener('visibilitychange', follow);
 follow();

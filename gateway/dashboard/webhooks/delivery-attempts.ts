@@ -22,7 +22,7 @@ ${badge(toneOf(attempt), answerWords(view, attempt))} <span class="soft">${laten
 ${hint ? html`<p class="hint">${hint}</p>` : nothing}
 ${
   excerpt
-    ? html`<details${isNewest ? html` open` : nothing}><summary>${t.excerpt}</summary><pre>${excerpt}</pre></details>`
+    ? html`<details data-key="${number}"${isNewest ? html` open` : nothing}><summary>${t.excerpt}</summary><pre>${excerpt}</pre></details>`
     : excerpt === ''
       ? html`<p class="soft">${t.emptyExcerpt}</p>`
       : nothing

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '@connectrpc/connect';
+import { fastify } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Html, html } from '../../../gateway/dashboard/html.ts';
+import { LiveStreams } from '../../../gateway/dashboard/live.ts';
+import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { newKey } from '../../support/house.ts';
+import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries/deliveries-desk.ts';
+import { type EventStream, openStream } from './event-stream.ts';
+
+describe('the stream of a page', () => {
+  let desk: DeliveriesDesk;
+  beforeAll(async () => {
+    desk = await startDeliveriesDesk();
+  });
+  afterAll(async () => {
+    await Promise.all(open.map((stream) => stream.close()));
+    await desk.close();
+  });
+
+  const accounts = () => createClient(AccountService, desk.transport);
+  const open: EventStream[] = [];
+  const streamOf = async (...[visitor, path]: Parameters<typeof openStream>) => {
+    const stream = await openStream(visitor, path);
+    open.push(stream);
+    return stream;
+  };
+
+  it('sends a region as it is, and again when it has changed', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    await desk.subscribed(tenant);
+    const stream = await streamOf(developer, `${base}/deliveries`);
+    const first = await stream.next();
+    expect(Object.keys(first!)).toEqual(['deliveries']);
+    expect(first!.deliveries).toContain('webhook.ping.v1');
+    expect(first!.deliveries).not.toContain('payment.succeeded.v1');
+    await desk.attempted(tenant, { httpStatus: 500 });
+    await expect.poll(async () => (await stream.next())?.deliveries).toContain('HTTP 500');
+  });
+
+  it('is there for who may see the page alone', async () => {
+    const { base, developer } = await desk.shop();
+    const { developer: stranger } = await desk.shop();
+    expect((await streamOf(stranger, `${base}/deliveries`)).status).toBe(404);
+    const nobody = { token: 'x'.repeat(43), fetch: developer.fetch.bind(developer) };
+    expect((await streamOf(nobody, `${base}/deliveries`)).status).toBe(401);
+    expect((await streamOf(developer, `${base}/deliveries?event=x`)).status).toBe(404);
+  });
+
+  it('ends with the session, wherever that is ended', async () => {
+    const { base, developer } = await desk.shop();
+    const stream = await streamOf(developer, `${base}/deliveries`);
+    await stream.next();
+    await accounts().endAllSessions({ accountId: developer.accountId });
+    expect(await stream.next()).toBeUndefined();
+    expect((await streamOf(developer, `${base}/deliveries`)).status).toBe(401);
+  });
+
+  it('says nothing more to who is no member any more', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
+    await desk.subscribed(tenant);
+    const stream = await streamOf(developer, `${base}/deliveries`);
+    await stream.next();
+    await accounts().removeMember({
+      ...{ ...tenant, idempotencyKey: newKey(), accountId: developer.accountId },
+    });
+    await desk.attempted(tenant, { httpStatus: 500 });
+    expect(await stream.next()).toBeUndefined();
+    expect((await streamOf(developer, `${base}/deliveries`)).status).toBe(404);
+  });
+
+  it('does not keep its session from idling out', async () => {
+    const { base, developer } = await desk.shop();
+    const stream = await streamOf(developer, `${base}/deliveries`);
+    await stream.next();
+    await desk.webhooks.sql(
+      `update accounts.session set last_seen_at = now() - interval '59 minutes 57 seconds' where account_id = $1`,
+      [developer.accountId],
+    );
+    expect(await stream.next()).toBeUndefined();
+    expect((await developer.fetch(`${base}/deliveries`)).headers.get('location')).toMatch(/^\/sign-in\?/);
+  });
+
+  it('is one of six of its session', async () => {
+    const { base, developer } = await desk.shop();
+    const { base: otherBase, developer: other } = await desk.shop();
+    const six = await Promise.all(Array.from({ length: 6 }, () => streamOf(developer, `${base}/deliveries`)));
+    expect(six.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    expect((await streamOf(developer, `${base}/resends`)).status).toBe(429);
+    expect((await streamOf(other, `${otherBase}/resends`)).status).toBe(200);
+    await six[0]!.close();
+    await expect.poll(async () => (await streamOf(developer, `${base}/resends`)).status).toBe(200);
+  });
+});
+
+describe('streams', () => {
+  /** An application that streams what it looks at; `first` is the region at first. */
+  async function startStreaming(first: Html, look: () => Promise<Html>) {
+    const streams = new LiveStreams();
+    const app = fastify();
+    app.addHook('preClose', async () => streams.close());
+    app.get('/', async (_request, reply) => {
+      await streams.send('session', reply, { region: first }, async () => ({ region: await look() }));
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    return { app, port, url: `http://127.0.0.1:${port}/` };
+  }
+
+  it('end at once when their gateway closes, whatever they wait for', async () => {
+    let looks = 0;
+    const { app, url } = await startStreaming(html`as it was`, () => {
+      looks += 1;
+      return new Promise<never>(() => {});
+    });
+    const response = await fetch(url);
+    const whole = response.text();
+    await expect.poll(() => looks, { timeout: 5_000 }).toBe(1);
+    await app.close();
+    expect(await whole).toContain('as it was');
+  });
+
+  it('are begun no more when their gateway closes', async () => {
+    const streams = new LiveStreams();
+    streams.close();
+    expect(await streams.send('session', {} as never, {}, async () => ({}))).toBe(false);
+  });
+
+  it('do not look again before the reader has taken what was sent', async () => {
+    const large = 'x'.repeat(32 * 1024 * 1024);
+    let looks = 0;
+    const { app, port } = await startStreaming(html`${large}`, async () => {
+      looks += 1;
+      return html`${large}${looks}`;
+    });
+    const reader: Socket = connect(port, '127.0.0.1');
+    reader.pause();
+    reader.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await delay(2_500);
+    expect(looks).toBe(0);
+    reader.resume();
+    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(0);
+    const closed = once(reader, 'close');
+    await app.close();
+    await closed;
+  });
+
+  it('take a new key of a form for no change', async () => {
+    let state = 'open';
+    let looks = 0;
+    const draw = () => html`<p>${state}</p><input type="hidden" name="_key" value="${randomUUID()}">`;
+    const { app, url } = await startStreaming(draw(), async () => {
+      looks += 1;
+      if (looks === 3) state = 'closed';
+      return draw();
+    });
+    const whole = (await fetch(url)).text();
+    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(3);
+    await app.close();
+    const sent = (await whole).match(/data: .*/g);
+    expect(sent).toHaveLength(2);
+    expect(sent![1]).toContain('closed');
+  });
+});

@@ -1,4 +1,13 @@
 import type { RoomDependencies } from '../room.ts';
+import { advanceDetailPage } from './advance-detail.page.ts';
+import { advanceListPage } from './advance-list.page.ts';
+import { quotePages } from './quote.pages.ts';
+import { requestAdvanceAction } from './request-advance.action.ts';
 
-/** Pages of advances. */
-export function advancesPages(_dependencies: RoomDependencies): void {}
+/** Pages of advances: the requests, one of them, and how a new one is quoted and requested. */
+export function advancesPages(dependencies: RoomDependencies): void {
+  advanceListPage(dependencies);
+  quotePages(dependencies);
+  requestAdvanceAction(dependencies);
+  advanceDetailPage(dependencies);
+}

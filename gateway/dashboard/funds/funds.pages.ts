@@ -1,4 +1,11 @@
 import type { RoomDependencies } from '../room.ts';
+import { calendarPage } from './calendar.page.ts';
+import { dayPage } from './day.page.ts';
+import { projectionPage } from './projection.page.ts';
 
-/** Pages of funds. */
-export function fundsPages(_dependencies: RoomDependencies): void {}
+/** Pages of funds: the balance and calendar, the releases of a day, and what the next months bring. */
+export function fundsPages(dependencies: RoomDependencies): void {
+  calendarPage(dependencies);
+  projectionPage(dependencies);
+  dayPage(dependencies);
+}

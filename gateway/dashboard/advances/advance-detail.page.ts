@@ -1,0 +1,42 @@
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { details, moment } from '../components.ts';
+import { html } from '../html.ts';
+import { liveRegion } from '../live.ts';
+import type { RoomDependencies } from '../room.ts';
+import { pathTo, textsFor } from '../view.ts';
+import { statusBadge } from './advance-status.ts';
+import { advanceTimeline } from './advance-timeline.ts';
+import { advancesTexts } from './advances.texts.ts';
+
+/** /advances/<id>: a request, and how far it is. */
+export function advanceDetailPage({ pages, clients }: RoomDependencies): void {
+  const options = { path: '/advances/:advanceRequestId', role: Role.VIEWER, section: 'advances' } as const;
+  pages.page(options, async (view, { params }) => {
+    const { advanceRequestId = '' } = params;
+    const { advanceRequest } = await clients.advances.getAdvanceRequest(
+      { ...view.tenant, advanceRequestId },
+      view.call,
+    );
+    const request = advanceRequest!;
+    const t = textsFor(view, advancesTexts);
+    const money = (amountMinor: bigint) => view.format.money(amountMinor);
+    const progress = html`<p>${statusBadge(view, request.status)}</p>
+<h2>${t.detail.steps}</h2>
+${advanceTimeline(view, request)}`;
+    return {
+      title: t.detail.title(money(request.amountMinor)),
+      notices: { requested: t.detail.requested, already: t.detail.already },
+      body: html`<p><a href="${pathTo(view, '/advances')}">${t.detail.back}</a></p>
+${details([
+  [t.amount, money(request.amountMinor)],
+  [t.fee, money(request.feeAmountMinor)],
+  [t.net, html`<strong>${money(request.netAmountMinor)}</strong>`],
+  [t.requestedAt, moment(view, request.requestedAt)],
+  [t.detail.id, html`<code>${request.id}</code>`],
+  [t.detail.quoteId, html`<code>${request.quoteId}</code>`],
+])}
+${liveRegion('progress', progress)}`,
+      live: { progress },
+    };
+  });
+}

@@ -1,0 +1,65 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { dataTable, moment, pager } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { liveRegion } from '../live.ts';
+import type { RoomDependencies } from '../room.ts';
+import { mayDevelop, pathTo, textsFor, type View } from '../view.ts';
+import { statusBadge } from './advance-status.ts';
+import { advancesTexts } from './advances.texts.ts';
+
+const PAGE_SIZE = 25;
+
+const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 256 })) });
+
+/** /advances: the requests and how far they are. */
+export function advanceListPage({ pages, clients }: RoomDependencies): void {
+  const options = { path: '/advances', role: Role.VIEWER, section: 'advances', query } as const;
+  pages.page(options, async (view, { query }) => {
+    const t = textsFor(view, advancesTexts);
+    const pageToken = query.page ?? '';
+    const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(
+      { ...view.tenant, pageSize: PAGE_SIZE, pageToken },
+      view.call,
+    );
+    const requests = requestTable(view, advanceRequests, pageToken === '' ? t.empty : t.emptyPage);
+    return {
+      title: t.title,
+      body: html`<p class="soft">${t.intro}</p>
+${
+  mayDevelop(view)
+    ? html`<p><a class="button" href="${pathTo(view, '/advances/new')}">${t.newAdvance}</a></p>`
+    : nothing
+}
+${liveRegion('requests', requests)}
+${pager(view, nextPageToken)}`,
+      live: { requests },
+    };
+  });
+}
+
+function requestTable(view: View, requests: readonly AdvanceRequest[], empty: string): Html {
+  const t = textsFor(view, advancesTexts);
+  const amount = (label: string, of: (request: AdvanceRequest) => bigint) => ({
+    label,
+    isNumber: true,
+    cell: (request: AdvanceRequest) => view.format.money(of(request)),
+  });
+  return dataTable<AdvanceRequest>(
+    t.list,
+    [
+      {
+        label: t.requestedAt,
+        cell: ({ id, requestedAt }) =>
+          html`<a href="${pathTo(view, `/advances/${id}`)}">${moment(view, requestedAt)}</a>`,
+      },
+      amount(t.amount, (request) => request.amountMinor),
+      amount(t.fee, (request) => request.feeAmountMinor),
+      amount(t.net, (request) => request.netAmountMinor),
+      { label: t.status, cell: ({ status }) => statusBadge(view, status) },
+    ],
+    requests,
+    empty,
+  );
+}

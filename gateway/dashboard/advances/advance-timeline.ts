@@ -1,0 +1,56 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import {
+  type AdvanceRequest,
+  AdvanceRequestStatus,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { moment } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { type PlainView, textsFor } from '../view.ts';
+import { advancesTexts } from './advances.texts.ts';
+
+interface Step {
+  readonly state: 'done' | 'now' | 'failed' | 'waiting';
+  readonly name: string;
+  readonly text: string;
+  readonly at?: Timestamp | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** The steps of a request, those to come too, as a list. */
+export function advanceTimeline(view: PlainView, request: AdvanceRequest): Html {
+  const t = textsFor(view, advancesTexts).detail;
+  return html`<ol class="timeline">${stepsOf(view, request).map(
+    ({ state, name, text, at, reason }) =>
+      html`<li class="${state}"${state === 'now' ? html` aria-current="step"` : nothing}><strong>${name}</strong>${
+        at ? html` <span class="soft">${moment(view, at)}</span>` : nothing
+      }<p>${text}</p>${reason === undefined ? nothing : html`<p class="reason">${t.reason(reason)}</p>`}</li>`,
+  )}</ol>`;
+}
+
+function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
+  const t = textsFor(view, advancesTexts).detail;
+  const { status, requestedAt, reviewedAt, reviewReason, releasedAt, netAmountMinor } = request;
+  const requested: Step = { state: 'done', name: t.requestedStep, text: t.requestedText, at: requestedAt };
+  const reviewed = { at: reviewedAt, reason: reviewReason };
+  const approved: Step = { state: 'done', name: t.approvedStep, text: t.approvedText, ...reviewed };
+  const toPay: Step = { state: 'waiting', name: t.paidStep, text: t.paidWaiting };
+  const paidText = t.paidText(view.format.money(netAmountMinor));
+  const paid: Step = { state: 'done', name: t.paidStep, text: paidText, at: releasedAt };
+  const toSettle: Step = { state: 'waiting', name: t.settledStep, text: t.settledWaiting };
+  switch (status) {
+    case AdvanceRequestStatus.PENDING_REVIEW:
+      return [requested, { state: 'now', name: t.reviewStep, text: t.reviewWaiting }, toPay, toSettle];
+    case AdvanceRequestStatus.APPROVED:
+      return [requested, approved, { ...toPay, state: 'now', text: t.paidNext }, toSettle];
+    case AdvanceRequestStatus.RELEASED:
+      return [requested, approved, paid, { ...toSettle, state: 'now' }];
+    case AdvanceRequestStatus.REFUSED:
+      return [requested, { state: 'failed', name: t.refusedStep, text: t.refusedText, ...reviewed }];
+    case AdvanceRequestStatus.SETTLED:
+      return [requested, approved, paid, { state: 'done', name: t.settledStep, text: t.settledText }];
+    case AdvanceRequestStatus.UNSPECIFIED:
+      return [requested];
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,80 @@
+import type { GetAdvanceRateResponse } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { ListAdvanceablePartsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { details, field, form, notice } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { type Page, type PlainView, pathTo, textsFor, type View } from '../view.ts';
+import { advancesTexts } from './advances.texts.ts';
+import { type BoundFaults, exampleAmount, type TypedBounds } from './quote-bounds.ts';
+
+/** The service answers no more parts than this. */
+const MOST_PARTS = 1_000;
+
+/** Basis points as a percentage. */
+export function percentOf({ format }: PlainView, basisPoints: number): string {
+  return format.number(basisPoints / 100);
+}
+
+interface Shown {
+  readonly typed: TypedBounds;
+  readonly faults?: BoundFaults;
+  /** Why what was asked for before came to nothing. */
+  readonly refusal?: string | undefined;
+}
+
+/** The page to ask for a quote, with what can be advanced now and at what rate. */
+export async function quoteFormPage(
+  { funds, advances }: Pick<DashboardClients, 'funds' | 'advances'>,
+  view: View,
+  shown: Shown,
+): Promise<Page> {
+  const t = textsFor(view, advancesTexts).form;
+  const [advanceable, rate] = await Promise.all([
+    funds.listAdvanceableParts(view.tenant, view.call),
+    advances.getAdvanceRate(view.tenant, view.call),
+  ]);
+  const isPossible = advanceable.parts.length > 0;
+  return {
+    title: t.title,
+    ...(shown.faults && { status: 422 }),
+    body: html`${shown.refusal ? notice('bad', shown.refusal) : nothing}
+${
+  isPossible
+    ? html`${summary(view, advanceable, rate)}${boundsForm(view, shown)}<p class="hint">${t.explain}</p>`
+    : html`<div class="empty"><p>${t.nothing}</p><p>${t.nothingHint}</p><p><a href="${pathTo(view, '/funds')}">${t.toCalendar}</a></p></div>`
+}`,
+  };
+}
+
+function summary(
+  view: View,
+  { parts }: ListAdvanceablePartsResponse,
+  { rate }: GetAdvanceRateResponse,
+): Html {
+  const t = textsFor(view, advancesTexts).form;
+  const sum = parts.reduce((total, { amountMinor }) => total + amountMinor, 0n);
+  const dates = [parts[0]!.date, parts.at(-1)!.date].map((date) => view.format.date(date));
+  const count = view.format.number(parts.length);
+  return details([
+    [
+      parts.length < MOST_PARTS ? t.available : t.availableAtLeast,
+      html`<strong>${view.format.money(sum)}</strong> <span class="soft">${t.span(count, dates[0]!, dates[1]!)}</span>`,
+    ],
+    [t.rate, t.rateText(percentOf(view, rate!.monthlyRateBps))],
+  ]);
+}
+
+function boundsForm(view: View, { typed, faults }: Shown): Html {
+  const t = textsFor(view, advancesTexts).form;
+  const amountHint = t.amountHint(exampleAmount(view));
+  return form(view, {
+    action: '/advances/new',
+    submit: t.quote,
+    fields: html`${field(
+      { name: 'amount', label: t.amount, hint: amountHint, fault: faults?.amount },
+      (attributes) =>
+        html`<input ${attributes} inputmode="decimal" autocomplete="off" maxlength="40" value="${typed.amount}">`,
+    )}
+${field({ name: 'until', label: t.until, hint: t.untilHint, fault: faults?.until }, (attributes) => html`<input type="date" ${attributes} value="${typed.until}">`)}`,
+  });
+}

@@ -1,0 +1,89 @@
+import type { AdvanceQuote, QuotePart } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { dataTable, details, form, moment, notice } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { advancesTexts } from './advances.texts.ts';
+import type { TypedBounds } from './quote-bounds.ts';
+import { percentOf } from './quote-form.ts';
+
+/** A quote may cover a thousand parts; the farthest dates are summed up in a line. */
+const MOST_DATES = 60;
+
+interface DateRow {
+  readonly date: string;
+  readonly days: string;
+  readonly amountMinor: bigint;
+  readonly feeMinor: bigint;
+}
+
+/** The page of a quote: what it brings, what it costs, what it covers, and the form to take it up. */
+export function quotePage(
+  view: View,
+  quote: AdvanceQuote,
+  { typed, maxAmountMinor }: { typed: TypedBounds; maxAmountMinor: bigint | undefined },
+): Page {
+  const texts = textsFor(view, advancesTexts);
+  const t = texts.quote;
+  const money = (amountMinor: bigint) => view.format.money(amountMinor);
+  const { amountMinor, feeAmountMinor, netAmountMinor, expiresAt } = quote;
+  const isLess = maxAmountMinor !== undefined && amountMinor < maxAmountMinor;
+  const again = new URLSearchParams({ ...typed });
+  return {
+    title: t.title,
+    body: html`${isLess ? notice('off', t.less(money(maxAmountMinor), money(amountMinor))) : nothing}
+<div class="card quote"><p class="soft">${texts.net}</p><p class="figure">${money(netAmountMinor)}</p>
+${details([
+  [texts.amount, money(amountMinor)],
+  [texts.fee, money(feeAmountMinor)],
+  [t.rate, texts.form.rateText(percentOf(view, quote.monthlyRateBps))],
+  [
+    t.validUntil,
+    html`${moment(view, expiresAt)} <span class="soft">${expiresAt ? view.format.relative(expiresAt) : ''}</span>`,
+  ],
+])}
+<p>${t.takeText}</p>
+${form(view, { action: '/advances/request', submit: t.take(money(netAmountMinor)), fields: hiddenFields(quote, typed) })}
+<p><a href="${pathTo(view, `/advances/new?${again}`)}">${t.other}</a></p></div>
+<h2>${t.releases}</h2>
+${coveredTable(view, quote.parts)}`,
+  };
+}
+
+/** What was typed goes along, for another quote when this one comes to nothing. */
+function hiddenFields({ id }: AdvanceQuote, typed: TypedBounds): Html {
+  const fields = Object.entries({ quoteId: id, ...typed });
+  return html`${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`;
+}
+
+function coveredTable(view: View, parts: readonly QuotePart[]): Html {
+  const texts = textsFor(view, advancesTexts);
+  const t = texts.quote;
+  const dates = [...Map.groupBy(parts, ({ date }) => date)];
+  const rows: DateRow[] = dates.slice(0, MOST_DATES).map(([date, of]) => ({
+    ...{ date: view.format.date(date), days: t.daysText(view.format.number(of[0]!.days)) },
+    ...sumsOf(of),
+  }));
+  const others = dates.slice(MOST_DATES);
+  if (others.length > 0) {
+    const date = t.others(view.format.number(others.length));
+    rows.push({ date, days: '', ...sumsOf(others.flatMap(([, of]) => of)) });
+  }
+  return dataTable<DateRow>(
+    t.table,
+    [
+      { label: t.date, cell: ({ date }) => date },
+      { label: t.days, isNumber: true, cell: ({ days }) => days },
+      { label: texts.amount, isNumber: true, cell: ({ amountMinor }) => view.format.money(amountMinor) },
+      { label: texts.fee, isNumber: true, cell: ({ feeMinor }) => view.format.money(feeMinor) },
+    ],
+    rows,
+    '',
+  );
+}
+
+function sumsOf(parts: readonly QuotePart[]) {
+  return {
+    amountMinor: parts.reduce((sum, part) => sum + part.amountMinor, 0n),
+    feeMinor: parts.reduce((sum, part) => sum + part.feeAmountMinor, 0n),
+  };
+}

@@ -1,0 +1,37 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
+import type { Outcome } from '../pages.ts';
+import type { RoomDependencies } from '../room.ts';
+import { advancesTexts } from './advances.texts.ts';
+
+const form = Type.Object({
+  quoteId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+  amount: Type.Optional(Type.String({ maxLength: 40 })),
+  until: Type.Optional(Type.String({ maxLength: 40 })),
+});
+
+/** Takes a quote up. One that came to nothing leads back to the form, with what was typed and why. */
+export function requestAdvanceAction({ pages, clients }: RoomDependencies): void {
+  const options = { path: '/advances/request', role: Role.DEVELOPER, section: 'advances', form } as const;
+  pages.action(options, async (view, { form: { quoteId, amount = '', until = '' }, key }) => {
+    try {
+      const { advanceRequest } = await clients.advances.requestAdvance(
+        { ...view.tenant, idempotencyKey: key, quoteId },
+        view.call,
+      );
+      return { redirect: `/advances/${advanceRequest!.id}`, notice: 'requested' };
+    } catch (error) {
+      return refusedOutcome(error, { amount, until });
+    }
+  });
+}
+
+function refusedOutcome(error: unknown, typed: Record<string, string>): Outcome {
+  const { reason = '', metadata = {} } = errorInfoOf(error) ?? {};
+  if (reason === 'QUOTE_ALREADY_REQUESTED' && metadata.advanceRequestId) {
+    return { redirect: `/advances/${metadata.advanceRequestId}`, notice: 'already' };
+  }
+  if (!Object.hasOwn(advancesTexts.en.refused, reason)) throw error;
+  return { redirect: `/advances/new?${new URLSearchParams({ ...typed, refused: reason })}` };
+}

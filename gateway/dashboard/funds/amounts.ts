@@ -1,0 +1,53 @@
+import type { ReleaseCalendarDay } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { type Html, html } from '../html.ts';
+import type { PlainView } from '../view.ts';
+
+/** Where the money of a release is, in the order in which it is shown. */
+export const AMOUNT_KINDS = ['released', 'scheduled', 'blocked', 'advanced', 'deducted'] as const;
+
+export type AmountKind = (typeof AMOUNT_KINDS)[number];
+
+/** What of releases is where, in centavos. */
+export type Amounts = Readonly<Record<AmountKind, bigint>>;
+
+type Released = Pick<
+  ReleaseCalendarDay,
+  | 'releasedAmountMinor'
+  | 'scheduledAmountMinor'
+  | 'blockedAmountMinor'
+  | 'advancedAmountMinor'
+  | 'deductionsAmountMinor'
+>;
+
+/** The amounts of a calendar day or of a release row. */
+export function amountsOf(of: Released): Amounts {
+  return {
+    released: of.releasedAmountMinor,
+    scheduled: of.scheduledAmountMinor,
+    blocked: of.blockedAmountMinor,
+    advanced: of.advancedAmountMinor,
+    deducted: of.deductionsAmountMinor,
+  };
+}
+
+/** The sums of several, each by its kind. */
+export function sumOf(all: readonly Amounts[]): Amounts {
+  const sum = (kind: AmountKind) => all.reduce((total, amounts) => total + amounts[kind], 0n);
+  return {
+    released: sum('released'),
+    scheduled: sum('scheduled'),
+    blocked: sum('blocked'),
+    advanced: sum('advanced'),
+    deducted: sum('deducted'),
+  };
+}
+
+/** The kinds of which there is something. */
+export function presentKinds(amounts: Amounts): AmountKind[] {
+  return AMOUNT_KINDS.filter((kind) => amounts[kind] !== 0n);
+}
+
+/** An amount for people, with its centavos for machines. */
+export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint): Html {
+  return html`<data value="${String(amountMinor)}">${format.money(amountMinor)}</data>`;
+}

@@ -1,0 +1,34 @@
+import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { notice } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { reasonOf } from '../failures.ts';
+import { type Html, html } from '../html.ts';
+import { textsFor, type View } from '../view.ts';
+import { money } from './amounts.ts';
+import { fundsTexts } from './funds.texts.ts';
+
+/** The balance; undefined when its sums exceed what can be counted. */
+export async function balanceOf(
+  { funds }: Pick<DashboardClients, 'funds'>,
+  view: View,
+): Promise<GetBalanceResponse | undefined> {
+  return funds.getBalance(view.tenant, view.call).catch((error: unknown) => {
+    if (reasonOf(error) === 'AMOUNT_OUT_OF_RANGE') return undefined;
+    throw error;
+  });
+}
+
+/** A card for each figure of the balance. */
+export function balanceCards(view: View, balance: GetBalanceResponse | undefined): Html {
+  const t = textsFor(view, fundsTexts).balance;
+  if (!balance) return notice('busy', t.tooLarge);
+  const card = (name: string, amountMinor: bigint, hint: string) =>
+    html`<div class="card"><p class="soft">${name}</p><p class="figure">${money(view, amountMinor)}</p><p class="hint">${hint}</p></div>`;
+  return html`<div class="cards">
+${card(t.available, balance.availableAmountMinor, t.availableHint)}
+${card(t.released, balance.releasedAmountMinor, t.releasedHint)}
+${card(t.scheduled, balance.scheduledAmountMinor, t.scheduledHint)}
+${card(t.blocked, balance.blockedAmountMinor, t.blockedHint)}
+${card(t.openDebts, balance.openDebtsAmountMinor, t.openDebtsHint)}
+</div>`;
+}

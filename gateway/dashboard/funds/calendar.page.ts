@@ -1,0 +1,101 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type {
+  Debt,
+  GetReleaseCalendarResponse,
+  ListDebtsResponse,
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
+import { dataTable, field, moment, pager } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import type { RoomDependencies } from '../room.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { amountsOf, money, presentKinds, sumOf } from './amounts.ts';
+import { balanceCards, balanceOf } from './balance-cards.ts';
+import { fundsTexts } from './funds.texts.ts';
+import { monthTable } from './month-table.ts';
+import { monthOf, monthShifted } from './months.ts';
+
+const DEBTS_PER_PAGE = 20;
+
+const query = Type.Object({
+  month: Type.Optional(Type.String({ pattern: '^(?:(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2]))?$' })),
+  /** Of the debts. */
+  page: Type.Optional(Type.String({ maxLength: 256 })),
+});
+
+/** /funds: the balance, a month of the release calendar, and the open debts. */
+export function calendarPage({ pages, clients }: RoomDependencies): void {
+  pages.page({ path: '/funds', role: Role.VIEWER, section: 'funds', query }, async (view, { query }) => {
+    const t = textsFor(view, fundsTexts);
+    const today = civilDateAt(new Date());
+    const debtPage = { pageSize: DEBTS_PER_PAGE, pageToken: query.page ?? '' };
+    const [balance, calendar, debts] = await Promise.all([
+      balanceOf(clients, view),
+      clients.funds.getReleaseCalendar({ ...view.tenant, month: query.month || monthOf(today) }, view.call),
+      clients.funds.listDebts({ ...view.tenant, ...debtPage }, view.call),
+    ]);
+    return {
+      title: t.title,
+      body: html`${balanceCards(view, balance)}
+<p><a class="button plain" href="${pathTo(view, '/funds/projection')}">${t.toProjection}</a></p>
+<section aria-labelledby="calendar"><h2 id="calendar">${t.calendar}</h2>
+${monthNavigation(view, calendar.month, today)}
+${monthTotals(view, calendar)}
+${monthTable(view, calendar, today)}</section>
+${debtsSection(view, debts, debtPage.pageToken !== '')}`,
+    };
+  });
+}
+
+function monthNavigation(view: View, month: string, today: CivilDate): Html {
+  const t = textsFor(view, fundsTexts);
+  const link = (rel: 'prev' | 'next', to: string | undefined) =>
+    to === undefined
+      ? nothing
+      : html`<a rel="${rel}" href="${pathTo(view, `/funds?month=${to}`)}">${
+          rel === 'prev' ? `← ${view.format.month(to)}` : `${view.format.month(to)} →`
+        }</a>`;
+  return html`<div class="month-bar">
+<h3>${view.format.month(month)}</h3>
+<nav aria-label="${t.monthNavigation}">
+${link('prev', monthShifted(month, -1))} ${link('next', monthShifted(month, 1))}
+${month === monthOf(today) ? nothing : html` <a href="${pathTo(view, '/funds')}">${t.currentMonth}</a>`}
+</nav>
+<form class="filters" method="get" action="${pathTo(view, '/funds')}">
+${field(
+  { name: 'month', label: t.month },
+  (attributes) => html`<input type="month" ${attributes} value="${month}" title="${t.monthHint}">`,
+)}
+<button class="plain">${t.show}</button>
+</form>
+</div>`;
+}
+
+function monthTotals(view: View, { days }: GetReleaseCalendarResponse): Html {
+  const t = textsFor(view, fundsTexts);
+  if (days.length === 0) return html`<p class="soft">${t.nothingInMonth}</p>`;
+  const sums = sumOf(days.map(amountsOf));
+  return html`<p class="soft">${t.monthTotals}</p><dl class="totals">${presentKinds(sums).map(
+    (kind) => html`<div class="${kind}"><dt>${t.kinds[kind]}</dt><dd>${money(view, sums[kind])}</dd></div>`,
+  )}</dl>`;
+}
+
+function debtsSection(view: View, { debts, nextPageToken }: ListDebtsResponse, isLaterPage: boolean): Html {
+  const t = textsFor(view, fundsTexts);
+  const table = dataTable<Debt>(
+    t.debtsHint,
+    [
+      { label: t.debtFor, cell: ({ sourceId }) => html`<code>${sourceId}</code>` },
+      { label: t.debtSale, cell: ({ saleId }) => (saleId ? html`<code>${saleId}</code>` : '—') },
+      { label: t.debtAmount, isNumber: true, cell: ({ amountMinor }) => money(view, amountMinor) },
+      { label: t.debtOpen, isNumber: true, cell: ({ openAmountMinor }) => money(view, openAmountMinor) },
+      { label: t.debtSince, cell: ({ occurredAt }) => moment(view, occurredAt) },
+    ],
+    debts,
+    isLaterPage ? t.noMoreDebts : t.noDebts,
+  );
+  return html`<section class="debts" aria-labelledby="debts"><h2 id="debts">${t.debts}</h2>
+${table}
+${pager(view, nextPageToken)}</section>`;
+}

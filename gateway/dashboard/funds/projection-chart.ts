@@ -1,0 +1,100 @@
+import { type Html, html } from '../html.ts';
+import type { Language } from '../language.ts';
+import { textsFor, type View } from '../view.ts';
+import type { Amounts } from './amounts.ts';
+import { fundsTexts } from './funds.texts.ts';
+import type { YearMonth } from './months.ts';
+
+/** What of a month is still the merchant's, or was paid to her in advance: what a projection shows. */
+export const PROJECTED_KINDS = ['released', 'scheduled', 'blocked', 'advanced'] as const;
+
+type ProjectedKind = (typeof PROJECTED_KINDS)[number];
+
+/** A month with the sums of its releases, in centavos. */
+export interface ProjectedMonth extends Amounts {
+  readonly month: YearMonth;
+}
+
+/** All that a projection shows of a month, in centavos. */
+export function projectedTotal(month: Amounts): bigint {
+  return PROJECTED_KINDS.reduce((sum, kind) => sum + month[kind], 0n);
+}
+
+/** Told apart without colours too: by their lightness, and what is blocked by stripes. */
+const FILLS: Readonly<Record<ProjectedKind, string>> = {
+  released: '#0a6640',
+  scheduled: '#4f86c6',
+  blocked: 'url(#stripes)',
+  advanced: '#c3c9d1',
+};
+
+const WIDTH = 400;
+const ROW = 26;
+const BAR = 16;
+const LABELS = 62;
+const BARS = 250;
+const TEXT_GAP = 6;
+
+/** A bar for each month, divided by where the money is; the same numbers stand in a table, so text is short. */
+export function projectionChart(view: View, months: readonly ProjectedMonth[]): Html {
+  const t = textsFor(view, fundsTexts);
+  const largest = months.reduce((one, other) => (projectedTotal(other) > projectedTotal(one) ? other : one));
+  const height = months.length * ROW;
+  const description = t.projection.description(
+    view.format.month(largest.month),
+    view.format.money(projectedTotal(largest)),
+  );
+  return html`<figure class="chart">
+<figcaption>${legend(view)}</figcaption>
+<svg role="img" aria-labelledby="chart-title chart-description" viewBox="0 0 ${String(WIDTH)} ${String(height)}">
+<title id="chart-title">${t.projection.chart(String(months.length))}</title>
+<desc id="chart-description">${description}</desc>
+<defs><pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#fde7e7"/><rect width="3" height="6" fill="#a4161a"/></pattern></defs>
+${months.map((month, row) => bar(view, month, row, projectedTotal(largest)))}
+</svg>
+</figure>`;
+}
+
+function bar(view: View, month: ProjectedMonth, row: number, mostMinor: bigint): Html {
+  const t = textsFor(view, fundsTexts);
+  const y = row * ROW;
+  const middle = String(y + ROW / 2);
+  let end = 0n;
+  const pieces = PROJECTED_KINDS.filter((kind) => month[kind] > 0n).map((kind) => {
+    const start = end;
+    end += month[kind];
+    const x = lengthOf(start, mostMinor);
+    const says = `${view.format.month(month.month)} · ${t.kinds[kind]}: ${view.format.money(month[kind])}`;
+    return html`<rect x="${(LABELS + x).toFixed(2)}" y="${String(y + (ROW - BAR) / 2)}" width="${(lengthOf(end, mostMinor) - x).toFixed(2)}" height="${String(BAR)}" fill="${FILLS[kind]}"><title>${says}</title></rect>`;
+  });
+  const textX = (LABELS + lengthOf(end, mostMinor) + TEXT_GAP).toFixed(2);
+  return html`<g><text x="${String(LABELS - TEXT_GAP)}" y="${middle}" text-anchor="end" dominant-baseline="central">${shortMonth(view.language, month.month)}</text>
+${pieces}
+<text x="${textX}" y="${middle}" dominant-baseline="central">${compactMoney(view.language, end)}</text></g>`;
+}
+
+/** Of a length of BARS, rounded to hundredths; amounts may be too large for a double. */
+function lengthOf(amountMinor: bigint, mostMinor: bigint): number {
+  return Number((amountMinor * BigInt(BARS) * 100n) / mostMinor) / 100;
+}
+
+function legend(view: View): Html {
+  const t = textsFor(view, fundsTexts);
+  return html`<ul class="legend" aria-label="${t.projection.legend}">${PROJECTED_KINDS.map(
+    (kind) =>
+      html`<li><svg aria-hidden="true" width="14" height="14" viewBox="0 0 14 14"><rect width="14" height="14" fill="${FILLS[kind]}"/></svg> ${t.kinds[kind]}</li>`,
+  )}</ul>`;
+}
+
+function shortMonth(language: Language, month: YearMonth): string {
+  const format = new Intl.DateTimeFormat(language, { month: 'short', year: '2-digit', timeZone: 'UTC' });
+  return format.format(new Date(`${month}-01T00:00:00Z`)).replaceAll(' de ', ' ');
+}
+
+/** R$ 12,3 mil: where there is no room for centavos, and a double is exact enough. */
+function compactMoney(language: Language, amountMinor: bigint): string {
+  const format = new Intl.NumberFormat(language, {
+    ...{ style: 'currency', currency: 'BRL', notation: 'compact', maximumFractionDigits: 1 },
+  });
+  return format.format(Number(amountMinor) / 100);
+}

@@ -1,0 +1,85 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { civilDateAt } from '../../../services/platform/civil-date.ts';
+import { field, select } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import type { RoomDependencies } from '../room.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { amountsOf, money, sumOf } from './amounts.ts';
+import { balanceOf } from './balance-cards.ts';
+import { fundsTexts } from './funds.texts.ts';
+import { monthOf, monthsFrom } from './months.ts';
+import { PROJECTED_KINDS, type ProjectedMonth, projectedTotal, projectionChart } from './projection-chart.ts';
+
+const PERIODS = ['6', '12', '24'];
+const DEFAULT_PERIOD = '12';
+
+const query = Type.Object({ months: Type.Optional(Type.Enum(['', ...PERIODS])) });
+
+/** /funds/projection: what the months from the current one on bring, as a chart and a table. */
+export function projectionPage({ pages, clients }: RoomDependencies): void {
+  const options = { path: '/funds/projection', role: Role.VIEWER, section: 'funds', query } as const;
+  pages.page(options, async (view, { query }) => {
+    const t = textsFor(view, fundsTexts).projection;
+    const period = query.months || DEFAULT_PERIOD;
+    const months = monthsFrom(monthOf(civilDateAt(new Date())), Number(period));
+    const [balance, ...calendars] = await Promise.all([
+      balanceOf(clients, view),
+      ...months.map((month) => clients.funds.getReleaseCalendar({ ...view.tenant, month }, view.call)),
+    ]);
+    const projected = calendars.map(({ month, days }) => ({ month, ...sumOf(days.map(amountsOf)) }));
+    const isEmpty = projected.every((each) => projectedTotal(each) === 0n);
+    return {
+      title: t.title,
+      body: html`<p><a href="${pathTo(view, '/funds')}">${t.back}</a></p>
+<p class="soft">${t.hint}</p>
+${periodForm(view, period)}
+${
+  isEmpty
+    ? html`<p class="empty">${t.empty}</p>`
+    : html`<div class="projection">${projectionChart(view, projected)}${table(view, projected)}</div>`
+}
+${beyond(view, balance, projected)}`,
+    };
+  });
+}
+
+function periodForm(view: View, period: string): Html {
+  const t = textsFor(view, fundsTexts);
+  const periods = PERIODS.map((months) => [months, t.projection.monthCount(months)] as const);
+  return html`<form class="filters" method="get" action="${pathTo(view, '/funds/projection')}">
+${field({ name: 'months', label: t.projection.months }, select(periods, period))}
+<button class="plain">${t.show}</button>
+</form>`;
+}
+
+function table(view: View, months: readonly ProjectedMonth[]): Html {
+  const t = textsFor(view, fundsTexts);
+  const sum = { month: '', ...sumOf(months) };
+  const labels = [...PROJECTED_KINDS.map((kind) => t.kinds[kind]), t.projection.total];
+  const cells = (month: ProjectedMonth) =>
+    [...PROJECTED_KINDS.map((kind) => month[kind]), projectedTotal(month)].map(
+      (amount, n) => html`<td class="number" data-label="${labels[n]!}">${money(view, amount)}</td>`,
+    );
+  const head = (content: Html | string) => html`<th scope="row">${content}</th>`;
+  return html`<table><caption>${t.projection.caption}</caption>
+<thead><tr><th scope="col">${t.projection.month}</th>${labels.map((label) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
+<tbody>${months.map((each) => {
+    const link = html`<a href="${pathTo(view, `/funds?month=${each.month}`)}">${view.format.month(each.month)}</a>`;
+    return html`<tr>${head(link)}${cells(each)}</tr>`;
+  })}</tbody>
+<tfoot><tr>${head(t.projection.sum)}${cells(sum)}</tr></tfoot></table>`;
+}
+
+/** What is scheduled in no month shown. */
+function beyond(
+  view: View,
+  balance: GetBalanceResponse | undefined,
+  months: readonly ProjectedMonth[],
+): Html {
+  if (!balance) return nothing;
+  const amountMinor = balance.scheduledAmountMinor - sumOf(months).scheduled;
+  if (amountMinor <= 0n) return nothing;
+  return html`<p>${textsFor(view, fundsTexts).projection.beyond(view.format.money(amountMinor))}</p>`;
+}

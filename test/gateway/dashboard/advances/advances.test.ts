@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import type { HTMLElement } from 'node-html-parser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
+import { newTenant } from '../../../support/house.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+/** Requests of the past, in 2020. */
+async function oldMerchant(role = Role.VIEWER) {
+  const caller = await advancesCaller(desk.transport);
+  const { merchantId } = caller.funds.tenant;
+  const visitor = await desk.signIn({ [merchantId]: role });
+  const request = async () => caller.request((await caller.quote({ maxAmountMinor: 5_000n })).id);
+  return { ...caller, requestOne: request, merchantId, visitor, home: `/live/${merchantId}/advances` };
+}
+
+const textOf = (element: HTMLElement | null) =>
+  (element?.innerHTML ?? '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+const steps = (document: HTMLElement) =>
+  document
+    .querySelectorAll('.timeline li')
+    .map((step) => `${step.getAttribute('class')} ${textOf(step.querySelector('strong'))}`);
+
+describe('the list of requests', () => {
+  it('shows amounts, dates and states, newest first, a page at a time', async () => {
+    const { client, funds, visitor, home } = await oldMerchant();
+    for (let n = 0; n < 9; n += 1) await funds.sell({ on: SOLD, gross: 30_000n, installments: 10 });
+    for (let n = 0; n < 27; n += 1) {
+      const on = { ...funds.write(SOLD) };
+      const { quote } = await client.quoteAdvance({ ...on, maxAmountMinor: 9_000n });
+      await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
+    }
+    const first = await visitor.get(home);
+    const rows = (document: HTMLElement) => document.querySelectorAll('tbody tr');
+    expect(rows(first.document)).toHaveLength(25);
+    expect(textOf(rows(first.document)[0]!)).toMatch(/6\/20\/20, .* R\$\d\S* R\$\d\S* R\$\d\S* Under review/);
+    const next = first.document.querySelector('a[rel=next]')!.getAttribute('href')!;
+    const second = await visitor.get(next);
+    expect(rows(second.document)).toHaveLength(2);
+    const links = [first, second].flatMap(({ document }) =>
+      rows(document).map((row) => row.querySelector('a')!.getAttribute('href')),
+    );
+    expect(new Set(links).size).toBe(27);
+    expect((await visitor.get(`${home}?page=tampered`)).status).toBe(422);
+  });
+
+  it('is empty for a merchant without requests, and offers a new one to developers alone', async () => {
+    const { visitor, home, merchantId } = await oldMerchant();
+    const seen = await visitor.get(home);
+    expect(textOf(seen.document.querySelector('.empty'))).toBe('There are no requests for advances yet.');
+    expect(seen.text).not.toContain('/advances/new');
+    const developer = await desk.signIn({ [merchantId]: Role.DEVELOPER });
+    expect((await developer.get(home)).text).toContain(`${home}/new`);
+  });
+});
+
+describe('a request', () => {
+  it('shows its way: under review, approved, paid, settled', async () => {
+    const { approve, release, settle, requestOne, visitor, home } = await oldMerchant();
+    const { id, netAmountMinor } = await requestOne();
+    const see = async () => (await visitor.get(`${home}/${id}`)).document;
+    expect(steps(await see())).toEqual([
+      'done Requested',
+      'now Review',
+      'waiting Payout',
+      'waiting Settlement',
+    ]);
+    await approve(id, SOLD, 'within the policy');
+    expect(steps(await see())).toEqual([
+      'done Requested',
+      'done Approved',
+      'now Payout',
+      'waiting Settlement',
+    ]);
+    await release(id);
+    const paid = await see();
+    expect(steps(paid)).toEqual(['done Requested', 'done Approved', 'done Payout', 'now Settlement']);
+    expect(textOf(paid.querySelector('.timeline'))).toContain('Reason: within the policy');
+    expect(textOf(paid.querySelector('.timeline'))).toContain(
+      `R$${(Number(netAmountMinor) / 100).toFixed(2)} was paid.`,
+    );
+    await settle(id);
+    const settled = await see();
+    expect(steps(settled)).toEqual(['done Requested', 'done Approved', 'done Payout', 'done Settlement']);
+    expect(textOf(settled.querySelector('.badge'))).toBe('Settled');
+  });
+
+  it('ends when it is refused, and the reason is shown as text whatever it holds', async () => {
+    const { client, funds, requestOne, visitor, home } = await oldMerchant();
+    const { id } = await requestOne();
+    const reason = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>`;
+    await client.refuseAdvance({ ...funds.write(SOLD), advanceRequestId: id, reason });
+    const { document, text } = await visitor.get(`${home}/${id}`);
+    expect(steps(document)).toEqual(['done Requested', 'failed Refused']);
+    expect(text).not.toContain('<img');
+    expect(text).not.toContain('<script>alert');
+    expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
+  });
+
+  it('is told in Portuguese to who reads Portuguese', async () => {
+    const { requestOne, visitor, home } = await oldMerchant();
+    const { id } = await requestOne();
+    const headers = { cookie: `__Host-session=${visitor.token}; language=pt-BR` };
+    const text = await (await visitor.fetch(`${home}/${id}`, { headers })).text();
+    expect(text.replaceAll('\u00a0', ' ')).toContain('Antecipação de R$ 48,00');
+    expect(text).toContain('Em análise');
+  });
+
+  it('of another merchant, or of the other environment, is no page', async () => {
+    const [own, other] = [await oldMerchant(), await oldMerchant()];
+    const { id } = await other.requestOne();
+    expect((await own.visitor.get(`${own.home}/${id}`)).status).toBe(404);
+    expect((await own.visitor.get(`${other.home}/${id}`)).status).toBe(404);
+    expect((await other.visitor.get(`${other.home.replace('/live', '/sandbox')}/${id}`)).status).toBe(404);
+    expect((await other.visitor.get(`${other.home}/${id.toUpperCase()}`)).status).toBe(404);
+    expect((await other.visitor.get(`${other.home}/${id}`)).status).toBe(200);
+    expect((await own.visitor.get(`${own.home}/${randomUUID()}`)).status).toBe(404);
+  });
+});
+
+it('nobody below developer, and nobody of another merchant, asks for a quote or takes one up', async () => {
+  const { merchantId, visitor, home } = await oldMerchant(Role.VIEWER);
+  const stranger = await desk.signIn({ [newTenant().merchantId]: Role.ADMIN });
+  for (const [who, status] of [
+    [visitor, 403],
+    [stranger, 404],
+  ] as const) {
+    expect((await who.get(`${home}/new`)).status).toBe(status);
+    expect((await who.post(`${home}/new`, { amount: '' })).status).toBe(status);
+    expect((await who.post(`${home}/request`, { quoteId: randomUUID() })).status).toBe(status);
+  }
+  const accounts = createClient(AccountService, desk.transport);
+  const { entries } = await accounts.listAuditEntries({ merchantId, environment: 1 });
+  expect(entries.filter(({ action }) => /Advance/.test(action))).toEqual([]);
+});

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import type { HTMLElement } from 'node-html-parser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { queryHouse } from '../../../services/refunds/refund-case-fixture.ts';
+import { newTenant } from '../../../support/house.ts';
+import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+/** Somebody who may request, and whose merchant sold for 144.00 today in three instalments. */
+async function seller({ sells = true } = {}) {
+  const funds = fundsCaller(desk.transport, newTenant());
+  if (sells) await funds.sell({ gross: 14_400n, installments: 3 });
+  const visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+  const advances = createClient(AdvanceService, desk.transport);
+  const home = `/live/${funds.tenant.merchantId}/advances`;
+  const requests = async () => (await advances.listAdvanceRequests(funds.tenant)).advanceRequests;
+  const quote = (bounds: Record<string, string> = {}) =>
+    visitor.submit(`${home}/new`, '/advances/new', bounds);
+  return { funds, visitor, home, requests, quote };
+}
+
+const textOf = (element: HTMLElement | null) =>
+  (element?.innerHTML ?? '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+const take = '/advances/request';
+
+describe('a quote', () => {
+  it('is asked for within bounds, shown with its cost, and taken up', async () => {
+    const { visitor, home, requests, quote } = await seller();
+    const asked = await visitor.get(`${home}/new`);
+    expect(textOf(asked.document.querySelector('dl'))).toContain('Can be advanced now R$144.00 3 releases');
+    const shown = await quote({ amount: '100.00' });
+    expect(shown.status).toBe(200);
+    expect(textOf(shown.document.querySelector('.notice'))).toContain('The quote covers R$96.00');
+    expect(shown.document.querySelectorAll('tbody tr')).toHaveLength(2);
+    const done = await visitor.submit(shown, take);
+    const [request, ...others] = await requests();
+    expect(others).toEqual([]);
+    expect(done.path).toBe(`${home}/${request!.id}?notice=requested`);
+    expect(textOf(done.document.querySelector('.notice'))).toMatch(/^The advance is requested/);
+    expect(request!.amountMinor).toBe(9_600n);
+    const said = `R$${(Number(request!.netAmountMinor) / 100).toFixed(2)}`;
+    expect(textOf(shown.document.querySelector('.figure'))).toBe(said);
+    expect(textOf(shown.document.querySelector('.quote button'))).toBe(`Request and receive ${said}`);
+  });
+
+  it('covers everything when nothing bounds it, and what is due by a date when one does', async () => {
+    const { quote } = await seller();
+    expect((await quote()).document.querySelectorAll('tbody tr')).toHaveLength(3);
+    const until = addDays(civilDateAt(new Date()), 40);
+    expect((await quote({ until })).document.querySelectorAll('tbody tr')).toHaveLength(1);
+  });
+
+  it('is one request however often its form is sent', async () => {
+    const { visitor, requests, quote } = await seller();
+    const shown = await quote();
+    const twice = await Promise.all([visitor.submit(shown, take), visitor.submit(shown, take)]);
+    expect(twice.some(({ status }) => status === 200)).toBe(true);
+    const again = await visitor.submit(shown, take);
+    expect(again.path).toMatch(/notice=requested$/);
+    expect(await requests()).toHaveLength(1);
+  });
+
+  it('that another has taken up leads to the request', async () => {
+    const { visitor, requests, quote } = await seller();
+    const shown = await quote();
+    await visitor.submit(shown, take);
+    const late = await visitor.submit(shown, take, { _key: randomUUID() });
+    const [request] = await requests();
+    expect(late.path).toMatch(new RegExp(`${request!.id}\\?notice=already$`));
+    expect(textOf(late.document.querySelector('.notice'))).toContain('had been requested before');
+  });
+
+  it('that ran out, changed or is not there is told in plain words, with what was typed', async () => {
+    const { funds, visitor, home, requests, quote } = await seller();
+    const says = (page: SeenPage) => textOf(page.document.querySelector('.notice.bad'));
+    const expired = await quote({ amount: '100.00' });
+    await queryHouse(desk.house, 'update advances.quote set expires_at = now() where merchant_id = $1', [
+      funds.tenant.merchantId,
+    ]);
+    const late = await visitor.submit(expired, take);
+    expect(says(late)).toMatch(/^The quote is no longer valid/);
+    expect(late.document.querySelector('#amount')?.getAttribute('value')).toBe('100.00');
+    const stale = await quote();
+    await funds.deduct(100n);
+    expect(says(await visitor.submit(stale, take))).toMatch(/^Since the quote, a release/);
+    const other = await seller();
+    const theirs = (await other.quote()).document
+      .querySelector('input[name=quoteId]')!
+      .getAttribute('value')!;
+    const fresh = await quote();
+    expect(says(await visitor.submit(fresh, take, { quoteId: theirs }))).toMatch(/^We did not find/);
+    expect((await visitor.submit(fresh, take, { quoteId: 'x' })).status).toBe(400);
+    expect(await requests()).toEqual([]);
+    expect(
+      (await visitor.get(`${home}/new?refused=constructor`)).document.querySelector('.notice'),
+    ).toBeNull();
+  });
+});
+
+describe('a quote that cannot be made', () => {
+  const fault = (page: SeenPage, field: string) => textOf(page.document.getElementById(`${field}-fault`));
+
+  it.each([
+    ['amount', 'ten', /^Write an amount in reais, such as 1,234.56\.$/],
+    ['amount', '1.234,56', /^Write an amount/],
+    ['amount', '0', /more than zero/],
+    ['amount', '90071992547409.92', /^The largest limit is R\$90,071,992,547,409\.91/],
+    ['amount', '10.00', /^Whole releases are advanced, and the nearest, of .*, is R\$48\.00\./],
+    ['until', '2026-02-30', /a date that exists/],
+    ['until', '2020-01-01', /a date after today/],
+  ])('shows the form again with the fault: %s %s', async (field, value, says) => {
+    const { quote } = await seller();
+    const page = await quote({ [field]: value });
+    expect(page.status).toBe(422);
+    expect(fault(page, field)).toMatch(says);
+    const input = page.document.getElementById(field)!;
+    expect(input.getAttribute('value')).toBe(value);
+    expect(input.getAttribute('aria-invalid')).toBe('true');
+    expect(input.getAttribute('aria-describedby')).toContain(`${field}-fault`);
+  });
+
+  it('says that there is nothing up to a date', async () => {
+    const { quote } = await seller();
+    const page = await quote({ until: addDays(civilDateAt(new Date()), 5) });
+    expect([page.status, fault(page, 'until')]).toEqual([422, 'Nothing up to this date can be advanced.']);
+  });
+
+  it('says that the cost would take it all', async () => {
+    const { funds, quote } = await seller({ sells: false });
+    await funds.sell({ gross: 990_000n, installments: 99 });
+    const page = await quote();
+    expect(page.status).toBe(422);
+    expect(fault(page, 'amount')).toMatch(/^The cost would be more than the amount/);
+  });
+
+  it('says what was typed as text', async () => {
+    const { quote } = await seller();
+    const probe = '"><img src=x onerror=alert(1)></script>';
+    const page = await quote({ amount: probe });
+    expect(page.status).toBe(422);
+    expect(page.text).not.toContain('<img');
+    expect(page.document.getElementById('amount')!.getAttribute('value')).toBe(probe);
+  });
+
+  it('has no form for a merchant who has nothing to advance', async () => {
+    const { visitor, home } = await seller({ sells: false });
+    const { status, document } = await visitor.get(`${home}/new`);
+    expect(status).toBe(200);
+    expect(textOf(document.querySelector('.empty'))).toMatch(/^There is nothing that can be advanced now\./);
+    expect(document.querySelectorAll('main form')).toHaveLength(0);
+  });
+});
+
+it('a quote of very many dates stays a small page that sums them all', async () => {
+  const { funds, quote } = await seller({ sells: false });
+  await funds.sell({ gross: 750_000n, installments: 75 });
+  const { document, text } = await quote();
+  expect(document.querySelectorAll('tbody tr')).toHaveLength(61);
+  expect(textOf(document.querySelectorAll('tbody tr')[60]!)).toMatch(/^and 15 other dates R\$1,500\.00/);
+  expect(Buffer.byteLength(text)).toBeLessThan(100_000);
+});

@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { expect, it, test } from 'vitest';
+import { parseReais } from '../../../../gateway/dashboard/advances/reais-input.ts';
+import { formatOf } from '../../../../gateway/dashboard/format.ts';
+import { LANGUAGES } from '../../../../gateway/dashboard/language.ts';
+
+test.each(LANGUAGES)('every amount as it is written in %s is read as the same amount', (language) => {
+  const format = formatOf(language);
+  fc.assert(
+    fc.property(fc.bigInt(0n, 2n ** 80n), (minor) => {
+      expect(parseReais(language, format.money(minor))).toBe(minor);
+    }),
+  );
+});
+
+it.each([
+  ['pt-BR', '1234', 123_400n],
+  ['pt-BR', ' R$ 1.234,5 ', 123_450n],
+  ['pt-BR', '0,07', 7n],
+  ['pt-BR', '1234.56', undefined],
+  ['pt-BR', '1.23', undefined],
+  ['pt-BR', '1,234', undefined],
+  ['en', '1,234.56', 123_456n],
+  ['en', '1234.56', 123_456n],
+  ['en', '1.234', undefined],
+  ['en', '-5', undefined],
+  ['en', '1e9', undefined],
+  ['en', '', undefined],
+  ['en', '５', undefined],
+] as const)('in %s "%s" is %s centavos', (language, text, minor) => {
+  expect(parseReais(language, text)).toBe(minor);
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { newTenant } from '../../../support/house.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { textOf } from './calendar-page.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+async function newMerchant() {
+  const funds = fundsCaller(desk.transport, newTenant());
+  const visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
+  return { funds, visitor, days: `/live/${funds.tenant.merchantId}/funds/days` };
+}
+
+it('shows the releases behind a day: by state, from the gross to what is left', async () => {
+  const { funds, visitor, days } = await newMerchant();
+  await funds.sell({ on: '2020-06-20', gross: 40_000n, fees: 1_000n, installments: 4 });
+  const held = await funds.sell({ on: '2020-06-20', gross: 30_000n, installments: 2 });
+  await funds.deduct(2_000n, held.saleId, '2020-06-21');
+  await funds.block(held.saleId, undefined, BlockReason.KYC_PENDING, '2020-06-22');
+  const { document } = await visitor.get(`${days}/2020-07-20`);
+  const rows = document.querySelectorAll('tbody tr').map((row) => row.querySelectorAll('td').map(textOf));
+  expect(rows).toEqual([
+    [
+      'Blocked registration under review',
+      '1',
+      'R$150.00',
+      'R$0.00',
+      'R$150.00',
+      'R$20.00',
+      'R$0.00',
+      'R$130.00',
+    ],
+    ['Scheduled', '1', 'R$100.00', 'R$2.50', 'R$97.50', 'R$0.00', 'R$0.00', 'R$97.50'],
+  ]);
+  expect(document.querySelectorAll('.card').map(textOf)).toEqual([
+    'Scheduled R$97.50',
+    'Blocked R$130.00',
+    'Deducted R$20.00',
+  ]);
+});
+
+it('says that there is nothing on a day without releases, and why banks are closed', async () => {
+  const { visitor, days } = await newMerchant();
+  const { status, document } = await visitor.get(`${days}/2026-12-25`);
+  expect(status).toBe(200);
+  expect(textOf(document.querySelector('.empty'))).toBe('Nothing is released on this day.');
+  expect(textOf(document.querySelector('.notice'))).toMatch(/^Christmas: banks are closed/);
+  expect(textOf(document.querySelector('main'))).toContain('Friday');
+  const hrefs = document.querySelectorAll('main nav a').map((link) => link.getAttribute('href'));
+  expect(hrefs).toEqual([
+    days.replace('/days', '?month=2026-12'),
+    `${days}/2026-12-24`,
+    `${days}/2026-12-26`,
+  ]);
+});
+
+it.each(['2026-02-30', '2026-11', 'today', '0000-01-01', '99999-01-01', '2026-11-21x'])(
+  'knows no day %s',
+  async (name) => {
+    const { visitor, days } = await newMerchant();
+    expect((await visitor.get(`${days}/${name}`)).status).toBe(404);
+  },
+);
+
+it('goes to the ends of the calendar and no further', async () => {
+  const { visitor, days } = await newMerchant();
+  const last = (await visitor.get(`${days}/9999-12-31`)).document;
+  expect(last.querySelectorAll('main nav a')).toHaveLength(2);
+  const first = (await visitor.get(`${days}/0001-01-01`)).document;
+  expect(first.querySelectorAll('main nav a')).toHaveLength(2);
+});

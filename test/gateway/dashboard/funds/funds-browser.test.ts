@@ -1,0 +1,91 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { civilDateAt } from '../../../../services/platform/civil-date.ts';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { newTenant } from '../../../support/house.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+let browser: Browser;
+let visitor: Visitor;
+let home: string;
+let dueMonth: string;
+beforeAll(async () => {
+  [desk, browser] = await Promise.all([startDashboardDesk(), openChromium()]);
+  const funds = fundsCaller(desk.transport, newTenant());
+  visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+  home = `/live/${funds.tenant.merchantId}/funds`;
+  await funds.deduct(123_456n);
+  for (let n = 1; n <= 12; n += 1) {
+    await funds.sell({ gross: BigInt(n * 123_457), fees: BigInt(n * 4_000), installments: n });
+  }
+  const held = await funds.sell({ gross: 9_007_199_000_000_000n, installments: 2 });
+  dueMonth = held.parts[0]!.date.slice(0, 7);
+  await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
+  await funds.sell({ gross: 98_765n, instant: true });
+});
+afterAll(async () => {
+  await browser.close();
+  await desk.close();
+});
+
+it.each([
+  [1280, 'en'],
+  [360, 'en'],
+  [360, 'pt-BR'],
+] as const)('fits and is accessible at %i px in %s', async (width, locale) => {
+  const { context, page, foreign, violations } = await openWindow(browser, desk.baseUrl, visitor, {
+    width,
+    locale,
+  });
+  const days = `${home}/days/${civilDateAt(new Date())}`;
+  const paths = [
+    home,
+    `${home}?month=${dueMonth}`,
+    `${home}/projection`,
+    `${home}/projection?months=24`,
+    days,
+  ];
+  for (const path of paths) {
+    const response = await page.goto(path);
+    expect(response?.status()).toBe(200);
+    expect((await response!.body()).byteLength).toBeLessThan(100_000);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+  }
+  expect([foreign, violations]).toEqual([[], []]);
+  await context.close();
+});
+
+it('a month is a table of weeks on a wide screen, and a list of days on a narrow one', async () => {
+  const layout = `(() => {
+    const boxes = [...document.querySelectorAll('td.day')].map((cell) => cell.getBoundingClientRect());
+    return new Set(boxes.map(({ left }) => Math.round(left))).size;
+  })()`;
+  for (const [width, columns] of [
+    [1280, 7],
+    [360, 1],
+  ] as const) {
+    const { context, page } = await openWindow(browser, desk.baseUrl, visitor, { width });
+    await page.goto(home);
+    expect(await page.evaluate(layout)).toBe(columns);
+    await context.close();
+  }
+});
+
+it('the keyboard leads from a month to the releases behind a day, without scripts', async () => {
+  const { context, page } = await openWindow(browser, desk.baseUrl, visitor, { javaScriptEnabled: false });
+  await page.goto(home);
+  await page.getByRole('link', { name: 'Go to content' }).or(page.locator('a.skip')).first().focus();
+  await page.locator('a[rel=next]').first().focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/month=/);
+  await page.locator('table.month td.held a').first().focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/days\//);
+  expect(await page.locator('tbody tr', { hasText: 'refund in progress' }).count()).toBe(1);
+  await context.close();
+});

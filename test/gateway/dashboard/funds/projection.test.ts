@@ -1,0 +1,94 @@
+import type { HTMLElement } from 'node-html-parser';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { newTenant } from '../../../support/house.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { centavosOf, textOf } from './calendar-page.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+async function newMerchant() {
+  const funds = fundsCaller(desk.transport, newTenant());
+  const visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
+  return { funds, visitor, path: `/live/${funds.tenant.merchantId}/funds/projection` };
+}
+
+const TOTALS = 'tbody td:last-child data';
+
+it('draws a bar for each month as long as its amounts, and says the same numbers in a table', async () => {
+  const { funds, visitor, path } = await newMerchant();
+  await funds.sell({ gross: 120_000n, fees: 1_200n, installments: 6 });
+  const held = await funds.sell({ gross: 60_000n, installments: 3 });
+  await funds.block(held.saleId);
+  const { document } = await visitor.get(path);
+  const sum = (column: number) =>
+    centavosOf(document.querySelectorAll(`tbody td:nth-child(${column + 1}) data`));
+  const balance = await funds.balance();
+  expect([sum(2), sum(3)]).toEqual([balance.scheduledAmountMinor, balance.blockedAmountMinor]);
+  expect(document.querySelectorAll('tbody tr')).toHaveLength(12);
+  const groups = document.querySelectorAll('.chart > svg g');
+  const totals = document.querySelectorAll(TOTALS).map((data) => Number(data.getAttribute('value')));
+  expect(groups).toHaveLength(12);
+  const lengths = groups.map((group) => lengthOf(group));
+  const most = Math.max(...totals);
+  for (const [n, total] of totals.entries()) expect(lengths[n]).toBeCloseTo((250 * total) / most, 0);
+  expect(Math.max(...lengths)).toBeCloseTo(250, 1);
+  const foot = document.querySelectorAll('tfoot data').map((data) => BigInt(data.getAttribute('value')!));
+  expect(foot.at(-1)).toBe(balance.scheduledAmountMinor + balance.blockedAmountMinor);
+});
+
+const lengthOf = (group: HTMLElement) =>
+  group.querySelectorAll('rect').reduce((sum, rect) => sum + Number(rect.getAttribute('width')), 0);
+
+it('has a title and a description, and no style, script or event of its own', async () => {
+  const { funds, visitor, path } = await newMerchant();
+  await funds.sell({ gross: 120_000n, installments: 2 });
+  const { document, text } = await visitor.get(path);
+  const svg = document.querySelector('svg[role=img]')!;
+  const [title, description] = svg
+    .getAttribute('aria-labelledby')!
+    .split(' ')
+    .map((id) => document.getElementById(id));
+  expect(textOf(title!)).toBe('Receivables of the next 12 months');
+  expect(textOf(description!)).toContain('R$600.00');
+  expect(text).not.toMatch(/\sstyle=|<style|\son[a-z]+=|<script(?! type="module" src="\/assets\/)/);
+});
+
+it('looks as far ahead as it is told, and says what is scheduled after that', async () => {
+  const { funds, visitor, path } = await newMerchant();
+  await funds.sell({ gross: 90_000n, installments: 9 });
+  const { document } = await visitor.get(`${path}?months=6`);
+  expect(document.querySelectorAll('tbody tr')).toHaveLength(6);
+  const shown = centavosOf(document.querySelectorAll(TOTALS));
+  expect(shown).toBeLessThan(90_000n);
+  const rest = Number(90_000n - shown) / 100;
+  expect(textOf(document.querySelector('main'))).toContain(`another R$${rest.toFixed(2)} is scheduled`);
+  const all = await visitor.get(`${path}?months=24`);
+  expect(all.document.querySelectorAll('tbody tr')).toHaveLength(24);
+  expect(textOf(all.document.querySelector('main'))).not.toContain('another');
+  expect((await visitor.get(`${path}?months=7`)).status).toBe(400);
+  expect((await visitor.get(`${path}?months=`)).document.querySelectorAll('tbody tr')).toHaveLength(12);
+});
+
+it('divides amounts that a double does not hold', async () => {
+  const { funds, visitor, path } = await newMerchant();
+  await funds.sell({ gross: 9_007_199_254_740_991n });
+  const earlier = addDays(civilDateAt(new Date()), -10);
+  await funds.sell({ gross: 9_007_199_254_740_991n, on: earlier });
+  const { status, document } = await visitor.get(path);
+  expect(status).toBe(200);
+  expect(centavosOf(document.querySelectorAll(TOTALS))).toBe(18_014_398_509_481_982n);
+});
+
+it('says so when nothing is to come', async () => {
+  const { visitor, path } = await newMerchant();
+  const { document } = await visitor.get(path);
+  expect(document.querySelectorAll('svg')).toHaveLength(0);
+  expect(textOf(document.querySelector('.empty'))).toBe('Nothing is released in this period.');
+});

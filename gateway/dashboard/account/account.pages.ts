@@ -12,6 +12,7 @@ import { clearSessionCookie } from '../session-cookie.ts';
 import { SIGNED_OUT_PATH } from '../sign-in/sign-out.routes.ts';
 import { type Page, type Person, type PlainView, textsFor } from '../view.ts';
 import { accountTexts } from './account.texts.ts';
+import { browserName } from './browser-name.ts';
 import { languageRoute } from './language.routes.ts';
 
 const ACCOUNT_PATH = '/account';
@@ -98,7 +99,9 @@ function sessionTable(view: PlainView, person: Person, sessions: readonly Sessio
       {
         label: t.browser,
         cell: ({ id, userAgent }) =>
-          html`${userAgent || t.unknown} ${id === person.sessionId ? badge('good', t.thisOne) : ''}`,
+          html`<span>${browserName(userAgent) || t.unknown} ${
+            id === person.sessionId ? badge('good', t.thisOne) : ''
+          }</span>`,
       },
       { label: t.address, cell: ({ ipAddress }) => html`<code>${ipAddress}</code>` },
       { label: t.started, cell: ({ createdAt }) => moment(view, createdAt) },

@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { ApiKey } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
-import { badge, confirmForm, dataTable, moment, pager, select, type Tone } from '../components.ts';
+import { badge, confirmForm, details, moment, pager, select, type Tone } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
@@ -33,39 +33,35 @@ export async function apiKeysPage(
     ...(entry && { status: 422 }),
     notices: { revoked: t.revoked },
     body: html`<p>${t.lead[view.side]}</p>
-${keyTable(view, list.apiKeys, new Date())}
+${keyList(view, list.apiKeys, new Date())}
 ${pager(view, list.nextPageToken)}
 <h2 id="issue">${t.issue}</h2>
 ${keyForm(view, entry)}`,
   };
 }
 
-function keyTable(view: View, keys: readonly ApiKey[], now: Date): Html {
+function keyList(view: View, keys: readonly ApiKey[], now: Date): Html {
   const t = textsFor(view, apiKeysTexts);
-  return dataTable<ApiKey>(
-    t.keys,
-    [
-      {
-        label: t.key,
-        cell: ({ name, hint }) => html`<div><strong>${name}</strong><br><code>${hint}…</code></div>`,
-      },
-      {
-        label: t.scopes,
-        cell: ({ scopes }) =>
-          html`<div>${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code><br>`)}</div>`,
-      },
-      { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
-      { label: t.lastUsed, cell: ({ lastUsedAt }) => (lastUsedAt ? moment(view, lastUsedAt) : t.never) },
-      { label: t.expires, cell: ({ expiresAt }) => (expiresAt ? moment(view, expiresAt) : t.never) },
-      { label: t.state, cell: (key) => stateBadge(view, key, now) },
-      {
-        label: t.action,
-        cell: (key) => (keyState(key, now) === 'active' ? keyActions(view, key) : nothing),
-      },
-    ],
-    keys,
-    t.empty,
-  );
+  if (keys.length === 0) return html`<p class="empty">${t.empty}</p>`;
+  return html`<p class="soft">${t.keys}</p><div class="keys">${keys.map((key) => keyCard(view, key, now))}</div>`;
+}
+
+function keyCard(view: View, key: ApiKey, now: Date): Html {
+  const t = textsFor(view, apiKeysTexts);
+  const { name, hint, scopes, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
+  const state = keyState(key, now);
+  const facts = details([
+    [t.scopes, html`${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code> `)}`],
+    [t.created, moment(view, createdAt)],
+    [t.lastUsed, lastUsedAt ? moment(view, lastUsedAt) : t.never],
+    ...(revokedAt
+      ? [[t.revokedAt, moment(view, revokedAt)] as const]
+      : [[t.expires, expiresAt ? moment(view, expiresAt) : t.never] as const]),
+  ]);
+  return html`<section class="card key"><h2>${name} ${badge(TONES[state], t.states[state])}</h2>
+<p><code>${hint}…</code></p>
+${facts}
+${state === 'active' ? keyActions(view, key) : nothing}</section>`;
 }
 
 type KeyState = 'active' | 'expired' | 'revoked';
@@ -77,21 +73,14 @@ function keyState({ revokedAt, expiresAt }: ApiKey, now: Date): KeyState {
   return expiresAt && timestampDate(expiresAt) <= now ? 'expired' : 'active';
 }
 
-function stateBadge(view: View, key: ApiKey, now: Date): Html {
-  const t = textsFor(view, apiKeysTexts);
-  const state = keyState(key, now);
-  const at = key.revokedAt ? html`<br>${moment(view, key.revokedAt)}` : nothing;
-  return html`<div>${badge(TONES[state], t.states[state])}${at}</div>`;
-}
-
 function keyActions(view: View, { id, hint }: ApiKey): Html {
   const t = textsFor(view, apiKeysTexts);
   const overlaps = OVERLAPS_S.map((seconds) => [String(seconds), t.overlaps[seconds]] as const);
   // Labels around their controls, since each key has these.
   const fields = html`<p><label>${t.overlap} ${select(overlaps, USUAL_OVERLAP_S)(html`name="overlap"`)}</label></p>
-<p><label>${t.expiresOn} ${expiryInput(html`name="expires"`)}</label></p><p class="hint">${t.expiresHint}</p>`;
+<p><label>${t.newExpiresOn} ${expiryInput(html`name="expires"`)}</label></p><p class="hint">${t.expiresHint}</p>`;
   const rotate = { action: `${API_KEYS_PATH}/${id}/rotate`, submit: t.rotateButton, fields };
   const revoke = { action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' } as const;
-  return html`<div>${confirmForm(view, t.rotate, { ...rotate, text: t.rotateText })}
+  return html`<div class="key-actions">${confirmForm(view, t.rotate, { ...rotate, text: t.rotateText })}
 ${confirmForm(view, t.revoke, { ...revoke, text: t.revokeText(hint) })}</div>`;
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { dataTable, field, form, moment, pager, select } from '../components.ts';
+import { badge, dataTable, field, form, moment, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
@@ -39,7 +39,7 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
     t.invitations,
     [
       { label: t.email, cell: ({ email }) => email },
-      { label: t.role, cell: ({ role }) => roles[roleName(role)] },
+      { label: t.role, cell: ({ role }) => badge('off', roles[roleName(role)]) },
       { label: t.until, cell: ({ expiresAt }) => moment(view, expiresAt) },
       {
         label: t.action,

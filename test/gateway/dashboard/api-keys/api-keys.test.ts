@@ -108,7 +108,7 @@ test('what is missing is asked for, and nothing that was typed is lost', async (
   expect(shownKey(mended)).toMatch(KEY);
   const [key] = await keys();
   expect(key!.name).toBe(HOSTILE);
-  expect((await developer.get(path)).document.querySelector('td strong')?.text).toBe(HOSTILE);
+  expect((await developer.get(path)).document.querySelector('.key h2')?.text).toContain(HOSTILE);
 });
 
 test('a key is rotated: the new one is shown once, the old one lives on for the overlap', async () => {
@@ -139,7 +139,7 @@ test('a revoked key is shown as such, offers nothing more, and is not rotated', 
   const revoked = await developer.submit(form, '/revoke');
   expect(revoked.document.querySelector('[role="status"]')?.text).toContain('was revoked');
   expect(revoked.document.querySelector('.badge')?.text).toBe('Revoked');
-  expect(revoked.document.querySelector('td form')).toBeNull();
+  expect(revoked.document.querySelector('.key form')).toBeNull();
   expect((await developer.submit(form, '/revoke')).path).toBe(`${path}?notice=revoked`);
   const refused = await developer.submit(form, '/rotate', { overlap: '0' });
   expect(refused.status).toBe(409);
@@ -151,7 +151,7 @@ test('the last use of a key is told', async () => {
   const { developer, client, path, issue } = await newMerchant();
   const key = shownKey(await issue())!;
   const lastUse = async () =>
-    (await developer.get(path)).document.querySelector('td[data-label^="Last use"]')!.text;
+    (await developer.get(path)).document.querySelector('.key dl div:nth-child(3) dd')!.text;
   expect(await lastUse()).toBe('never');
   await client.authenticateApiKey({ key, environment: Environment.LIVE });
   await expect.poll(lastUse, { timeout: 20_000 }).toMatch(/\d{2}:\d{2}/);
@@ -165,10 +165,10 @@ test('keys of the sandbox and of live are apart, and many come in pages', async 
     await client.issueApiKey({ ...tenant, idempotencyKey: randomUUID(), ...named });
   }
   const page = await developer.get(path);
-  expect(page.document.querySelectorAll('tbody tr')).toHaveLength(25);
+  expect(page.document.querySelectorAll('.key')).toHaveLength(25);
   const next = await developer.get(page.document.querySelector('a[rel="next"]')!.getAttribute('href')!);
-  expect(next.document.querySelectorAll('tbody tr')).toHaveLength(1);
-  expect((await developer.get(`/sandbox/${merchant}/api-keys`)).document.querySelector('tbody')).toBeNull();
+  expect(next.document.querySelectorAll('.key')).toHaveLength(1);
+  expect((await developer.get(`/sandbox/${merchant}/api-keys`)).document.querySelector('.key')).toBeNull();
   const other = await developer.submit(`/sandbox/${merchant}/api-keys`, '/issue', {
     ...{ name: 'till', scopes: ['funds:read'] },
   });

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import { pino } from 'pino';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDashboard, type Dashboard } from '../../../../gateway/dashboard/dashboard.ts';
+import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { chromiumPath } from '../../../support/chromium.ts';
+import { sqlOf } from '../../../support/list-walk.ts';
+import { openChromium, openWindow } from '../chromium-desk.ts';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+
+const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
+
+describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
+  const log: string[] = [];
+  let desk: DashboardDesk;
+  let dashboard: Dashboard;
+  let baseUrl: string;
+  let browser: Browser;
+  let merchant: string;
+  let developer: Visitor;
+
+  beforeAll(async () => {
+    desk = await startDashboardDesk();
+    const logger = pino({ level: 'trace' }, { write: (line) => void log.push(line) });
+    const transport = desk.house.services.transportFor(DASHBOARD_CALLER);
+    dashboard = await createDashboard({ config: desk.house.config, transport, logger });
+    await dashboard.listen({ host: '127.0.0.1', port: 0 });
+    baseUrl = `http://127.0.0.1:${(dashboard.server.address() as AddressInfo).port}`;
+    browser = await openChromium();
+  });
+  beforeEach(async () => {
+    merchant = randomUUID();
+    developer = await desk.signIn({ [merchant]: Role.ADMIN });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await dashboard.close();
+    await desk.close();
+  });
+
+  const path = () => `/live/${merchant}/api-keys`;
+  const keysOf = async () => {
+    const tenant = { merchantId: merchant, environment: Environment.LIVE };
+    return (await createClient(ApiKeyService, desk.transport).listApiKeys(tenant)).apiKeys;
+  };
+
+  /** Fills the form in, and answers the key that was shown for it. */
+  async function issue(page: Page): Promise<string> {
+    await page.goto(path());
+    await page.getByLabel('Name').fill('till');
+    await page.getByLabel('catalog:read').check();
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+    const key = await page.locator('.new-key code').textContent();
+    expect(key).toMatch(KEY);
+    return key!;
+  }
+
+  test('is not shown by reload, back, forward, another tab, or the history', async () => {
+    const { context, page, foreign, violations } = await openWindow(browser, baseUrl, developer);
+    const key = await issue(page);
+    expect(page.url()).not.toContain(key);
+    page.on('dialog', (dialog) => dialog.accept());
+
+    await page.reload();
+    await page.getByRole('heading', { name: 'The key is not shown again' }).waitFor();
+    expect(await page.content()).not.toContain(key);
+
+    await page.goBack();
+    expect(new URL(page.url()).pathname).toBe(path());
+    expect(await page.content()).not.toContain(key);
+    await page.goForward().catch(() => undefined);
+    expect(await page.content()).not.toContain(key);
+
+    const tab = await context.newPage();
+    await tab.goto(path());
+    expect(await tab.content()).not.toContain(key);
+    expect((await tab.goto(`${path()}/issue`))?.status()).toBe(404);
+    expect(await tab.content()).not.toContain(key);
+    expect(await keysOf()).toHaveLength(1);
+    expect(foreign).toEqual([]);
+    expect(violations).toEqual([]);
+    await context.close();
+  });
+
+  test('is not shown by going back to it without a reload', async () => {
+    const { context, page } = await openWindow(browser, baseUrl, developer);
+    const key = await issue(page);
+    await page.getByRole('link', { name: 'Back to API keys' }).click();
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    await page.goBack().catch(() => undefined);
+    expect(await page.content()).not.toContain(key);
+    await context.close();
+  });
+
+  test('can be copied where it is shown', async () => {
+    const { context, page } = await openWindow(browser, baseUrl, developer);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const key = await issue(page);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);
+    await context.close();
+  });
+
+  test('is in no cookie or storage, in no log, and nowhere in the database', async () => {
+    const { context, page } = await openWindow(browser, baseUrl, developer);
+    const first = await issue(page);
+    await page.goto(path());
+    await page.getByText('Rotate', { exact: true }).click();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+    const second = (await page.locator('.new-key code').textContent())!;
+    expect(second).toMatch(KEY);
+    const kept = JSON.stringify(await context.storageState());
+    const audit = await page.goto(`/live/${merchant}/audit`);
+    const trail = await audit!.text();
+    expect(trail).toContain('Rotated an API key');
+    const tables = await sqlOf<{ name: string }>(
+      desk.house,
+      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+        where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
+    );
+    expect(tables.map(({ name }) => name)).toContain('platform.idempotency_record');
+    for (const key of [first, second]) {
+      // The hint is kept on purpose; what follows it is the key's secret.
+      const secret = key.slice('mpk_live_1234'.length);
+      expect(kept).not.toContain(secret);
+      expect(trail).not.toContain(secret);
+      expect(log.join('')).not.toContain(secret);
+      for (const { name } of tables) {
+        const found = await sqlOf(
+          desk.house,
+          `select from ${name} as t where t::text like $1 or t::text like $2 limit 1`,
+          [`%${secret}%`, `%${Buffer.from(secret).toString('hex')}%`],
+        );
+        expect(found, name).toEqual([]);
+      }
+    }
+    expect(log.join('')).toContain('/api-keys/issue');
+    await context.close();
+  });
+});

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { chromiumPath } from '../../../support/chromium.ts';
+import { newKey } from '../../../support/house.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+
+describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () => {
+  const merchant = randomUUID();
+  const email = `${'a-very-long-name-'.repeat(3)}${randomUUID()}@people.example`;
+  let desk: DashboardDesk;
+  let browser: Browser;
+  let admin: Visitor;
+
+  beforeAll(async () => {
+    desk = await startDashboardDesk();
+    browser = await openChromium();
+    admin = await desk.signIn({ [merchant]: Role.ADMIN }, email);
+    await desk.signIn({ [merchant]: Role.VIEWER });
+    const members = `/live/${merchant}/members`;
+    await admin.submit(members, '/invite', { email: `b-${email}`, role: 'developer' });
+    await invite(randomUUID(), email);
+    const keys = `/live/${merchant}/api-keys`;
+    const scopes = ['funds:read', 'refunds:read', 'webhooks:manage'];
+    for (const name of ['till', 'x'.repeat(100)]) await admin.submit(keys, '/issue', { name, scopes });
+    await admin.submit(keys, '/rotate');
+    await admin.submit(keys, '/revoke');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await desk.close();
+  });
+
+  const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
+  const invite = (merchantId: string, address: string) =>
+    createClient(AccountService, desk.transport).inviteMember({
+      ...{ ...live(merchantId), idempotencyKey: newKey(), email: address, role: Role.DEVELOPER },
+    });
+  const open = (width = 1280, locale = 'en') => openWindow(browser, desk.baseUrl, admin, { width, locale });
+
+  const PAGES = ['/', 'members', 'members/invitations', 'api-keys', 'audit'];
+  const WAYS = PAGES.flatMap((path) => [
+    { path, width: 1280, locale: 'en' },
+    { path, width: 360, locale: 'pt-BR' },
+  ]);
+
+  test.each(WAYS)('$path is for everybody at $width pixels in $locale', async ({ path, width, locale }) => {
+    const { context, page, foreign, violations } = await open(width, locale);
+    await page.goto(path === '/' ? path : `/live/${merchant}/${path}`);
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    expect(await page.locator('html').getAttribute('lang')).toBe(locale);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const scroll = 'document.documentElement.scrollWidth - window.innerWidth';
+    expect(await page.evaluate<number>(scroll)).toBeLessThanOrEqual(0);
+    expect(foreign).toEqual([]);
+    expect(violations).toEqual([]);
+    await context.close();
+  });
+
+  test('a role is changed and somebody removed by keyboard alone, without scripts too', async () => {
+    const somebody = await desk.signIn({ [merchant]: Role.VIEWER });
+    for (const javaScriptEnabled of [true, false]) {
+      const { context, page } = await openWindow(browser, desk.baseUrl, admin, { javaScriptEnabled });
+      await page.goto(`/sandbox/${merchant}/members`);
+      const form = page.locator(`form[action$="${somebody.accountId}/role"]`);
+      await form.locator('select').focus();
+      await page.keyboard.press(javaScriptEnabled ? 'd' : 'v');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('status').waitFor();
+      await context.close();
+      const keys = await somebody.get(`/live/${merchant}/api-keys`);
+      expect(keys.status).toBe(javaScriptEnabled ? 200 : 403);
+    }
+    const { context, page } = await open();
+    await page.goto(`/live/${merchant}/members`);
+    const row = page.locator('tr', { has: page.locator(`form[action$="${somebody.accountId}/remove"]`) });
+    await row.locator('summary').press('Enter');
+    await row.locator('button.danger').press('Enter');
+    await page.getByRole('status').waitFor();
+    await context.close();
+    expect((await somebody.get(`/live/${merchant}`)).status).toBe(404);
+  });
+
+  test('the trail shows what happens while one looks at it', async () => {
+    const { context, page } = await open();
+    await page.goto(`/live/${merchant}/audit`);
+    const rows = page.locator('tbody tr');
+    const before = await rows.count();
+    await admin.submit(`/live/${merchant}/members`, '/contact', { contact: 'ops@shop.example' });
+    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(before + 1);
+    await context.close();
+  });
+});

@@ -1,8 +1,15 @@
 import { createClient, type Transport } from '@connectrpc/connect';
+import { AccountService } from '../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { DeliveryService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  DeliveryService,
+  WebhookSubscriptionService,
+} from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createNoticeActivities } from './accounts/notice.activities.ts';
+import { mailPlaces } from './accounts/notice-mail.ts';
+import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
@@ -15,14 +22,18 @@ export interface ActivityDependencies {
   /** To the services, as the worker. */
   readonly transport: Transport;
   readonly delivery: MakeAttemptsDeps;
+  readonly config: MailConfig;
 }
 
 /** Every activity of this worker. Their names are unique over all areas. */
-export function createActivities({ transport, delivery }: ActivityDependencies) {
+export function createActivities({ transport, delivery, config }: ActivityDependencies) {
   const refunds = createClient(RefundCaseService, transport);
   const funds = createClient(FundsService, transport);
   const advances = createClient(AdvanceService, transport);
   const deliveries = createClient(DeliveryService, transport);
+  const accounts = createClient(AccountService, transport);
+  const subscriptions = createClient(WebhookSubscriptionService, transport);
+  const mail = { sendMail: createMailer(config), places: mailPlaces(config) };
   return {
     ...createRefundActivities({ refunds, funds }),
     ...createFundsActivities({ advances, funds }),
@@ -30,5 +41,6 @@ export function createActivities({ transport, delivery }: ActivityDependencies) 
     ...createDeliveryActivities({ ...delivery, deliveries }),
     ...createResendActivities({ dispatch: delivery.dispatch, deliveries }),
     ...createRetentionActivities(delivery),
+    ...createNoticeActivities({ accounts, subscriptions, ...mail }),
   };
 }

@@ -11,6 +11,7 @@ import {
 import type { Logger } from 'pino';
 import type { Config } from '../services/platform/config.ts';
 import type { EgressConfig } from '../services/platform/egress/environment-guards.ts';
+import type { MailConfig } from './accounts/smtp-mailer.ts';
 import { createActivities } from './activities.ts';
 import { ensureFundsSchedules } from './funds/funds-schedules.ts';
 import { TASK_QUEUE } from './task-queue.ts';
@@ -21,7 +22,9 @@ import { startDispatcher } from './webhooks/dispatcher.ts';
 import { ensureWebhookSchedules } from './webhooks/webhook-schedules.ts';
 import { WorkflowStarter } from './webhooks/workflow-starter.ts';
 
-export type WorkerConfig = EgressConfig & Pick<Config, 'TEMPORAL_NAMESPACE' | 'WEBHOOK_BATCH_INTERVAL'>;
+export type WorkerConfig = EgressConfig &
+  MailConfig &
+  Pick<Config, 'TEMPORAL_NAMESPACE' | 'WEBHOOK_BATCH_INTERVAL'>;
 
 export interface SessionDeps {
   readonly config: WorkerConfig;
@@ -116,7 +119,7 @@ function createWorker(
     namespace: config.TEMPORAL_NAMESPACE,
     taskQueue: TASK_QUEUE,
     workflowBundle,
-    activities: createActivities({ transport, delivery }),
+    activities: createActivities({ transport, delivery, config }),
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '15 seconds',
   });

@@ -8,5 +8,7 @@ export const WORKER_CALLER: Caller = {
     ...['refunds:read', 'refunds:write', 'funds:read', 'funds:write', 'advances:read', 'advances:write'],
     // Whoever cancels a retry workflow in the Temporal UI cancels its delivery.
     'webhooks:write',
+    // Mail to merchants' contacts, about webhooks and to whom they invite.
+    ...['accounts:read', 'webhooks:read'],
   ]),
 };

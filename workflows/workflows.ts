@@ -1,4 +1,5 @@
 // What the worker bundles: every workflow function, by its workflow type.
+export { notifyContact } from './accounts/notify-contact.workflow.ts';
 export { freeRefusedAdvance } from './advances/advance-refusal.workflow.ts';
 export { releaseAdvance } from './advances/advance-release.workflow.ts';
 export { completeAdvanceRequest } from './advances/advance-request.workflow.ts';

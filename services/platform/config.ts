@@ -14,6 +14,7 @@ import {
   postgresUrl,
   rateLimitStore,
   serviceTokens,
+  smtpUrl,
   text,
   url,
 } from './setting-parsers.ts';
@@ -97,7 +98,7 @@ export const SETTINGS = {
   OIDC_CLIENT_SECRET: setting(optional(text), '', 'its secret there; absent for a public client'),
   OIDC_PORT: setting(integer(1, 65535), '8091', 'OpenID provider of npm start'),
   SMTP_URL: setting(
-    optional(text),
+    optional(smtpUrl),
     '',
     'smtp(s)://user:password@host:port for mail to merchants; none is sent without it',
   ),

@@ -72,6 +72,14 @@ export const url: Parser<string> = (value) => {
   return parsed.href.replace(/\/$/, '');
 };
 
+/** The address of a mail server. It may hold a password, so the fault does not repeat it. */
+export const smtpUrl: Parser<string> = (value) => {
+  const parsed = URL.parse(value);
+  if (!parsed?.hostname || !['smtp:', 'smtps:'].includes(parsed.protocol))
+    throw new Error('must be an SMTP URL such as smtp://user:password@host:587');
+  return value;
+};
+
 /** The address of a PostgreSQL database. It may hold a password, so the fault does not repeat it. */
 export const postgresUrl: Parser<string> = (value) => {
   if (!['postgres:', 'postgresql:'].includes(URL.parse(value)?.protocol ?? ''))

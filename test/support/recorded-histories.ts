@@ -24,8 +24,8 @@ export interface RecordedHistory {
  */
 export async function recordHistories(client: Client, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  for await (const { workflowId, type, status } of client.workflow.list()) {
-    const history = await client.workflow.getHandle(workflowId).fetchHistory();
+  for await (const { workflowId, runId, type, status } of client.workflow.list()) {
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     const length = history.events?.length;
     const json = JSON.stringify(history, null, 1)
       .replaceAll(/"identity": "[^"]*"/g, '"identity": "worker"')

@@ -15,6 +15,7 @@ import { environmentName } from '../../services/platform/tenant.ts';
 import { retrying } from '../retrying.ts';
 import { searchAttributesOf } from '../search-attributes.ts';
 import { TASK_QUEUE } from '../task-queue.ts';
+import { STARTED_AGAIN_SIGNAL, TOLD_OF_STARTS } from '../told-of-starts.ts';
 import * as deliverBatch from './deliver-batch.contract.ts';
 import { type RetryDeliveryInput, workflowType as retryDelivery } from './retry-delivery.contract.ts';
 import { retryDeliveryInput } from './retry-delivery.input.ts';
@@ -78,6 +79,7 @@ export class WorkflowStarter {
   }
 
   #start(workflowType: string, options: Omit<WorkflowStartOptions, 'taskQueue'>): Promise<void> {
+    if (TOLD_OF_STARTS.has(workflowType)) return this.#startOrTell(workflowType, options);
     return this.#persist(() =>
       this.#client.workflow.start(workflowType, {
         ...options,
@@ -85,6 +87,17 @@ export class WorkflowStarter {
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         workflowIdConflictPolicy: 'USE_EXISTING',
         requestEagerStart: true,
+      }),
+    );
+  }
+
+  #startOrTell(workflowType: string, options: Omit<WorkflowStartOptions, 'taskQueue'>): Promise<void> {
+    return this.#persist(() =>
+      this.#client.workflow.signalWithStart(workflowType, {
+        ...options,
+        taskQueue: TASK_QUEUE,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        signal: STARTED_AGAIN_SIGNAL,
       }),
     );
   }

@@ -4,11 +4,11 @@
  */
 export const DELIVERY_BY_ID = `
  cross join lateral (
-   select o.merchant_id, o.environment, o.id, o.subscription_id, o.event_id, o.event_type, o.object_id,
+   select o.merchant_id, o.environment, o.id, o.subscription_id, o.event_id, o.event_type, o.object_id, o.request_id,
           o.ordered, o.status, o.attempt_count, o.next_attempt_at, null::timestamptz as ended_at, o.busy_until
      from webhooks.open_delivery o where o.id = asked.id
    union all
-   select e.merchant_id, e.environment, e.id, e.subscription_id, e.event_id, e.event_type, e.object_id,
+   select e.merchant_id, e.environment, e.id, e.subscription_id, e.event_id, e.event_type, e.object_id, e.request_id,
           e.ordered, e.status, e.attempt_count, null, e.ended_at, null
      from webhooks.ended_delivery e where e.id = asked.id
    limit 1

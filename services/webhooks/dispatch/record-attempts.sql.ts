@@ -3,6 +3,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { LOST_AFTER_MS } from '../deliveries/delivery.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import { insertErrorNotices } from '../subscriptions/contact-notice.ts';
 import type { SubscriptionState } from '../subscriptions/subscription.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 import type { Statement } from './dispatch-database.ts';
@@ -14,6 +15,7 @@ export interface ReportedRow {
   readonly environment: EnvironmentName;
   readonly subscription_id: string;
   readonly object_id: string;
+  readonly request_id: string;
   readonly ordered: boolean;
   readonly status: DeliveryStatusName;
   readonly attempt_count: number;
@@ -33,8 +35,8 @@ export interface ReportedRow {
 export const READ_REPORTED: Statement = {
   name: 'read_reported',
   text: `
-select d.id, d.merchant_id, d.environment, d.subscription_id, d.object_id, d.ordered, d.status, d.attempt_count,
-       d.next_attempt_at, d.ended_at, d.busy_until,
+select d.id, d.merchant_id, d.environment, d.subscription_id, d.object_id, d.request_id, d.ordered, d.status,
+       d.attempt_count, d.next_attempt_at, d.ended_at, d.busy_until,
        case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
        s.state, s.generation, s.error_reason, s.error_at, s.holding, s.probe_at, s.paused_at
   from unnest($1::uuid[], $2::int[]) as asked (id, number)${DELIVERY_BY_ID}
@@ -237,18 +239,24 @@ with ${REPORTS}, moved as (
 select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 };
 
-/** The health of a subscription; of one whose generation has risen nothing changes. */
+/**
+ * The health of a subscription; of one whose generation has risen nothing changes. That it has come into ERROR its
+ * merchant's contact is told.
+ */
 export const STORE_HEALTH: Statement = {
   name: 'store_health',
   text: `
+with stored as (
 update webhooks.subscription s
    set state = h.state, error_reason = h.error_reason, error_at = h.error_at, holding = h.holding,
        probe_at = h.probe_at
   from json_to_recordset($1::json) as h (
     merchant_id uuid, environment text, id uuid, generation bigint, state text, error_reason text,
-    error_at timestamptz, holding boolean, probe_at timestamptz)
+    error_at timestamptz, holding boolean, probe_at timestamptz, request_id text)
  where s.merchant_id = h.merchant_id and s.environment = h.environment and s.id = h.id
-   and s.generation = h.generation`,
+   and s.generation = h.generation
+returning s.merchant_id, s.environment, s.id, s.state, old.state as was, h.request_id
+)${insertErrorNotices('stored')}`,
 };
 
 export interface LostRow {

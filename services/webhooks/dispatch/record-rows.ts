@@ -84,5 +84,6 @@ export function healthRows({ healths }: RecordPlan) {
     error_at: health.error?.at ?? null,
     holding: health.held !== undefined,
     probe_at: health.held?.probeAt ?? null,
+    request_id: row.request_id,
   }));
 }

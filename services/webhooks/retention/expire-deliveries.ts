@@ -8,6 +8,7 @@ import {
   type OrderedObjectRow,
   unblockDeliveries,
 } from '../dispatch/unblock-deliveries.ts';
+import { insertErrorNotices } from '../subscriptions/contact-notice.ts';
 
 const expiredDeliveries = new Counter({
   name: 'payments_webhook_expired_deliveries_total',
@@ -45,9 +46,12 @@ with ${endDeliveries('where d.id = any ($1::uuid[])', { status: `'EXHAUSTED'`, e
 , failing as (
   update webhooks.subscription s
      set state = 'ERROR', error_reason = coalesce(s.error_reason, $2), error_at = coalesce(s.error_at, now())
-    from (select distinct merchant_id, environment, subscription_id from ended) e
+    from (select merchant_id, environment, subscription_id, min(request_id) as request_id from ended
+           group by merchant_id, environment, subscription_id) e
    where s.merchant_id = e.merchant_id and s.environment = e.environment and s.id = e.subscription_id
      and s.state <> 'DISABLED'
+  returning s.merchant_id, s.environment, s.id, s.state, old.state as was, e.request_id
+), told as (${insertErrorNotices('failing')}
 )
 select count(*)::int as expired from ended`,
 };

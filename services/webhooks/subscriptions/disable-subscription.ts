@@ -1,11 +1,13 @@
 import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
+import { goneNotice } from './contact-notice.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 
 /**
  * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and what
  * waits is canceled with its workflows. Of more than a thousand the rest is not sent any more, and is left to
  * `cancelBacklog` and to maintenance. The subscription is locked by the caller. Repeating is no error.
+ * @param error why, where it was not a person's will: the merchant's contact is told.
  */
 export async function disableSubscription(
   tx: TenantTransaction,
@@ -23,6 +25,7 @@ export async function disableSubscription(
   if (error) {
     subscription.errorReason = error;
     subscription.errorAt = at;
+    await tx.command(goneNotice(tx.tenant, subscription.id));
   }
   await tx.flush();
   await cancelOpenDeliveries(tx, 'subscription_id', subscription.id);

@@ -368,6 +368,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     expect((await deliveryOf(tenant, deliveryId)).attempts).toMatchObject([{ httpStatus: 410 }]);
     const commands = await desk.claimCommands();
     expect(commands).toMatchObject([
+      { kind: WorkflowCommandKind.START, workflowId: `notice-WEBHOOK_GONE-${id}`, ...tenant },
       { kind: WorkflowCommandKind.CANCEL, workflowId: `delivery-${retrying.deliveryId}`, ...tenant },
     ]);
   });

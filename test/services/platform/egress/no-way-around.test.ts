@@ -17,11 +17,12 @@ const SILENT = new Set([
   ...['ipaddr.js', 'pino', 'prom-client', 'uuid'],
 ]);
 
-/** The worker's own connections, to the services and to Temporal, and its listener: who may open them. */
+/** The worker's own connections, to the services, to Temporal and to the mail server, and its listener: who may open them. */
 const OWN: Readonly<Record<string, RegExp>> = {
   '@connectrpc/connect-node': /^services\/platform\/remote-transport\.ts$/,
   '@temporalio/client': /^workflows\//,
   '@temporalio/worker': /^workflows\//,
+  nodemailer: /^workflows\/accounts\/smtp-mailer\.ts$/,
   // Listens, for operations, and sends nothing by itself.
   fastify: /^services\/platform\/ops-server\.ts$/,
   // BlockList and isIP.

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  WebhookSubscriptionState,
+  WorkflowCommandKind,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+
+const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
+
+let house: TestHouse;
+let desk: WebhooksDesk;
+beforeAll(async () => {
+  // One attempt: the first failure exhausts a delivery.
+  house = await startHouse({ WEBHOOK_SCHEDULE_SANDBOX: '0s' });
+  desk = webhooksDesk(house, house.transports.inProcess);
+});
+afterAll(() => house.close());
+beforeEach(() => desk.sql('truncate platform.outbox_command'));
+
+/** A merchant with a subscription that has answered its ping. */
+async function activeSubscription() {
+  const tenant = newTenant(Environment.TEST);
+  const { id } = await desk.subscribe(tenant);
+  await attempt(204);
+  return { tenant, id };
+}
+
+/** Answers whatever is to be sent now. */
+async function attempt(httpStatus: number): Promise<void> {
+  const keys = await desk.claimKeys();
+  await desk.report(
+    ...(await Promise.all(
+      keys.map(async (key) => answered(key.deliveryId, await desk.send(key), httpStatus)),
+    )),
+  );
+}
+
+async function publishAndAnswer(tenant: TestTenant, httpStatus: number, events = 1): Promise<void> {
+  for (let n = 0; n < events; n += 1) await desk.publish(tenant);
+  await attempt(httpStatus);
+}
+
+async function stateOf(tenant: TestTenant, subscriptionId: string) {
+  return (await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!.state;
+}
+
+const notices = async () =>
+  (await desk.claimCommands()).filter(({ workflowType }) => workflowType === 'notifyContact');
+
+it('has the contact told when a subscription comes into ERROR, and not of each further failure', async () => {
+  const { tenant, id } = await activeSubscription();
+  await publishAndAnswer(tenant, 500, 3);
+  expect(await stateOf(tenant, id)).toBe(ERROR);
+  await publishAndAnswer(tenant, 500);
+  const told = await notices();
+  expect(told).toMatchObject([
+    {
+      ...{ kind: WorkflowCommandKind.START, workflowId: `notice-WEBHOOK_ERROR-${id}`, ...tenant },
+      requestId: expect.stringMatching(/./),
+    },
+  ]);
+  expect(JSON.parse(told[0]!.argumentsJson)).toEqual([
+    { merchantId: tenant.merchantId, environment: 'test', kind: 'WEBHOOK_ERROR', subjectId: id },
+  ]);
+});
+
+it('has the contact told again when it was well in between', async () => {
+  const { tenant, id } = await activeSubscription();
+  await publishAndAnswer(tenant, 500);
+  await publishAndAnswer(tenant, 204);
+  expect(await stateOf(tenant, id)).toBe(ACTIVE);
+  await publishAndAnswer(tenant, 500);
+  expect(await notices()).toHaveLength(2);
+});
+
+it('has nobody told of what goes well', async () => {
+  const { tenant } = await activeSubscription();
+  await publishAndAnswer(tenant, 204, 3);
+  expect(await notices()).toEqual([]);
+});
+
+it('has the contact told of a 410, and not of what a person disables', async () => {
+  const gone = await activeSubscription();
+  await publishAndAnswer(gone.tenant, 410);
+  expect(await stateOf(gone.tenant, gone.id)).toBe(DISABLED);
+  const { tenant, id } = await activeSubscription();
+  const request = { ...tenant, idempotencyKey: newKey(), subscriptionId: id };
+  await desk.subscriptions.disableWebhookSubscription(request);
+  const told = await notices();
+  expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_GONE-${gone.id}`]);
+});
+
+it('has the contact told once of several deliveries that are given up for their age', async () => {
+  const { tenant, id } = await activeSubscription();
+  for (let n = 0; n < 3; n += 1) await desk.publish(tenant);
+  await desk.claim();
+  await desk.sql(
+    `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000' where merchant_id = $1`,
+    [tenant.merchantId],
+  );
+  await desk.dispatch.applyRetention({});
+  expect(await stateOf(tenant, id)).toBe(ERROR);
+  const told = await notices();
+  expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);
+});

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { expect, vi } from 'vitest';
+import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { type NoticeKind, workflowId } from '../../../workflows/accounts/notify-contact.contract.ts';
+import { webhooksDesk } from '../../services/webhooks/webhooks-desk.ts';
+import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import type { TestTemporal } from '../../support/temporal.ts';
+import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
+import type { SmtpInbox, TakenMail } from './smtp-inbox.ts';
+
+export const DASHBOARD = 'https://dashboard.example';
+const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
+const TIMEOUT = { timeout: 20_000, interval: 50 };
+
+/** Services whose sandbox tries once, so that the first failure exhausts a delivery. */
+export function startNoticeHouse(inbox: SmtpInbox | undefined): Promise<TestHouse> {
+  return startHouse({
+    ...{ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s', PUBLIC_URL_DASHBOARD: DASHBOARD },
+    ...(inbox && { SMTP_URL: inbox.url, MAIL_FROM: 'Pagamentos <no-reply@payments.example>' }),
+  });
+}
+
+/** An endpoint for many merchants: the path says whose, and each answers what it is told to. */
+export async function startEndpoints() {
+  const answers = new Map<string, number>();
+  const receiver: Receiver = await startReceiver((request, response) =>
+    response.writeHead(answers.get(request.url ?? '') ?? 204).end(),
+  );
+  return { receiver, answers };
+}
+
+/** A merchant of the sandbox whose contact has an address of its own, and its one subscription. */
+export class TroubledMerchant {
+  readonly tenant = newTenant(Environment.TEST);
+  readonly email = `contact-${randomUUID()}@merchant.example`;
+  subscriptionId = '';
+  readonly #house: TestHouse;
+  readonly #endpoints: Awaited<ReturnType<typeof startEndpoints>>;
+  readonly #path = `/hooks/${randomUUID()}`;
+
+  constructor(house: TestHouse, endpoints: Awaited<ReturnType<typeof startEndpoints>>) {
+    this.#house = house;
+    this.#endpoints = endpoints;
+  }
+
+  get url(): string {
+    return `https://localhost:${this.#endpoints.receiver.port}${this.#path}`;
+  }
+
+  get desk() {
+    return webhooksDesk(this.#house, this.#house.transports.inProcess);
+  }
+
+  get accounts() {
+    return createClient(AccountService, this.#house.transports.inProcess);
+  }
+
+  /** Subscribes an endpoint that is well. */
+  async subscribe(language = Language.EN): Promise<this> {
+    await this.accounts.setMerchantContact({
+      ...{ ...this.tenant, idempotencyKey: newKey(), email: this.email, language },
+    });
+    const { id } = await this.desk.subscribe(this.tenant, undefined, this.url);
+    this.subscriptionId = id;
+    await this.becomes(ACTIVE);
+    return this;
+  }
+
+  fail = (httpStatus = 500) => this.#publish(httpStatus, httpStatus === 410 ? DISABLED : ERROR);
+  recover = () => this.#publish(204, ACTIVE);
+
+  async becomes(state: WebhookSubscriptionState): Promise<void> {
+    await vi.waitFor(async () => {
+      const request = { ...this.tenant, subscriptionId: this.subscriptionId };
+      const { subscription } = await this.desk.subscriptions.getWebhookSubscription(request);
+      expect(WebhookSubscriptionState[subscription!.state]).toBe(WebhookSubscriptionState[state]);
+    }, TIMEOUT);
+  }
+
+  async #publish(httpStatus: number, state: WebhookSubscriptionState): Promise<void> {
+    this.#endpoints.answers.set(this.#path, httpStatus);
+    await this.desk.publish(this.tenant);
+    await this.becomes(state);
+  }
+}
+
+/** The workflow that writes to somebody. */
+export const noticeHandle = (temporal: TestTemporal, kind: NoticeKind, subjectId: string) =>
+  temporal.client.workflow.getHandle(workflowId(kind, subjectId));
+
+/** The first mail to an address, once it has come. */
+export async function mailTo(inbox: SmtpInbox, address: string): Promise<TakenMail> {
+  await vi.waitFor(() => expect(inbox.mailTo(address).length).toBeGreaterThan(0), TIMEOUT);
+  return inbox.mailTo(address)[0]!;
+}
+
+/** All of a history, with its payloads decoded. */
+export function textOf(history: unknown): string {
+  const json = JSON.stringify(history);
+  const payloads = [...json.matchAll(/"data":"([^"]+)"/g)].map(([, data]) => atob(data!));
+  return [json, ...payloads].join('\n');
+}

@@ -1,0 +1,326 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  type NotifyContactInput,
+  workflowType,
+} from '../../../workflows/accounts/notify-contact.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import type { PaymentsWorker } from '../../../workflows/worker.ts';
+import { newKey, type TestHouse } from '../../support/house.ts';
+import { startHouseWorker } from '../../support/house-worker.ts';
+import { recordHistories } from '../../support/recorded-histories.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import {
+  DASHBOARD,
+  mailTo,
+  noticeHandle,
+  startEndpoints,
+  startNoticeHouse,
+  TroubledMerchant,
+  textOf,
+} from './notice-desk.ts';
+import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
+
+let temporal: TestTemporal;
+let inbox: SmtpInbox;
+let house: TestHouse;
+let worker: PaymentsWorker;
+let endpoints: Awaited<ReturnType<typeof startEndpoints>>;
+
+beforeAll(async () => {
+  [temporal, inbox, endpoints] = await Promise.all([startTemporal(), startSmtpInbox(), startEndpoints()]);
+  house = await startNoticeHouse(inbox);
+  worker = await startHouseWorker(house, temporal);
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  const { RECORD_HISTORIES } = process.env;
+  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
+  await worker?.close();
+  await house?.close();
+  await endpoints?.receiver[Symbol.asyncDispose]();
+  await inbox?.[Symbol.asyncDispose]();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+const newMerchant = (language?: Language) => new TroubledMerchant(house, endpoints).subscribe(language);
+const becomesClosed = (handle: ReturnType<typeof noticeHandle>) =>
+  vi.waitFor(() => handle.result(), { timeout: 20_000, interval: 50 });
+
+/** Once it says that it has written. */
+const hasTold = (handle: ReturnType<typeof noticeHandle>) =>
+  vi.waitFor(
+    async () => {
+      const { events } = await handle.fetchHistory();
+      expect(events?.some(({ timerStartedEventAttributes: timer }) => timer)).toBe(true);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+
+describe.concurrent('the contact of a merchant', () => {
+  it('is written to in English when a webhook comes into ERROR: what, since when, why, what to do', async () => {
+    const merchant = await newMerchant(Language.EN);
+    await merchant.fail(503);
+    const { mail, to, from, source } = await mailTo(inbox, merchant.email);
+    expect({ to, from }).toEqual({ to: [merchant.email], from: 'no-reply@payments.example' });
+    const { host } = new URL(merchant.url);
+    expect(mail.subject).toBe(`Webhook failing (sandbox): ${host}`);
+    expect(mail.to).toEqual([{ address: merchant.email, name: '' }]);
+    expect(mail.from).toEqual({ address: 'no-reply@payments.example', name: 'Pagamentos' });
+    expect(mail.text).toContain(`Address: ${merchant.url}\n`);
+    expect(mail.text).toContain('Environment: sandbox\n');
+    expect(mail.text).toMatch(/Since: \w+ \d+, \d{4} at \d+:\d\d\s[AP]M \(Brasília time\)\n/);
+    expect(mail.text).toContain('Reason: Your server answered with HTTP status 503.\n');
+    const link = `${DASHBOARD}/sandbox/${merchant.tenant.merchantId}/webhooks/${merchant.subscriptionId}`;
+    expect(mail.text).toContain(`${link}\n`);
+    expect(mail.headers).toContainEqual(
+      expect.objectContaining({ key: 'auto-submitted', value: 'auto-generated' }),
+    );
+    expect(mail.html).toBeUndefined();
+    // Of the event that was not delivered it says nothing, and it holds no secret.
+    expect(source).not.toMatch(/whsec_|paymentMethod|9007199254740991/);
+  });
+
+  it('is written to in Portuguese when it reads that', async () => {
+    const merchant = await newMerchant(Language.PT_BR);
+    await merchant.fail(302);
+    const { mail } = await mailTo(inbox, merchant.email);
+    expect(mail.subject).toBe(`Webhook com falhas (ambiente de testes): ${new URL(merchant.url).host}`);
+    expect(mail.text).toContain('Motivo: O seu servidor respondeu com o status HTTP 302.\n');
+    expect(mail.text).toMatch(/Desde: \d+ de \S+ de \d{4} às \d\d:\d\d \(horário de Brasília\)\n/);
+  });
+
+  it('is told that a 410 has disabled a webhook, and why', async () => {
+    const merchant = await newMerchant();
+    await merchant.fail(410);
+    const { mail } = await mailTo(inbox, merchant.email);
+    expect(mail.subject).toMatch(/^Webhook disabled \(sandbox\): /);
+    expect(mail.text).toContain('HTTP 410 (Gone)');
+    expect(mail.text).toContain('Reactivate the webhook in the dashboard');
+  });
+
+  it('hears of a webhook that fails and recovers by turns once, in an hour', async () => {
+    const merchant = await newMerchant();
+    await merchant.fail();
+    await mailTo(inbox, merchant.email);
+    const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    await hasTold(handle);
+    await merchant.recover();
+    await merchant.fail();
+    await merchant.recover();
+    await merchant.fail();
+    const signals = async () =>
+      (await handle.fetchHistory()).events!.filter((event) => event.workflowExecutionSignaledEventAttributes);
+    await vi.waitFor(async () => expect(await signals()).toHaveLength(3), { timeout: 20_000 });
+    const { events } = await handle.fetchHistory();
+    const timers = events!.flatMap(({ timerStartedEventAttributes: timer }) => (timer ? [timer] : []));
+    expect(timers.map(({ startToFireTimeout }) => Number(startToFireTimeout!.seconds))).toEqual([3_600]);
+    expect((await handle.describe()).status.name).toBe('RUNNING');
+    expect(inbox.mailTo(merchant.email)).toHaveLength(1);
+  });
+
+  it('is not written to of a webhook that has recovered before the mail could leave', async () => {
+    const merchant = new TroubledMerchant(house, endpoints);
+    inbox.refusals.set(merchant.email, { at: 'RCPT', code: 451 });
+    await merchant.subscribe();
+    await merchant.fail();
+    await vi.waitFor(() => expect(inbox.asked(merchant.email)).toBeGreaterThan(0), { timeout: 20_000 });
+    await merchant.recover();
+    inbox.refusals.delete(merchant.email);
+    const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 0, refused: 0, left: 1 });
+    expect(inbox.mailTo(merchant.email)).toEqual([]);
+  });
+
+  it('gets its mail later from a mail server that is not ready yet', async () => {
+    const merchant = new TroubledMerchant(house, endpoints);
+    inbox.refusals.set(merchant.email, { at: 'DATA', code: 452 });
+    await merchant.subscribe();
+    await merchant.fail();
+    await vi.waitFor(() => expect(inbox.asked(merchant.email)).toBeGreaterThan(1), { timeout: 20_000 });
+    expect(inbox.mailTo(merchant.email)).toEqual([]);
+    inbox.refusals.delete(merchant.email);
+    await mailTo(inbox, merchant.email);
+    expect(inbox.mailTo(merchant.email)).toHaveLength(1);
+  });
+
+  it('gets the same mail again, known by its Message-ID, when the mail server took it and did not say so', async () => {
+    const merchant = new TroubledMerchant(house, endpoints);
+    inbox.silentFor.add(merchant.email);
+    await merchant.subscribe();
+    await merchant.fail();
+    await mailTo(inbox, merchant.email);
+    inbox.silentFor.delete(merchant.email);
+    const deadlineMs = 60_000;
+    await vi.waitFor(() => expect(inbox.mailTo(merchant.email)).toHaveLength(2), { timeout: deadlineMs });
+    const [first, second] = inbox.mailTo(merchant.email);
+    expect(second!.mail.messageId).toBe(first!.mail.messageId);
+    expect(first!.mail.messageId).toMatch(/^<[0-9a-f]{32}@payments\.example>$/);
+  }, 90_000);
+
+  it('stands in no history, and neither do the words of a mail server', async () => {
+    const merchant = new TroubledMerchant(house, endpoints);
+    inbox.refusals.set(merchant.email, { at: 'RCPT', code: 550 });
+    await merchant.subscribe();
+    await merchant.fail();
+    const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 0, refused: 1, left: 0 });
+    const text = textOf(await handle.fetchHistory());
+    expect(text).toContain('the mail server answered 550 to RCPT TO');
+    expect(text).not.toMatch(/@merchant\.example|words of the mail server|localhost/);
+  });
+
+  it('finds nothing of its own making in the headers when a URL was made to add some', async () => {
+    const merchant = await newMerchant();
+    const evil = 'https://hooks.example/x\r\nBcc: victim@elsewhere.example\r\n\r\n"><b>words</b>';
+    await merchant.desk.sql('update webhooks.subscription set url = $1 where id = $2', [
+      evil,
+      merchant.subscriptionId,
+    ]);
+    await merchant.desk.sql(
+      `update webhooks.subscription set state = 'ERROR', error_reason = $1, error_at = now() where id = $2`,
+      ['a delivery failed\r\nBcc: victim@elsewhere.example', merchant.subscriptionId],
+    );
+    await start(merchant, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    const { mail, to } = await mailTo(inbox, merchant.email);
+    expect(to).toEqual([merchant.email]);
+    expect(mail.bcc).toBeUndefined();
+    expect(mail.headers.map(({ key }) => key)).not.toContain('bcc');
+    expect(mail.subject).toBe('Webhook failing (sandbox): hooks.example');
+    // On one line.
+    expect(mail.text).toContain(
+      'Address: https://hooks.example/xBcc:%20victim@elsewhere.example%22%3E%3Cb%3E',
+    );
+    expect(mail.text).not.toMatch(/^Bcc:/m);
+  });
+});
+
+/** As the outbox has it started. */
+function start(
+  merchant: TroubledMerchant,
+  kind: NotifyContactInput['kind'],
+  subjectId: string,
+  told?: string,
+) {
+  const { merchantId } = merchant.tenant;
+  const input: NotifyContactInput = {
+    merchantId,
+    environment: 'test',
+    kind,
+    subjectId,
+    ...(told && { told }),
+  };
+  const handle = noticeHandle(temporal, kind, subjectId);
+  return temporal.client.workflow.start(workflowType, {
+    ...{ taskQueue: TASK_QUEUE, workflowId: handle.workflowId, args: [input] },
+  });
+}
+
+describe.concurrent('administrators, where no contact was set', () => {
+  /** A merchant without a contact, with administrators in its place. */
+  async function administered(count: number) {
+    const merchant = await newMerchant();
+    const { tenant, accounts } = merchant;
+    const write = () => ({ ...tenant, idempotencyKey: newKey() });
+    const emails = Array.from({ length: count }, () => `admin-${randomUUID()}@merchant.example`);
+    for (const email of emails) {
+      const { account } = await accounts.startSession({
+        ...{ issuer: 'https://id.example', subject: email, email, emailVerified: true, name: 'Ana' },
+        ...{
+          tokenSha256: Buffer.from(randomUUID().replaceAll('-', '')),
+          ipAddress: '203.0.113.7',
+          userAgent: 'x',
+        },
+      });
+      const { invitation } = await accounts.inviteMember({ ...write(), email, role: Role.ADMIN });
+      await accounts.acceptInvitation({ ...write(), invitationId: invitation!.id, accountId: account!.id });
+    }
+    await accounts.setMerchantContact({ ...write(), language: Language.PT_BR });
+    return { merchant, emails };
+  }
+
+  it('each get a mail of their own, also beside one whose address is refused for good', async () => {
+    const { merchant, emails } = await administered(3);
+    const [gone = '', ...others] = emails;
+    inbox.refusals.set(gone, { at: 'RCPT', code: 550 });
+    const asked = inbox.asked(gone);
+    await merchant.fail();
+    for (const email of others) {
+      const about = () => inbox.mailTo(email).filter(({ mail }) => mail.subject?.startsWith('Webhook'));
+      await vi.waitFor(() => expect(about()).toHaveLength(1), { timeout: 20_000 });
+      expect(about()[0]!.to).toEqual([email]);
+    }
+    const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    await hasTold(handle);
+    expect(inbox.asked(gone)).toBe(asked + 1);
+  });
+});
+
+describe.concurrent('the workflow', () => {
+  it('writes nothing of a webhook that is well, and ends', async () => {
+    const merchant = await newMerchant();
+    const handle = await start(merchant, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    expect(await handle.result()).toEqual({ outcome: 'OVER' });
+  });
+
+  it('writes nothing when there is nobody to write to', async () => {
+    const merchant = await newMerchant();
+    await merchant.accounts.setMerchantContact({
+      ...{ ...merchant.tenant, idempotencyKey: newKey(), language: Language.EN },
+    });
+    await merchant.fail();
+    const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOBODY' });
+  });
+
+  it('writes nothing of what it has written about already', async () => {
+    const merchant = await newMerchant();
+    await merchant.fail();
+    await mailTo(inbox, merchant.email);
+    const request = { ...merchant.tenant, subscriptionId: merchant.subscriptionId };
+    const { subscription } = await merchant.desk.subscriptions.getWebhookSubscription(request);
+    const { seconds, nanos } = subscription!.errorAt!;
+    const told = new Date(Number(seconds) * 1_000 + nanos / 1e6).toISOString();
+    const first = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    await hasTold(first);
+    await first.terminate();
+    const again = await start(merchant, 'WEBHOOK_ERROR', merchant.subscriptionId, told);
+    expect(await again.result()).toEqual({ outcome: 'OVER' });
+    expect(inbox.mailTo(merchant.email)).toHaveLength(1);
+  });
+
+  it('is found by merchant, subscription and request', async () => {
+    const merchant = await newMerchant();
+    await merchant.fail();
+    await mailTo(inbox, merchant.email);
+    const { merchantId } = merchant.tenant;
+    const query = `MerchantIds = '${merchantId}' and SubscriptionIds = '${merchant.subscriptionId}' and WorkflowType = '${workflowType}'`;
+    await vi.waitFor(
+      async () => {
+        const found: unknown[] = [];
+        for await (const { searchAttributes } of temporal.client.workflow.list({ query })) {
+          found.push(searchAttributes.RequestIds);
+        }
+        expect(found).toEqual([[expect.stringMatching(/./)]]);
+      },
+      { timeout: 10_000 },
+    );
+  });
+});
+
+it('writes to nobody, and says so, without a mail server', async () => {
+  const plain = await startNoticeHouse(undefined);
+  const apart = await startTemporal();
+  const plainWorker = await startHouseWorker(plain, apart);
+  try {
+    const merchant = await new TroubledMerchant(plain, endpoints).subscribe();
+    await merchant.fail();
+    const handle = noticeHandle(apart, 'WEBHOOK_ERROR', merchant.subscriptionId);
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'NO_SMTP' });
+  } finally {
+    await plainWorker.close();
+    await apart[Symbol.asyncDispose]();
+    await plain.close();
+  }
+}, 120_000);

@@ -1,0 +1,125 @@
+import { fileURLToPath } from 'node:url';
+import { createClient } from '@connectrpc/connect';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
+import { mailPlaces } from '../../../workflows/accounts/notice-mail.ts';
+import {
+  type NotifyContactInput,
+  workflowId,
+  workflowType,
+} from '../../../workflows/accounts/notify-contact.contract.ts';
+import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
+import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { STARTED_AGAIN_SIGNAL } from '../../../workflows/told-of-starts.ts';
+import { type WebhooksDesk, webhooksDesk } from '../../services/webhooks/webhooks-desk.ts';
+import { newKey, newTenant, type TestHouse } from '../../support/house.ts';
+import { recordHistories } from '../../support/recorded-histories.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { mailTo, startNoticeHouse } from './notice-desk.ts';
+import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
+
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+let temporal: TestTemporal;
+let inbox: SmtpInbox;
+let house: TestHouse;
+let desk: WebhooksDesk;
+let connection: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+
+beforeAll(async () => {
+  [temporal, inbox] = await Promise.all([startTemporal(), startSmtpInbox()]);
+  house = await startNoticeHouse(inbox);
+  desk = webhooksDesk(house, house.transports.inProcess);
+  installRuntime(createLogger('fatal'));
+  connection = await NativeConnection.connect({ address: temporal.address });
+  worker = await Worker.create({
+    ...{ connection, taskQueue: TASK_QUEUE },
+    workflowsPath: path('../../../workflows/accounts/notify-contact.workflow.ts'),
+    interceptors: { workflowModules: [path('short-hours.ts')] },
+    activities: createNoticeActivities({
+      accounts: createClient(AccountService, house.transports.inProcess),
+      subscriptions: createClient(WebhookSubscriptionService, house.transports.inProcess),
+      ...{ sendMail: createMailer(house.config), places: mailPlaces(house.config) },
+    }),
+  });
+  running = worker.run();
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  const { RECORD_HISTORIES } = process.env;
+  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
+  worker?.shutdown();
+  await running;
+  await connection?.close();
+  await house?.close();
+  await inbox?.[Symbol.asyncDispose]();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+/** A subscription in ERROR whose contact is to be told. */
+async function troubled() {
+  const tenant = newTenant(Environment.TEST);
+  const email = `contact-${tenant.merchantId}@merchant.example`;
+  await createClient(AccountService, house.transports.inProcess).setMerchantContact({
+    ...{ ...tenant, idempotencyKey: newKey(), email, language: Language.EN },
+  });
+  const { id } = await desk.subscribe(tenant, undefined, `https://127.0.0.1/${tenant.merchantId}`);
+  const fails = (status: number) =>
+    desk.sql(
+      `update webhooks.subscription set state = 'ERROR', error_at = clock_timestamp(), error_reason = $1 where id = $2`,
+      [`a delivery failed 1 times, at last with HTTP ${status}`, id],
+    );
+  const input: NotifyContactInput = {
+    ...{ merchantId: tenant.merchantId, environment: 'test', kind: 'WEBHOOK_ERROR', subjectId: id },
+  };
+  /** As the dispatcher carries the command out. */
+  const start = () =>
+    temporal.client.workflow.signalWithStart(workflowType, {
+      ...{ taskQueue: TASK_QUEUE, workflowId: workflowId('WEBHOOK_ERROR', id), args: [input] },
+      signal: STARTED_AGAIN_SIGNAL,
+    });
+  return { email, fails, start };
+}
+
+const reasons = (email: string) =>
+  inbox.mailTo(email).map(({ mail }) => /status (\d+)/.exec(mail.text ?? '')?.[1]);
+
+it('writes at the end of the hour about trouble that came in it and has stayed, the last of it alone', async () => {
+  const { email, fails, start } = await troubled();
+  await fails(500);
+  const handle = await start();
+  await mailTo(inbox, email);
+  for (const status of [501, 502, 503]) {
+    await fails(status);
+    await start();
+  }
+  expect(await handle.result()).toMatchObject({ outcome: 'TOLD', sent: 1 });
+  expect(reasons(email)).toEqual(['500', '503']);
+}, 60_000);
+
+it('writes no more when the start was the same one again', async () => {
+  const { email, fails, start } = await troubled();
+  await fails(500);
+  const handle = await start();
+  await mailTo(inbox, email);
+  await start();
+  expect(await handle.result()).toEqual({ outcome: 'OVER' });
+  expect(reasons(email)).toEqual(['500']);
+}, 60_000);
+
+it('ends with the hour when nothing else has happened', async () => {
+  const { email, fails, start } = await troubled();
+  await fails(500);
+  const handle = await start();
+  expect(await handle.result()).toEqual({ outcome: 'TOLD', sent: 1, refused: 0, left: 0 });
+  expect((await handle.describe()).runId).toBe(handle.signaledRunId);
+  expect(reasons(email)).toEqual(['500']);
+}, 60_000);

@@ -1,0 +1,43 @@
+import { expect, it, vi } from 'vitest';
+import { startProgram } from '../../journeys/child-program.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { mailTo, noticeHandle, startEndpoints, startNoticeHouse, TroubledMerchant } from './notice-desk.ts';
+import { startSmtpInbox } from './smtp-inbox.ts';
+
+/** An activity that died with its worker is given to another after a minute. */
+const ACTIVITY_AND_MORE_MS = 90_000;
+
+it(
+  'sends a mail again, under the same Message-ID, when its worker is killed before it hears that it was taken',
+  async () => {
+    await using temporal = await startTemporal();
+    await using inbox = await startSmtpInbox();
+    const endpoints = await startEndpoints();
+    const house = await startNoticeHouse(inbox);
+    const settings = {
+      ...{ ...loopbackSettings(), SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token },
+      ...{ TEMPORAL_ADDRESS: temporal.address, LOG_LEVEL: 'error', OPS_PORT: '0', SMTP_URL: inbox.url },
+    };
+    const merchant = new TroubledMerchant(house, endpoints);
+    inbox.silentFor.add(merchant.email);
+    await using first = startProgram('workflows/main.ts', settings);
+    try {
+      await merchant.subscribe();
+      await merchant.fail();
+      await mailTo(inbox, merchant.email);
+      await first.kill();
+      inbox.silentFor.delete(merchant.email);
+      await using _second = startProgram('workflows/main.ts', settings);
+      const mails = () => inbox.mailTo(merchant.email).map(({ mail }) => mail.messageId);
+      await vi.waitFor(() => expect(mails()).toHaveLength(2), { timeout: ACTIVITY_AND_MORE_MS });
+      expect(new Set(mails()).size).toBe(1);
+      const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
+      expect((await handle.describe()).status.name).toBe('RUNNING');
+    } finally {
+      await endpoints.receiver[Symbol.asyncDispose]();
+      await house.close();
+    }
+  },
+  TEMPORAL_START_MS,
+);

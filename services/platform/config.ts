@@ -5,6 +5,7 @@ import {
   durationFrom,
   durations,
   integer,
+  issuerUrl,
   keyRing,
   listOf,
   oneOf,
@@ -90,7 +91,7 @@ export const SETTINGS = {
   DASHBOARD_SESSION_IDLE: setting(duration, '1h', 'after how long without a request a session ends'),
   DASHBOARD_SESSION_LIFETIME: setting(duration, '12h', 'after how long a session ends in any case'),
   OIDC_ISSUER: setting(
-    optional(url),
+    optional(issuerUrl),
     '',
     'OpenID provider of the dashboard; npm start runs its own when absent',
   ),

@@ -72,6 +72,12 @@ export const url: Parser<string> = (value) => {
   return parsed.href.replace(/\/$/, '');
 };
 
+/** An issuer's identifier, as it is written: with a slash at its end it is another's. */
+export const issuerUrl: Parser<string> = (value) => {
+  url(value);
+  return value;
+};
+
 /** The address of a mail server. It may hold a password, so the fault does not repeat it. */
 export const smtpUrl: Parser<string> = (value) => {
   const parsed = URL.parse(value);

@@ -157,3 +157,15 @@ test('the secret is shown to the token endpoint in the header, as form data is w
   expect(provider.shown.form!.has('client_secret')).toBe(false);
   expect(provider.shown.form!.get('code_verifier')).toMatch(/^[\w-]{43}$/);
 });
+
+test.each(['/realms/shop', '/realms/shop/'])('an issuer may be at the path %s', async (path) => {
+  const other = await startLyingProvider(await findFreePort(), CLIENT, path);
+  const theirs = await startDashboardDesk({ OIDC_ISSUER: other.issuer, OIDC_CLIENT_ID: CLIENT });
+  const page = await new CookieBrowser().open(`${theirs.baseUrl}/sign-in/start?return=/account`);
+  expect([page.status, page.url.pathname]).toEqual([200, '/account']);
+  // A public client has no secret to show.
+  expect(other.shown.authorization).toBeUndefined();
+  expect(other.shown.form!.get('client_id')).toBe(CLIENT);
+  await theirs.close();
+  await other.stop();
+});

@@ -33,13 +33,15 @@ export interface LyingProvider {
 
 const [own, foreign] = [newKey(), newKey()];
 
-export async function startLyingProvider(port: number, clientId: string): Promise<LyingProvider> {
+/** Starts it at this path of a port; its issuer ends as the path does. */
+export async function startLyingProvider(port: number, clientId: string, path = ''): Promise<LyingProvider> {
   const server = createServer((request, response) => void answer(request, response)).listen(
     port,
     '127.0.0.1',
   );
   await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `${origin}${path}`;
   const nonces = new Map<string, string>();
   const provider: LyingProvider = {
     ...{ issuer, lies: {}, shown: {} },
@@ -53,7 +55,7 @@ export async function startLyingProvider(port: number, clientId: string): Promis
     const { lies, shown } = provider;
     const json = (value: unknown) =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
-    switch (url.pathname) {
+    switch (url.pathname.slice(path.replace(/\/$/, '').length)) {
       case '/.well-known/openid-configuration':
         return json({ ...metadata(issuer), ...lies.metadata });
       case '/jwks':
@@ -90,9 +92,9 @@ export async function startLyingProvider(port: number, clientId: string): Promis
   return provider;
 }
 
-const metadata = (issuer: string) => ({
-  ...{ issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` },
-  ...{ jwks_uri: `${issuer}/jwks`, userinfo_endpoint: `${issuer}/me`, response_types_supported: ['code'] },
+const metadata = (issuer: string, base = issuer.replace(/\/$/, '')) => ({
+  ...{ authorization_endpoint: `${base}/auth`, token_endpoint: `${base}/token`, jwks_uri: `${base}/jwks` },
+  ...{ issuer, userinfo_endpoint: `${base}/me`, response_types_supported: ['code'] },
   ...{ subject_types_supported: ['public'], id_token_signing_alg_values_supported: ['RS256'] },
 });
 

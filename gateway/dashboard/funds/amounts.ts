@@ -1,5 +1,5 @@
 import type { ReleaseCalendarDay } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { type Html, html } from '../html.ts';
+import { type Html, html, nothing } from '../html.ts';
 import type { PlainView } from '../view.ts';
 
 /** Where the money of a release is, in the order in which it is shown. */
@@ -49,5 +49,5 @@ export function presentKinds(amounts: Amounts): AmountKind[] {
 
 /** An amount for people, with its centavos for machines. */
 export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint): Html {
-  return html`<data value="${String(amountMinor)}">${format.money(amountMinor)}</data>`;
+  return html`<data value="${String(amountMinor)}"${amountMinor === 0n ? html` class="zero"` : nothing}>${format.money(amountMinor)}</data>`;
 }

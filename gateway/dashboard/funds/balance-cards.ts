@@ -24,7 +24,7 @@ export function balanceCards(view: View, balance: GetBalanceResponse | undefined
   if (!balance) return notice('busy', t.tooLarge);
   const card = (name: string, amountMinor: bigint, hint: string) =>
     html`<div class="card"><p class="soft">${name}</p><p class="figure">${money(view, amountMinor)}</p><p class="hint">${hint}</p></div>`;
-  return html`<div class="cards">
+  return html`<div class="cards balance">
 ${card(t.available, balance.availableAmountMinor, t.availableHint)}
 ${card(t.released, balance.releasedAmountMinor, t.releasedHint)}
 ${card(t.scheduled, balance.scheduledAmountMinor, t.scheduledHint)}

@@ -28,11 +28,11 @@ const FILLS: Readonly<Record<ProjectedKind, string>> = {
   advanced: '#c3c9d1',
 };
 
-const WIDTH = 400;
+const WIDTH = 320;
 const ROW = 26;
 const BAR = 16;
-const LABELS = 62;
-const BARS = 250;
+const LABELS = 54;
+const BARS = 184;
 const TEXT_GAP = 6;
 
 /** A bar for each month, divided by where the money is; the same numbers stand in a table, so text is short. */

@@ -14,6 +14,7 @@ import { PROJECTED_KINDS, type ProjectedMonth, projectedTotal, projectionChart }
 
 const PERIODS = ['6', '12', '24'];
 const DEFAULT_PERIOD = '12';
+const LARGE_MINOR = 100_000_000n;
 
 const query = Type.Object({ months: Type.Optional(Type.Enum(['', ...PERIODS])) });
 
@@ -38,12 +39,15 @@ ${periodForm(view, period)}
 ${
   isEmpty
     ? html`<p class="empty">${t.empty}</p>`
-    : html`<div class="projection">${projectionChart(view, projected)}${table(view, projected)}</div>`
+    : html`<div class="projection${hasLarge(projected) ? ' large' : ''}">${projectionChart(view, projected)}${table(view, projected)}</div>`
 }
 ${beyond(view, balance, projected)}`,
     };
   });
 }
+
+/** Whether the table needs the whole width. */
+const hasLarge = (months: readonly ProjectedMonth[]) => projectedTotal(sumOf(months)) >= LARGE_MINOR;
 
 function periodForm(view: View, period: string): Html {
   const t = textsFor(view, fundsTexts);

@@ -40,7 +40,9 @@ describe('a quote', () => {
   it('is asked for within bounds, shown with its cost, and taken up', async () => {
     const { visitor, home, requests, quote } = await seller();
     const asked = await visitor.get(`${home}/new`);
-    expect(textOf(asked.document.querySelector('dl'))).toContain('Can be advanced now R$144.00 3 releases');
+    expect(textOf(asked.document.querySelector('dl'))).toContain(
+      'Can be advanced now R$144.00 3 instalments',
+    );
     const shown = await quote({ amount: '100.00' });
     expect(shown.status).toBe(200);
     expect(textOf(shown.document.querySelector('.notice'))).toContain('The quote covers R$96.00');
@@ -95,7 +97,7 @@ describe('a quote', () => {
     expect(late.document.querySelector('#amount')?.getAttribute('value')).toBe('100.00');
     const stale = await quote();
     await funds.deduct(100n);
-    expect(says(await visitor.submit(stale, take))).toMatch(/^Since the quote, a release/);
+    expect(says(await visitor.submit(stale, take))).toMatch(/^Since the quote, an instalment/);
     const other = await seller();
     const theirs = (await other.quote()).document
       .querySelector('input[name=quoteId]')!
@@ -118,7 +120,7 @@ describe('a quote that cannot be made', () => {
     ['amount', '1.234,56', /^Write an amount/],
     ['amount', '0', /more than zero/],
     ['amount', '90071992547409.92', /^The largest limit is R\$90,071,992,547,409\.91/],
-    ['amount', '10.00', /^Whole releases are advanced, and the nearest, of .*, is R\$48\.00\./],
+    ['amount', '10.00', /^Whole instalments are advanced, and the nearest, of .*, is R\$48\.00\./],
     ['until', '2026-02-30', /a date that exists/],
     ['until', '2020-01-01', /a date after today/],
   ])('shows the form again with the fault: %s %s', async (field, value, says) => {

@@ -1,4 +1,9 @@
 import type { RoomDependencies } from '../room.ts';
+import { productPage } from './product.page.ts';
+import { productListPage } from './product-list.page.ts';
 
 /** Pages of products. */
-export function productsPages(_dependencies: RoomDependencies): void {}
+export function productsPages(dependencies: RoomDependencies): void {
+  productListPage(dependencies);
+  productPage(dependencies);
+}

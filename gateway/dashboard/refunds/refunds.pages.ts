@@ -1,4 +1,11 @@
 import type { RoomDependencies } from '../room.ts';
+import { decideRefundCaseActions } from './decide-refund-case.action.ts';
+import { refundCasePage } from './refund-case.page.ts';
+import { refundListPage } from './refund-list.page.ts';
 
 /** Pages of refunds. */
-export function refundsPages(_dependencies: RoomDependencies): void {}
+export function refundsPages(dependencies: RoomDependencies): void {
+  refundListPage(dependencies);
+  refundCasePage(dependencies);
+  decideRefundCaseActions(dependencies);
+}

@@ -1,4 +1,33 @@
 import type { RoomDependencies } from '../room.ts';
+import { advanceStepActions, simulatedAdvancePage } from './advance.page.ts';
+import { publishEventAction, simulatedEventPage } from './events.page.ts';
+import { openRefundCaseAction } from './open-refund-case.action.ts';
+import { panelPage } from './panel.page.ts';
+import { pastAdvanceAction } from './past-advance.action.ts';
+import { recordSaleAction } from './record-sale.action.ts';
+import { refundStepActions, simulatedCasePage } from './refund-case.page.ts';
+import { releaseDueFundsAction } from './release-due-funds.action.ts';
+import { blockActions, saleDisputeActions } from './sale.actions.ts';
+import { simulatedSalePage } from './sale.page.ts';
+import { SandboxPages } from './sandbox-pages.ts';
+import { simulateTexts } from './simulate.texts.ts';
 
-/** Pages of simulate. */
-export function simulatePages(_dependencies: RoomDependencies): void {}
+/** Pages of simulate: what others do to a merchant, in the sandbox alone. */
+export function simulatePages({ pages, clients }: RoomDependencies): void {
+  const refusals = { 'pt-BR': simulateTexts['pt-BR'].refusals, en: simulateTexts.en.refusals };
+  const sandbox = new SandboxPages(pages, refusals);
+  panelPage(sandbox, clients);
+  recordSaleAction(sandbox, clients);
+  openRefundCaseAction(sandbox, clients);
+  releaseDueFundsAction(sandbox, clients);
+  simulatedCasePage(sandbox, clients);
+  refundStepActions(sandbox, clients);
+  simulatedSalePage(sandbox, clients);
+  blockActions(sandbox, clients);
+  saleDisputeActions(sandbox, clients);
+  pastAdvanceAction(sandbox, clients);
+  simulatedAdvancePage(sandbox, clients);
+  advanceStepActions(sandbox, clients);
+  simulatedEventPage(sandbox, clients);
+  publishEventAction(sandbox, clients);
+}

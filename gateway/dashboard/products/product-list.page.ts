@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { dataTable, field, moment, pager, select } from '../components.ts';
+import { type Html, html } from '../html.ts';
+import type { RoomDependencies } from '../room.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { chargeText, STATES, type StateName, stateBadge, typeText } from './product.parts.ts';
+import { productsTexts } from './products.texts.ts';
+
+const PAGE_SIZE = 25;
+
+const Query = Type.Object({
+  status: Type.Optional(Type.String({ maxLength: 100 })),
+  page: Type.Optional(Type.String({ maxLength: 200 })),
+});
+
+/** The merchant's products, newest first. */
+export function productListPage({ pages, clients }: RoomDependencies): void {
+  pages.page(
+    { path: '/products', role: Role.VIEWER, section: 'products', query: Query },
+    async (view, { query }) => {
+      const t = textsFor(view, productsTexts);
+      const state = STATES.find((name) => name === query.status);
+      const { products, nextPageToken } = await clients.products.listProducts(
+        {
+          ...view.tenant,
+          ...(state && { status: ProductStatus[state] }),
+          ...{ pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+        },
+        view.call,
+      );
+      const body = html`${filterForm(view, state)}
+${productTable(view, products, state ? t.noneWithFilter : t.none)}
+${pager(view, nextPageToken)}`;
+      return { title: t.title, body };
+    },
+  );
+}
+
+function filterForm(view: View, state: StateName | undefined): Html {
+  const t = textsFor(view, productsTexts);
+  const states = STATES.map((name) => [name, t.states[name]] as const);
+  return html`<form class="filters" method="get" action="${pathTo(view, '/products')}">
+${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state ?? ''))}
+<button class="plain">${t.filter}</button>
+</form>`;
+}
+
+function productTable(view: View, products: readonly Product[], empty: string): Html {
+  const t = textsFor(view, productsTexts);
+  return dataTable<Product>(
+    t.caption,
+    [
+      {
+        label: t.product,
+        cell: ({ id, name }) => html`<a href="${pathTo(view, `/products/${id}`)}">${name.trim() || id}</a>`,
+      },
+      { label: t.status, cell: (product) => stateBadge(view, product) },
+      { label: t.type, cell: (product) => typeText(view, product) },
+      { label: t.price, cell: (product) => prices(view, product), isNumber: true },
+      { label: t.updated, cell: ({ updatedAt }) => moment(view, updatedAt) },
+    ],
+    products,
+    empty,
+  );
+}
+
+function prices(view: View, product: Product): Html {
+  const t = textsFor(view, productsTexts);
+  const [first, ...others] = product.prices;
+  if (!first) return html`<span class="soft">${t.noPrice}</span>`;
+  const charge = first.interval === undefined ? '' : ` ${chargeText(view, first)}`;
+  const more = others.length > 0 ? ` ${t.morePrices(view.format.number(others.length))}` : '';
+  return html`${view.format.money(first.amountMinor)}<span class="soft">${charge}${more}</span>`;
+}

@@ -1,0 +1,104 @@
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  type Offer,
+  PaymentMethod,
+  type Price,
+  type Product,
+  ProductStatus,
+} from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { copyable, dataTable, details, moment } from '../components.ts';
+import { type Html, html } from '../html.ts';
+import type { RoomDependencies } from '../room.ts';
+import { textsFor, type View } from '../view.ts';
+import { chargeText, stateBadge, typeText } from './product.parts.ts';
+import { productsTexts } from './products.texts.ts';
+
+/** One product with its current prices and offers, to look at. */
+export function productPage({ pages, clients }: RoomDependencies): void {
+  pages.page(
+    { path: '/products/:productId', role: Role.VIEWER, section: 'products' },
+    async (view, { params }) => {
+      const t = textsFor(view, productsTexts);
+      const productId = params.productId!;
+      const { product } = await clients.products.getProduct({ ...view.tenant, productId }, view.call);
+      return {
+        title: product!.name.trim() || product!.id,
+        body: html`${facts(view, product!)}
+<h2>${t.prices}</h2>${priceTable(view, product!)}
+<h2>${t.offers}</h2>${offerTable(view, product!)}`,
+      };
+    },
+  );
+}
+
+function facts(view: View, product: Product): Html {
+  const t = textsFor(view, productsTexts);
+  const { description, imageUrl, imageAssetId, archivedAt } = product;
+  const known: readonly (readonly [string, Html | string | undefined])[] = [
+    [t.status, html`${stateBadge(view, product)} <code>${ProductStatus[product.status]}</code>`],
+    [t.id, copyable(view, product.id)],
+    [t.type, typeText(view, product)],
+    [t.description, description && html`<span class="words">${description}</span>`],
+    [t.window, t.days(view.format.number(product.refundWindowDays))],
+    // As text: the dashboard loads nothing from elsewhere.
+    [t.image, imageUrl && copyable(view, imageUrl)],
+    [t.imageAsset, imageAssetId && copyable(view, imageAssetId)],
+    [t.created, moment(view, product.createdAt)],
+    [t.updated, moment(view, product.updatedAt)],
+    [t.archived, archivedAt && moment(view, archivedAt)],
+  ];
+  return details(known.flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
+}
+
+function priceTable(view: View, { prices }: Product): Html {
+  const t = textsFor(view, productsTexts);
+  return dataTable<Price>(
+    t.pricesHint,
+    [
+      { label: t.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      { label: t.charge, cell: (price) => chargeText(view, price) },
+      {
+        label: t.trial,
+        cell: ({ trialDays }) => (trialDays ? t.days(view.format.number(trialDays)) : '—'),
+      },
+      {
+        label: t.installments,
+        cell: ({ maxInstallments }) => t.upTo(view.format.number(maxInstallments)),
+      },
+      { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
+      { label: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
+    ],
+    prices,
+    t.noPrices,
+  );
+}
+
+function offerTable(view: View, { offers, prices }: Product): Html {
+  const t = textsFor(view, productsTexts);
+  const priceOf = ({ priceId }: Offer) => prices.find(({ id }) => id === priceId);
+  const method = (one: PaymentMethod) => t.methodNames[PaymentMethod[one] as keyof typeof t.methodNames];
+  return dataTable<Offer>(
+    t.offersHint,
+    [
+      { label: t.offer, cell: ({ name }) => name },
+      {
+        label: t.price,
+        cell: (offer) => {
+          const price = priceOf(offer);
+          return price ? view.format.money(price.amountMinor) : '—';
+        },
+        isNumber: true,
+      },
+      { label: t.methods, cell: ({ paymentMethods }) => paymentMethods.map(method).join(', ') },
+      {
+        label: t.installments,
+        cell: ({ maxInstallments }) => t.upTo(view.format.number(maxInstallments)),
+      },
+      { label: t.starts, cell: ({ startsAt }) => moment(view, startsAt) },
+      { label: t.ends, cell: ({ endsAt }) => (endsAt ? moment(view, endsAt) : t.noEnd) },
+      { label: t.checkout, cell: ({ checkoutUrl }) => html`<code>${checkoutUrl}</code>` },
+    ],
+    offers,
+    t.noOffers,
+  );
+}

@@ -1,0 +1,59 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { MerchantDecisionKind } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { withStatus } from '../components.ts';
+import type { RoomDependencies } from '../room.ts';
+import { textsFor, type View } from '../view.ts';
+import type { DecisionDraft } from './decision-forms.ts';
+import { drawRefundCase } from './refund-case.page.ts';
+import { refundsTexts } from './refunds.texts.ts';
+
+const MAX_REASON_LENGTH = 2_000;
+/** More than is kept, so that who writes too much is told so, and finds her text again. */
+const MAX_TYPED_LENGTH = 20_000;
+
+const ApproveForm = Type.Object({
+  approval_reason: Type.Optional(Type.String({ maxLength: MAX_TYPED_LENGTH })),
+});
+const ContestForm = Type.Object({ contest_reason: Type.String({ maxLength: MAX_TYPED_LENGTH }) });
+
+/** The merchant approves or contests a refund case. */
+export function decideRefundCaseActions({ pages, clients }: RoomDependencies): void {
+  const refusals = { 'pt-BR': refundsTexts['pt-BR'].refusals, en: refundsTexts.en.refusals };
+  const decide = async (
+    view: View,
+    id: string,
+    key: string,
+    decision: DecisionDraft['decision'],
+    typed: string,
+  ) => {
+    const reason = typed.replaceAll('\r\n', '\n').trim();
+    const fault = reasonFault(view, decision, reason);
+    if (fault) return withStatus(await drawRefundCase(clients, view, id, { decision, reason, fault }), 422);
+    const kind = decision === 'approve' ? MerchantDecisionKind.APPROVED : MerchantDecisionKind.CONTESTED;
+    const decided = { refundCaseId: id, decision: kind, ...(reason !== '' && { reason }) };
+    await clients.refundCases.decideRefundCase(
+      { ...view.tenant, idempotencyKey: key, ...decided },
+      view.call,
+    );
+    return { redirect: `/refunds/${id}`, notice: decision === 'approve' ? 'approved' : 'contested' };
+  };
+  const place = { role: Role.DEVELOPER, section: 'refunds', refusals } as const;
+  pages.action(
+    { ...place, path: '/refunds/:refundCaseId/approve', form: ApproveForm },
+    (view, { params, form: { approval_reason = '' }, key }) =>
+      decide(view, params.refundCaseId!, key, 'approve', approval_reason),
+  );
+  pages.action(
+    { ...place, path: '/refunds/:refundCaseId/contest', form: ContestForm },
+    (view, { params, form: { contest_reason }, key }) =>
+      decide(view, params.refundCaseId!, key, 'contest', contest_reason),
+  );
+}
+
+function reasonFault(view: View, decision: DecisionDraft['decision'], reason: string): string | undefined {
+  const t = textsFor(view, refundsTexts);
+  const { length } = [...reason];
+  if (decision === 'contest' && length === 0) return t.reasonMissing;
+  return length > MAX_REASON_LENGTH ? t.reasonTooLong(view.format.number(length)) : undefined;
+}

@@ -1,0 +1,40 @@
+import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { field, form } from '../components.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { textsFor, type View } from '../view.ts';
+import { refundsTexts } from './refunds.texts.ts';
+
+/** A decision as it was typed, and why it is refused. */
+export interface DecisionDraft {
+  readonly decision: 'approve' | 'contest';
+  readonly reason: string;
+  readonly fault: string;
+}
+
+/** The forms of both decisions; with a draft, what was typed and why it is refused. */
+export function decisionForms(view: View, { id, amountMinor }: RefundCase, draft?: DecisionDraft): Html {
+  const t = textsFor(view, refundsTexts);
+  const reasonField = (decision: DecisionDraft['decision'], name: string, label: string) => {
+    const own = draft?.decision === decision ? draft : undefined;
+    return field(
+      { name, label, hint: t.reasonHint, fault: own?.fault },
+      (attributes) =>
+        html`<textarea ${attributes} rows="4"${decision === 'contest' ? html` required` : nothing}>${own?.reason ?? ''}</textarea>`,
+    );
+  };
+  return html`<div class="cards decisions">
+<section class="card"><h3>${t.approve}</h3><p>${t.approveText(view.format.money(amountMinor))}</p>
+${form(view, {
+  action: `/refunds/${id}/approve`,
+  submit: t.approve,
+  fields: reasonField('approve', 'approval_reason', t.approvalReason),
+})}</section>
+<section class="card"><h3>${t.contest}</h3><p>${t.contestText}</p>
+${form(view, {
+  action: `/refunds/${id}/contest`,
+  submit: t.contest,
+  tone: 'danger',
+  fields: reasonField('contest', 'contest_reason', t.contestReason),
+})}</section>
+</div>`;
+}

@@ -1,0 +1,142 @@
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  type Dispute,
+  DisputeOutcome,
+  type RefundCase,
+  RefundCaseStatus,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { dataTable, moment } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Html, html, nothing } from '../html.ts';
+import { liveRegion } from '../live.ts';
+import type { RoomDependencies } from '../room.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
+import { type DecisionDraft, decisionForms } from './decision-forms.ts';
+import { blockerList, deadline, stateBadge, stateOf } from './refund-case.parts.ts';
+import { facts, providerSide } from './refund-facts.ts';
+import { timeline } from './refund-timeline.ts';
+import { refundsTexts } from './refunds.texts.ts';
+
+const MOST_DISPUTES = 20;
+const MOST_EVENTS = 30;
+
+/** Everything of a case. */
+interface CaseFile {
+  readonly refundCase: RefundCase;
+  readonly disputes: readonly Dispute[];
+  /** Newest first. */
+  readonly events: readonly Event[];
+}
+
+/** One refund case, with the forms by which a merchant decides it. */
+export function refundCasePage({ pages, clients }: RoomDependencies): void {
+  pages.page(
+    { path: '/refunds/:refundCaseId', role: Role.VIEWER, section: 'refunds' },
+    async (view, { params }) => drawRefundCase(clients, view, params.refundCaseId!),
+  );
+}
+
+/** The page of a case; with a draft, the decision that was refused. */
+export async function drawRefundCase(
+  clients: DashboardClients,
+  view: View,
+  refundCaseId: string,
+  draft?: DecisionDraft,
+): Promise<Page> {
+  const file = await readCase(clients, view, refundCaseId);
+  const t = textsFor(view, refundsTexts);
+  const { refundCase } = file;
+  const live = { summary: summary(view, refundCase), record: record(view, file) };
+  return {
+    title: t.caseTitle(view.format.money(refundCase.amountMinor)),
+    body: html`${liveRegion('summary', live.summary)}
+${decision(view, refundCase, draft)}
+${liveRegion('record', live.record)}`,
+    // A form that is shown again has another address than the page.
+    ...(draft === undefined && { live }),
+    notices: { approved: t.approved, contested: t.contested },
+  };
+}
+
+async function readCase(
+  { refundCases, events }: DashboardClients,
+  view: View,
+  id: string,
+): Promise<CaseFile> {
+  const { tenant, call } = view;
+  const { refundCase } = await refundCases.getRefundCase({ ...tenant, refundCaseId: id }, call);
+  const { paymentIntentId } = refundCase!;
+  const [{ disputes }, { events: published }] = await Promise.all([
+    refundCases.listDisputes({ ...tenant, paymentIntentId, pageSize: MOST_DISPUTES }, call),
+    events.listEvents({ ...tenant, objectId: id, pageSize: MOST_EVENTS }, call),
+  ]);
+  return { refundCase: refundCase!, disputes, events: published };
+}
+
+function summary(view: View, refundCase: RefundCase): Html {
+  const t = textsFor(view, refundsTexts);
+  const state = stateOf(refundCase);
+  return html`<div class="cards">
+<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${t.next[state]}</p></section>
+<section class="card"><h2>${t.deadline}</h2><p>${deadline(view, refundCase)}</p></section>
+<section class="card"><h2>${t.blockers}</h2>${blockerList(view, refundCase)}</section>
+</div>`;
+}
+
+function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | undefined): Html {
+  const t = textsFor(view, refundsTexts);
+  if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) return nothing;
+  return html`<section><h2>${t.decide}</h2><p class="hint">${t.decideHint}</p>
+${mayDevelop(view) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
+}
+
+function record(view: View, { refundCase, disputes, events }: CaseFile): Html {
+  const t = textsFor(view, refundsTexts);
+  return html`<h2>${t.details}</h2>${facts(view, refundCase)}
+<h2>${t.timeline}</h2>${timeline(view, refundCase)}
+<h2>${t.provider}</h2>${providerSide(view, refundCase)}
+<h2>${t.disputes}</h2>${disputeTable(view, disputes)}
+<h2>${t.events}</h2>${eventTable(view, events)}`;
+}
+
+function disputeTable(view: View, disputes: readonly Dispute[]): Html {
+  const t = textsFor(view, refundsTexts);
+  if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
+  const outcome = ({ closedAt, outcome }: Dispute) => {
+    if (!closedAt) return t.outcomes.OPEN;
+    return outcome === DisputeOutcome.LOST ? t.outcomes.LOST : t.outcomes.WON;
+  };
+  return dataTable<Dispute>(
+    t.disputes,
+    [
+      { label: t.dispute, cell: ({ id }) => html`<code>${id}</code>` },
+      { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
+      { label: t.closed, cell: ({ closedAt }) => moment(view, closedAt) },
+      { label: t.outcome, cell: outcome },
+    ],
+    disputes,
+    t.noDisputes,
+  );
+}
+
+function eventTable(view: View, events: readonly Event[]): Html {
+  const t = textsFor(view, refundsTexts);
+  if (events.length === 0) return html`<p>${t.noEvents}</p>`;
+  const deliveries = ({ requestId }: Event) =>
+    pathTo(view, `/deliveries?request=${encodeURIComponent(requestId)}`);
+  return dataTable<Event>(
+    t.events,
+    [
+      { label: t.event, cell: ({ type }) => html`<code>${type}</code>` },
+      { label: t.published, cell: ({ timestamp }) => moment(view, timestamp) },
+      {
+        label: t.deliveries,
+        cell: (event) =>
+          html`<a href="${deliveries(event)}">${t.seeDeliveries}<span class="visually-hidden"> ${event.type}</span></a>`,
+      },
+    ],
+    events,
+    t.noEvents,
+  );
+}

@@ -1,0 +1,64 @@
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  type RefundCase,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { copyable, details, moment } from '../components.ts';
+import { type Html, html } from '../html.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { refundsTexts } from './refunds.texts.ts';
+
+type Fact = readonly [name: string, value: Html | string | undefined];
+
+/** What a case is about, and what was decided of it. */
+export function facts(view: View, refundCase: RefundCase): Html {
+  const t = textsFor(view, refundsTexts);
+  const { approvalMode: mode, merchantDecision: decided, executions } = refundCase;
+  return known([
+    [t.id, copyable(view, refundCase.id)],
+    [t.amount, view.format.money(refundCase.amountMinor)],
+    [t.reason, words(refundCase.reason)],
+    [t.initiator, t.initiators[RefundInitiator[refundCase.initiator] as keyof typeof t.initiators]],
+    [t.evidence, view.format.number(refundCase.evidenceCount)],
+    [t.paymentId, payment(view, refundCase)],
+    [t.sale, id(view, refundCase.saleId)],
+    [t.orderId, id(view, refundCase.orderId)],
+    [t.invoice, id(view, refundCase.invoiceId)],
+    [t.window, refundWindow(view, refundCase)],
+    [t.decision, decided && t.decisions[MerchantDecisionKind[decided.decision] as keyof typeof t.decisions]],
+    [t.decisionReason, decided?.reason && words(decided.reason)],
+    [t.mode, mode ? t.modes[ApprovalMode[mode] as keyof typeof t.modes] : undefined],
+    [t.executions, executions > 0 ? view.format.number(executions) : undefined],
+  ]);
+}
+
+/** What is known of the provider's side. */
+export function providerSide(view: View, { provider }: RefundCase): Html {
+  const t = textsFor(view, refundsTexts);
+  if (!provider) return html`<p>${t.noProvider}</p>`;
+  return details([
+    [t.providerRefund, id(view, provider.refundId) ?? t.notTold],
+    [t.providerStatus, provider.submissionStatus ?? t.notTold],
+    [t.times.submitted, provider.submittedAt ? moment(view, provider.submittedAt) : t.notTold],
+  ]);
+}
+
+const known = (facts: readonly Fact[]) =>
+  details(facts.flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
+
+const words = (text: string) => html`<span class="words">${text}</span>`;
+
+const id = (view: View, value: string | undefined) =>
+  value === undefined ? undefined : copyable(view, value);
+
+function payment(view: View, { paymentIntentId }: RefundCase): Html {
+  const others = pathTo(view, `/refunds?status=&payment=${paymentIntentId}`);
+  return html`${copyable(view, paymentIntentId)} <a href="${others}">${textsFor(view, refundsTexts).others}</a>`;
+}
+
+function refundWindow(view: View, { refundWindow: window }: RefundCase): Html | undefined {
+  if (!window) return undefined;
+  const days = view.format.number(window.days);
+  return html`${textsFor(view, refundsTexts).windowDays(days)} ${moment(view, window.expiresAt)}`;
+}

@@ -1,0 +1,38 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { type RefundCase, RefundCaseStatus } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { moment } from '../components.ts';
+import { type Html, html } from '../html.ts';
+import { textsFor, type View } from '../view.ts';
+import { refundsTexts } from './refunds.texts.ts';
+
+type TimeName = keyof (typeof refundsTexts)['en']['times'];
+type NamedTime = readonly [name: TimeName, at: Timestamp];
+
+/** The times of a case in their order, those that are still to come marked. */
+export function timeline(view: View, refundCase: RefundCase): Html {
+  const t = textsFor(view, refundsTexts);
+  const now = Date.now();
+  const item = ([name, at]: NamedTime) => {
+    const isAhead = timestampMs(at) > now;
+    return html`<li class="${isAhead ? 'ahead' : 'past'}"><strong>${t.times[name]}</strong>
+${moment(view, at)} <span class="soft">${view.format.relative(at)}</span></li>`;
+  };
+  return html`<ol class="timeline">${timesOf(refundCase).map(item)}</ol>`;
+}
+
+function timesOf(refundCase: RefundCase): NamedTime[] {
+  const isWaiting = refundCase.status === RefundCaseStatus.MERCHANT_REVIEW;
+  const times: readonly (readonly [TimeName, Timestamp | undefined])[] = [
+    ['paid', refundCase.paymentPaidAt],
+    ['requested', refundCase.requestedAt],
+    ['decided', refundCase.merchantDecision?.decidedAt],
+    ['executing', refundCase.executionStartedAt],
+    ['submitted', refundCase.provider?.submittedAt],
+    ['updated', isWaiting ? undefined : refundCase.updatedAt],
+    ['deadline', refundCase.merchantReviewDeadlineAt],
+    ['windowEnd', refundCase.refundWindow?.expiresAt],
+  ];
+  return times
+    .flatMap(([name, at]): NamedTime[] => (at ? [[name, at]] : []))
+    .sort(([, a], [, b]) => timestampMs(a) - timestampMs(b));
+}

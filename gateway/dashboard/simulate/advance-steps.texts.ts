@@ -1,0 +1,44 @@
+export const advanceStepTexts = {
+  'pt-BR': {
+    title: 'Simular: antecipação',
+    steps: {
+      approve: ['A análise aprova', ''],
+      release: ['Pagar a antecipação', 'O valor líquido vai para o lojista.'],
+      refuse: ['Recusar', 'As parcelas ficam livres.'],
+      settle: ['Liquidar', 'Só depois da última data antecipada.'],
+    } satisfies Record<string, readonly [string, string]>,
+    amount: 'Valor antecipado',
+    fee: 'Taxa',
+    net: 'Valor líquido',
+    reason: 'Motivo',
+    reasonInitial: 'Fora da política de risco',
+    reasonMissing: 'Diga o motivo.',
+    possible: 'O que pode acontecer agora',
+    nothing: 'Nada mais pode acontecer a este pedido.',
+    settlesLater:
+      'Este pedido é liquidado sozinho depois da última data antecipada. Para ver isso agora, crie uma antecipação no passado.',
+    open: 'Abrir na página de antecipações',
+    done: 'Feito.',
+  },
+  en: {
+    title: 'Simulate: advance',
+    steps: {
+      approve: ['The review approves', ''],
+      release: ['Pay the advance out', 'The net amount goes to the merchant.'],
+      refuse: ['Refuse', 'The instalments are free again.'],
+      settle: ['Settle', 'Only after the last advanced date.'],
+    } satisfies Record<string, readonly [string, string]>,
+    amount: 'Advanced amount',
+    fee: 'Fee',
+    net: 'Net amount',
+    reason: 'Reason',
+    reasonInitial: 'Outside the risk policy',
+    reasonMissing: 'Say the reason.',
+    possible: 'What can happen now',
+    nothing: 'Nothing more can happen to this request.',
+    settlesLater:
+      'This request settles by itself after its last advanced date. To see that now, make an advance in the past.',
+    open: 'Open on the page of advances',
+    done: 'Done.',
+  },
+};

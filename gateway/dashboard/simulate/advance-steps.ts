@@ -1,0 +1,74 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import {
+  type AdvanceRequest,
+  AdvanceRequestStatus,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import type { View } from '../view.ts';
+import type { advanceStepTexts } from './advance-steps.texts.ts';
+
+const DAY_MS = 86_400_000;
+
+export type StateName = Exclude<keyof typeof AdvanceRequestStatus, 'UNSPECIFIED'>;
+export type StepName = keyof (typeof advanceStepTexts)['en']['steps'];
+
+interface Act {
+  readonly clients: DashboardClients;
+  readonly view: View;
+  /** The tenant, the form's key and the request: what every write of a request asks with. */
+  readonly write: View['tenant'] & { readonly idempotencyKey: string; readonly advanceRequestId: string };
+  readonly request: AdvanceRequest;
+  readonly reason: string;
+}
+
+/** Something that happens to a request, and in which states. */
+export interface AdvanceStep {
+  readonly name: StepName;
+  readonly from: readonly StateName[];
+  readonly hasReason: boolean;
+  act(act: Act): Promise<unknown>;
+}
+
+/** The name of a request's state. */
+export const stateOf = ({ status }: AdvanceRequest) => AdvanceRequestStatus[status] as StateName;
+
+/** Whether a request was made in the past; what follows happens there too, before its dates have come. */
+export function isOfPast({ requestedAt }: AdvanceRequest): boolean {
+  return requestedAt !== undefined && Date.now() - timestampMs(requestedAt) > DAY_MS;
+}
+
+function thenIfPast(request: AdvanceRequest): { readonly occurredAt?: Timestamp } {
+  const at = request.reviewedAt ?? request.requestedAt;
+  return isOfPast(request) && at ? { occurredAt: at } : {};
+}
+
+/** Everything that can happen to a request after it was made. */
+export const ADVANCE_STEPS: readonly AdvanceStep[] = [
+  {
+    name: 'approve',
+    from: ['PENDING_REVIEW'],
+    hasReason: false,
+    act: ({ clients, view, write, request }) =>
+      clients.advances.approveAdvance({ ...write, ...thenIfPast(request) }, view.call),
+  },
+  {
+    name: 'release',
+    from: ['APPROVED'],
+    hasReason: false,
+    act: ({ clients, view, write, request }) =>
+      clients.advances.releaseAdvance({ ...write, ...thenIfPast(request) }, view.call),
+  },
+  {
+    name: 'refuse',
+    from: ['PENDING_REVIEW', 'APPROVED'],
+    hasReason: true,
+    act: ({ clients, view, write, request, reason }) =>
+      clients.advances.refuseAdvance({ ...write, ...thenIfPast(request), reason }, view.call),
+  },
+  {
+    name: 'settle',
+    from: ['RELEASED'],
+    hasReason: false,
+    act: ({ clients, view, write }) => clients.advances.settleAdvance(write, view.call),
+  },
+];

@@ -1,0 +1,69 @@
+import { Type } from 'typebox';
+import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { field, form, select } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { Failure } from '../failures.ts';
+import { type Html, html } from '../html.ts';
+import { liveRegion } from '../live.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { OUTCOME_QUERY, outcome } from './outcome.ts';
+import { type SandboxPages, told } from './sandbox-pages.ts';
+import { simulateTexts } from './simulate.texts.ts';
+
+const name = () => Type.String({ minLength: 1, maxLength: 100 });
+const Query = Type.Object({ ...OUTCOME_QUERY, type: Type.Optional(name()) });
+const EventForm = Type.Object({ type: name(), object_id: name() });
+
+/** The catalogue's example of a type, to publish. */
+export function simulatedEventPage(pages: SandboxPages, clients: DashboardClients): void {
+  pages.page({ path: '/simulate/events', query: Query }, async (view, { query }) => {
+    const t = textsFor(view, simulateTexts);
+    const { eventTypes } = await clients.events.listEventTypes({}, view.call);
+    const chosen = eventTypes.find((type) => type.name === query.type) ?? eventTypes[0]!;
+    const live = { outcome: await outcome(clients, view, query.request) };
+    const body = html`${liveRegion('outcome', live.outcome)}
+${typeChoice(view, eventTypes, chosen)}
+${publication(view, chosen)}
+<p><a href="${pathTo(view, '/simulate')}">${t.back}</a></p>`;
+    return { title: t.eventTitle, body, live, notices: { event: t.done.event } };
+  });
+}
+
+/** Publishes an event of the catalogue with its example data. */
+export function publishEventAction(pages: SandboxPages, { events }: DashboardClients): void {
+  pages.action(
+    { path: '/simulate/events', form: EventForm },
+    async (view, { form: { type, object_id }, key }) => {
+      const { eventTypes } = await events.listEventTypes({}, view.call);
+      const data = eventTypes.find(({ name }) => name === type)?.dataExample;
+      if (!data) {
+        const { 'pt-BR': portuguese, en } = simulateTexts;
+        throw new Failure(422, { 'pt-BR': portuguese.noSuchType, en: en.noSuchType });
+      }
+      const event = { type, objectId: object_id, data };
+      await events.publishEvent({ ...view.tenant, ...event, idempotencyKey: key }, view.call);
+      return told(view, '/simulate/events', 'event', { type });
+    },
+  );
+}
+
+function typeChoice(view: View, types: readonly EventType[], chosen: EventType): Html {
+  const t = textsFor(view, simulateTexts);
+  const options = types.map((type) => [type.name, type.name] as const);
+  return html`<form class="filters" method="get" action="${pathTo(view, '/simulate/events')}">
+${field({ name: 'type', label: t.eventType }, select(options, chosen.name))}
+<button class="plain">${t.choose}</button></form>`;
+}
+
+/** The object of the example, unless somebody names another. */
+function publication(view: View, { name: type, description, dataExample = {} }: EventType): Html {
+  const t = textsFor(view, simulateTexts);
+  const objectId = typeof dataExample.id === 'string' ? dataExample.id : view.tenant.merchantId;
+  const fields = html`<input type="hidden" name="type" value="${type}">
+${field({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, (attributes) => {
+  return html`<input ${attributes} value="${objectId}" maxlength="100" required>`;
+})}`;
+  return html`<section class="card"><h2><code>${type}</code></h2><p lang="en">${description}</p>
+<h3>${t.example}</h3><pre tabindex="0">${JSON.stringify(dataExample, undefined, 2)}</pre>
+${form(view, { action: '/simulate/events', submit: t.publish, fields })}</section>`;
+}

@@ -1,0 +1,38 @@
+import { Type } from 'typebox';
+import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { moment } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Html, html } from '../html.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { simulateTexts } from './simulate.texts.ts';
+
+const MOST_EVENTS = 20;
+const REQUEST_ID = /^[\w.-]{1,100}$/;
+
+/** What every page of the panel may be asked with, after a step. */
+export const OUTCOME_QUERY = {
+  notice: Type.Optional(Type.String({ maxLength: 100 })),
+  request: Type.Optional(Type.String({ maxLength: 100 })),
+};
+
+/** What came of the step that led here: the events that it caused, and where they went. */
+export async function outcome(
+  { events }: DashboardClients,
+  view: View,
+  requestId: string | undefined,
+): Promise<Html> {
+  if (requestId === undefined || !REQUEST_ID.test(requestId)) return html``;
+  const t = textsFor(view, simulateTexts);
+  const asked = { ...view.tenant, requestId, pageSize: MOST_EVENTS };
+  const { events: published } = await events.listEvents(asked, view.call);
+  const deliveries = pathTo(view, `/deliveries?request=${requestId}`);
+  const links = html`<p><a href="${deliveries}">${t.seeDeliveries}</a> ·
+<a href="${pathTo(view, '/funds')}">${t.seeFunds}</a> · <a href="${pathTo(view, '/webhooks')}">${t.seeWebhooks}</a></p>`;
+  return html`<section class="card outcome"><h2>${t.outcome}</h2>
+${published.length === 0 ? html`<p>${t.noEvents}</p>` : html`<ul>${published.map((event) => eventItem(view, event))}</ul>`}
+${links}</section>`;
+}
+
+function eventItem(view: View, { type, objectId, timestamp }: Event): Html {
+  return html`<li><code>${type}</code> ${moment(view, timestamp)} <span class="soft"><code>${objectId}</code></span></li>`;
+}

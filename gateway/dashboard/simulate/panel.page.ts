@@ -1,0 +1,160 @@
+import { Type } from 'typebox';
+import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { statusBadge } from '../advances/advance-status.ts';
+import { dataTable, details, field, form, moment, select } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Html, html } from '../html.ts';
+import { liveRegion } from '../live.ts';
+import { STATES, stateBadge } from '../refunds/refund-case.parts.ts';
+import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { OUTCOME_QUERY, outcome } from './outcome.ts';
+import { refundForm } from './refund-form.ts';
+import { saleForm } from './sale-form.ts';
+import type { SandboxPages } from './sandbox-pages.ts';
+import { simulateTexts } from './simulate.texts.ts';
+import { type Draft, idOf } from './typed-values.ts';
+
+const RECENT = 5;
+const MOST_PRODUCTS = 100;
+
+interface Drafts {
+  readonly sale?: Draft;
+  readonly refund?: Draft;
+}
+
+/** The panel: what can be made to happen, and what has lately. */
+export function panelPage(pages: SandboxPages, clients: DashboardClients): void {
+  pages.page({ path: '/simulate', query: Type.Object(OUTCOME_QUERY) }, (view, { query }) =>
+    drawPanel(clients, view, {}, query.request),
+  );
+}
+
+/** The panel, with forms that were refused as they were typed. */
+export async function drawPanel(
+  clients: DashboardClients,
+  view: View,
+  drafts: Drafts = {},
+  requestId?: string,
+): Promise<Page> {
+  const { tenant, call } = view;
+  const t = textsFor(view, simulateTexts);
+  const [{ products }, { eventTypes }, balance, { refundCases }, { advanceRequests }] = await Promise.all([
+    clients.products.listProducts({ ...tenant, status: ProductStatus.ACTIVE, pageSize: MOST_PRODUCTS }, call),
+    clients.events.listEventTypes({}, call),
+    clients.funds.getBalance(tenant, call),
+    clients.refundCases.listRefundCases({ ...tenant, pageSize: RECENT }, call),
+    clients.advances.listAdvanceRequests({ ...tenant, pageSize: RECENT }, call),
+  ]);
+  const live = {
+    outcome: await outcome(clients, view, requestId),
+    balance: balanceFigures(view, balance),
+    cases: caseTable(view, refundCases),
+    advances: advanceTable(view, advanceRequests),
+  };
+  const body = html`<p>${t.intro}</p>
+${liveRegion('outcome', live.outcome)}
+<div class="cards panel">${saleForm(view, products, drafts.sale)}
+${refundForm(view, products, { draft: drafts.refund, ...saleOf(drafts.refund) })}
+${fundsCard(view, liveRegion('balance', live.balance))}
+${advancesCard(view)}
+${eventsCard(view, eventTypes)}
+${reachCard(view)}</div>
+<h2>${t.recentCases}</h2>${liveRegion('cases', live.cases)}
+<h2>${t.recentAdvances}</h2>${liveRegion('advances', live.advances)}`;
+  const isRefused = drafts.sale !== undefined || drafts.refund !== undefined;
+  // A form that is shown again has another address than the page.
+  return { title: t.title, body, notices: t.done, ...(!isRefused && { live }) };
+}
+
+/** The sale of which a refused form was. */
+function saleOf(draft: Draft | undefined) {
+  const saleId = idOf(draft?.values.sale_id);
+  if (saleId === undefined) return {};
+  const { paid_at: paidAt = '', refund_product: productId } = draft?.values ?? {};
+  return { sale: { saleId, paidAmountMinor: undefined, paidAt, productId } };
+}
+
+function fundsCard(view: View, figures: Html): Html {
+  const t = textsFor(view, simulateTexts);
+  return html`<section class="card"><h2>${t.funds}</h2>${figures}
+<p class="hint">${t.releaseHint}</p>
+${form(view, { action: '/simulate/release', submit: t.release })}</section>`;
+}
+
+function balanceFigures(view: View, balance: GetBalanceResponse): Html {
+  const t = textsFor(view, simulateTexts);
+  return details([
+    [t.balance, view.format.money(balance.availableAmountMinor)],
+    [t.scheduled, view.format.money(balance.scheduledAmountMinor)],
+    [t.blocked, view.format.money(balance.blockedAmountMinor)],
+  ]);
+}
+
+function advancesCard(view: View): Html {
+  const t = textsFor(view, simulateTexts);
+  return html`<section class="card"><h2>${t.advances}</h2><p class="hint">${t.advancesHint}</p>
+<p><a href="${pathTo(view, '/advances/new')}">${t.newAdvance}</a></p>
+<h3>${t.pastAdvance}</h3><p class="hint">${t.pastAdvanceHint}</p>
+${form(view, { action: '/simulate/advances', submit: t.makePastAdvance })}</section>`;
+}
+
+/** A choice of type leads to its example, from where it is published. */
+function eventsCard(view: View, types: readonly EventType[]): Html {
+  const t = textsFor(view, simulateTexts);
+  const options = types.map(({ name }) => [name, name] as const);
+  return html`<section class="card"><h2>${t.events}</h2><p class="hint">${t.eventsHint}</p>
+<form method="get" action="${pathTo(view, '/simulate/events')}">
+${field({ name: 'type', label: t.eventType }, select(options, ''))}
+<button class="plain">${t.choose}</button></form></section>`;
+}
+
+function reachCard(view: View): Html {
+  const t = textsFor(view, simulateTexts);
+  const item = (name: (typeof STATES)[number]) =>
+    html`<div><dt><code>${name}</code></dt><dd>${t.reachSteps[name]}</dd></div>`;
+  return html`<details class="card reach"><summary>${t.reach}</summary><dl>${STATES.map(item)}</dl></details>`;
+}
+
+function caseTable(view: View, cases: readonly RefundCase[]): Html {
+  const t = textsFor(view, simulateTexts);
+  const r = textsFor(view, refundsTexts);
+  return dataTable<RefundCase>(
+    r.caption,
+    [
+      {
+        label: r.case,
+        cell: ({ id }) =>
+          html`<a href="${pathTo(view, `/simulate/refund-cases/${id}`)}"><code>${id}</code></a>`,
+      },
+      { label: r.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
+      { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
+    ],
+    cases,
+    t.noCases,
+  );
+}
+
+function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
+  const t = textsFor(view, simulateTexts);
+  const r = textsFor(view, refundsTexts);
+  return dataTable<AdvanceRequest>(
+    t.recentAdvances,
+    [
+      {
+        label: t.advances,
+        cell: ({ id }) => html`<a href="${pathTo(view, `/simulate/advances/${id}`)}"><code>${id}</code></a>`,
+      },
+      { label: r.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      { label: r.status, cell: ({ status }) => statusBadge(view, status) },
+      { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
+    ],
+    requests,
+    t.noAdvances,
+  );
+}

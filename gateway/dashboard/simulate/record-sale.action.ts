@@ -1,0 +1,67 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { type Static, Type } from 'typebox';
+import { SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { parseReais } from '../advances/reais-input.ts';
+import { withStatus } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { textsFor, type View } from '../view.ts';
+import { drawPanel } from './panel.page.ts';
+import { METHODS, MOST_DAYS_AGO } from './sale-form.ts';
+import { type SandboxPages, told } from './sandbox-pages.ts';
+import { simulateTexts } from './simulate.texts.ts';
+import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from './typed-values.ts';
+
+const typed = () => Type.String({ maxLength: 100 });
+const SaleForm = Type.Object({
+  method: Type.Enum([...METHODS]),
+  gross: typed(),
+  fees: typed(),
+  installments: typed(),
+  sold_days_ago: typed(),
+  sale_product: Type.Optional(typed()),
+});
+
+/** Makes a sale, now or in the past. */
+export function recordSaleAction(pages: SandboxPages, clients: DashboardClients): void {
+  pages.action({ path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
+    const { sale, faults } = saleOf(view, form);
+    if (!sale) return withStatus(await drawPanel(clients, view, { sale: { values: form, faults } }), 422);
+    // The form's key is the sale's id: a form that is sent twice makes one.
+    const request = { ...view.tenant, ...sale, idempotencyKey: key, saleId: key };
+    await clients.funds.recordSale(request, view.call);
+    const productId = idOf(form.sale_product);
+    return told(view, `/simulate/sales/${key}`, 'sale', {
+      paid: String(sale.grossAmountMinor),
+      at: (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString(),
+      ...(productId && { product: productId }),
+    });
+  });
+}
+
+function saleOf(view: View, form: Static<typeof SaleForm>) {
+  const t = textsFor(view, simulateTexts).faults;
+  const grossAmountMinor = amountMinorOf(view, form.gross);
+  const feesAmountMinor = form.fees.trim() === '' ? 0n : parseReais(view.language, form.fees);
+  const installments = countOf(form.installments, 1, form.method === 'CARD' ? 99 : 1);
+  const days = countOf(form.sold_days_ago, 0, MOST_DAYS_AGO);
+  const isTooMuch = grossAmountMinor !== undefined && (feesAmountMinor ?? 0n) > grossAmountMinor;
+  const faults = faultsOf({
+    gross: grossAmountMinor === undefined && t.amount,
+    fees: (feesAmountMinor === undefined || isTooMuch) && t.fees,
+    installments: installments === undefined && t.installments,
+    sold_days_ago: days === undefined && t.days(String(MOST_DAYS_AGO)),
+  });
+  if (faults) return { sale: undefined, faults };
+  const occurredAt = daysAgo(days!);
+  return {
+    sale: {
+      ...{
+        method: SaleMethod[form.method],
+        grossAmountMinor: grossAmountMinor!,
+        installments: installments!,
+      },
+      ...{ feesAmountMinor: feesAmountMinor!, ...(occurredAt && { occurredAt }) },
+    },
+    faults: {},
+  };
+}

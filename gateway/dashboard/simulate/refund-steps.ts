@@ -1,0 +1,233 @@
+import { timestampMs, timestampNow } from '@bufbuild/protobuf/wkt';
+import {
+  ApprovalMode,
+  type Dispute,
+  DisputeOutcome,
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundBlocker,
+  type RefundCase,
+  RefundCaseStatus,
+  ReviewDecision,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import type { View } from '../view.ts';
+import { carryOnExecution } from './carry-on-execution.ts';
+import type { refundStepTexts } from './refund-steps.texts.ts';
+
+/** Blockers that other teams set and clear. */
+export const MANUAL_BLOCKERS = ['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE', 'PAYMENT_NOT_LIVE'] as const;
+export const REVIEWERS = ['OPERATIONS', 'RISK_POLICY'] as const;
+
+export type StepName = keyof (typeof refundStepTexts)['en']['steps'];
+export type Choice = 'reason' | 'reviewer' | 'blocker' | 'present-blocker' | 'dispute';
+
+/** A case, and the disputes of its payment that are open. */
+export interface SimulatedCase {
+  readonly refundCase: RefundCase;
+  readonly openDisputes: readonly Dispute[];
+}
+
+/** What a step's form says. */
+export interface StepForm {
+  readonly reason?: string;
+  readonly reviewer?: string;
+  readonly blocker?: string;
+  readonly dispute?: string;
+}
+
+interface Act {
+  readonly clients: DashboardClients;
+  readonly view: View;
+  /** The tenant, the form's key and the case: what every write of a case asks with. */
+  readonly write: {
+    readonly merchantId: string;
+    readonly environment: View['tenant']['environment'];
+    readonly idempotencyKey: string;
+    readonly refundCaseId: string;
+  };
+  readonly form: StepForm;
+}
+
+/** Something that happens to a case, and when it can. */
+export interface RefundStep {
+  readonly name: StepName;
+  readonly choices: readonly Choice[];
+  isPossible(simulated: SimulatedCase): boolean;
+  act(act: Act): Promise<unknown>;
+}
+
+const is = (...states: readonly (keyof typeof RefundCaseStatus)[]) => {
+  const statuses: ReadonlySet<RefundCaseStatus> = new Set(states.map((name) => RefundCaseStatus[name]));
+  return ({ refundCase }: SimulatedCase) => statuses.has(refundCase.status);
+};
+const isWaiting = is('MERCHANT_REVIEW');
+const isReviewed = is('SERVICE_REVIEW');
+const isProcessing = is('PROCESSING');
+const isClosed = is('SUCCEEDED', 'FAILED', 'CANCELED', 'REJECTED');
+const isExecuting = (simulated: SimulatedCase) =>
+  simulated.refundCase.executionStartedAt !== undefined || isProcessing(simulated);
+const isOpen = (simulated: SimulatedCase) => !isClosed(simulated) && !isExecuting(simulated);
+const blocks = ({ refundCase }: SimulatedCase, blocker: RefundBlocker) =>
+  refundCase.blockedBy.includes(blocker);
+const deadlineMs = ({ refundCase: { merchantReviewDeadlineAt: at } }: SimulatedCase) =>
+  at ? timestampMs(at) : 0;
+const hasManual = (simulated: SimulatedCase, present: boolean) =>
+  MANUAL_BLOCKERS.some((name) => blocks(simulated, RefundBlocker[name]) === present);
+
+/** Whether nothing but the balance holds an approved case up. */
+function isStartable(simulated: SimulatedCase): boolean {
+  const others = simulated.refundCase.blockedBy.filter(
+    (blocker) => blocker !== RefundBlocker.INSUFFICIENT_AVAILABLE_BALANCE,
+  );
+  const isApproved = is('APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED')(simulated);
+  return isApproved && !isExecuting(simulated) && others.length === 0;
+}
+
+const decide =
+  (decision: MerchantDecisionKind) =>
+  ({ clients, view, write, form: { reason } }: Act) =>
+    clients.refundCases.decideRefundCase({ ...write, decision, ...(reason && { reason }) }, view.call);
+
+const review =
+  (decision: ReviewDecision) =>
+  ({ clients, view, write, form: { reviewer } }: Act) => {
+    const approvalMode = ApprovalMode[reviewer === 'RISK_POLICY' ? 'RISK_POLICY' : 'OPERATIONS'];
+    return clients.refundCases.reviewRefundCase({ ...write, decision, approvalMode }, view.call);
+  };
+
+const provider =
+  (outcome: ProviderOutcome, submissionStatus: string) =>
+  ({ clients, view, write }: Act) => {
+    const told = { providerRefundId: `sim_${write.refundCaseId.slice(0, 8)}`, submissionStatus };
+    const submitted = outcome === ProviderOutcome.SUBMITTED && { submittedAt: timestampNow() };
+    return clients.refundCases.recordProviderOutcome({ ...write, ...told, ...submitted, outcome }, view.call);
+  };
+
+const blockerOf = ({ form: { blocker } }: Act) =>
+  RefundBlocker[MANUAL_BLOCKERS.find((name) => name === blocker) ?? 'KYC_NOT_APPROVED'];
+
+const close =
+  (outcome: DisputeOutcome) =>
+  ({ clients, view, write, form: { dispute = '' } }: Act) => {
+    const { refundCaseId: _, ...request } = write;
+    return clients.refundCases.closeDispute({ ...request, disputeId: dispute, outcome }, view.call);
+  };
+
+/** Everything that can happen to a case, in the order in which it usually does. */
+export const REFUND_STEPS: readonly RefundStep[] = [
+  { name: 'approve', choices: [], isPossible: isWaiting, act: decide(MerchantDecisionKind.APPROVED) },
+  {
+    name: 'contest',
+    choices: ['reason'],
+    isPossible: isWaiting,
+    act: decide(MerchantDecisionKind.CONTESTED),
+  },
+  {
+    name: 'announce-deadline',
+    choices: [],
+    isPossible: (simulated) => isWaiting(simulated) && deadlineMs(simulated) > Date.now(),
+    act: ({ clients, view, write }) => clients.refundCases.announceReviewDeadline(write, view.call),
+  },
+  {
+    name: 'expire',
+    choices: [],
+    isPossible: (simulated) => isWaiting(simulated) && deadlineMs(simulated) <= Date.now(),
+    act: ({ clients, view, write }) => clients.refundCases.expireMerchantReview(write, view.call),
+  },
+  {
+    name: 'review-approve',
+    choices: ['reviewer'],
+    isPossible: (simulated) => isReviewed(simulated) && !blocks(simulated, RefundBlocker.PAYMENT_DISPUTED),
+    act: review(ReviewDecision.APPROVE),
+  },
+  {
+    name: 'review-reject',
+    choices: ['reviewer'],
+    isPossible: isReviewed,
+    act: review(ReviewDecision.REJECT),
+  },
+  {
+    name: 'start',
+    choices: [],
+    isPossible: isStartable,
+    act: ({ clients, view, write }) => clients.refundCases.startRefund(write, view.call),
+  },
+  {
+    name: 'carry-on',
+    choices: [],
+    isPossible: ({ refundCase }) => refundCase.executionStartedAt !== undefined,
+    act: ({ clients, view, write }) => carryOnExecution(clients, view, write),
+  },
+  {
+    name: 'submitted',
+    choices: [],
+    isPossible: isProcessing,
+    act: provider(ProviderOutcome.SUBMITTED, 'accepted'),
+  },
+  {
+    name: 'succeeded',
+    choices: [],
+    isPossible: isProcessing,
+    act: provider(ProviderOutcome.SUCCEEDED, 'settled'),
+  },
+  {
+    name: 'failed',
+    choices: [],
+    isPossible: isProcessing,
+    act: provider(ProviderOutcome.FAILED, 'rejected'),
+  },
+  {
+    name: 'returned',
+    choices: [],
+    isPossible: is('SUCCEEDED'),
+    act: provider(ProviderOutcome.FAILED, 'returned'),
+  },
+  {
+    name: 'add-blocker',
+    choices: ['blocker'],
+    isPossible: (simulated) => isOpen(simulated) && hasManual(simulated, false),
+    act: (act) =>
+      act.clients.refundCases.addBlocker({ ...act.write, blocker: blockerOf(act) }, act.view.call),
+  },
+  {
+    name: 'clear-blocker',
+    choices: ['present-blocker'],
+    isPossible: (simulated) => isOpen(simulated) && hasManual(simulated, true),
+    act: (act) =>
+      act.clients.refundCases.clearBlocker({ ...act.write, blocker: blockerOf(act) }, act.view.call),
+  },
+  {
+    name: 'open-dispute',
+    choices: [],
+    isPossible: (simulated) => !isExecuting(simulated) && simulated.openDisputes.length === 0,
+    act: openDispute,
+  },
+  {
+    name: 'win-dispute',
+    choices: ['dispute'],
+    isPossible: ({ openDisputes }) => openDisputes.length > 0,
+    act: close(DisputeOutcome.WON),
+  },
+  {
+    name: 'lose-dispute',
+    choices: ['dispute'],
+    isPossible: ({ openDisputes }) => openDisputes.length > 0,
+    act: close(DisputeOutcome.LOST),
+  },
+  {
+    name: 'cancel',
+    choices: [],
+    isPossible: isOpen,
+    act: ({ clients, view, write }) => clients.refundCases.cancelRefundCase(write, view.call),
+  },
+];
+
+/** The form's key is the dispute's id: a form that is sent twice opens one. */
+async function openDispute({ clients, view, write }: Act): Promise<void> {
+  const { refundCaseId, ...request } = write;
+  const { refundCase } = await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
+  const { paymentIntentId } = refundCase!;
+  const disputeId = request.idempotencyKey;
+  await clients.refundCases.openDispute({ ...request, disputeId, paymentIntentId }, view.call);
+}

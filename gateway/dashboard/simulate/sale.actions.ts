@@ -1,0 +1,58 @@
+import { Type } from 'typebox';
+import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { paymentOf } from './sale-payment.ts';
+import { type SandboxPages, told } from './sandbox-pages.ts';
+
+/** Refunds in progress hold their funds by themselves. */
+export const BLOCK_REASONS = ['HOLD_OR_DISPUTE', 'KYC_PENDING', 'COMPLIANCE_HOLD'] as const;
+export const OUTCOMES = ['RETURNED', 'CONSUMED'] as const;
+
+const PATH = '/simulate/sales/:saleId';
+const reason = Type.Enum([...BLOCK_REASONS]);
+const BlockForm = Type.Object({ reason_to_block: reason });
+const UnblockForm = Type.Object({
+  reason_to_unblock: reason,
+  outcome: Type.Enum([...OUTCOMES]),
+});
+const NoFields = Type.Object({});
+
+/** Blocks a sale's money and lets it go; the sale is what each block is for. */
+export function blockActions(pages: SandboxPages, { funds }: DashboardClients): void {
+  pages.action({ path: `${PATH}/block`, form: BlockForm }, async (view, { params, form, key }) => {
+    const saleId = params.saleId!;
+    const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
+    await funds.blockFunds({ ...request, reason: BlockReason[form.reason_to_block] }, view.call);
+    return told(view, `/simulate/sales/${saleId}`, 'block');
+  });
+  pages.action({ path: `${PATH}/unblock`, form: UnblockForm }, async (view, { params, form, key }) => {
+    const saleId = params.saleId!;
+    const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
+    const ended = { reason: BlockReason[form.reason_to_unblock], outcome: BlockOutcome[form.outcome] };
+    await funds.unblockFunds({ ...request, ...ended }, view.call);
+    return told(view, `/simulate/sales/${saleId}`, 'unblock');
+  });
+}
+
+/** Disputes of a sale's payment, also of one of which no refund was asked for. */
+export function saleDisputeActions(pages: SandboxPages, { refundCases }: DashboardClients): void {
+  pages.action({ path: `${PATH}/open-dispute`, form: NoFields }, async (view, { params, key }) => {
+    const saleId = params.saleId!;
+    // The form's key is the dispute's id: a form that is sent twice opens one.
+    const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId };
+    await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);
+    return told(view, `/simulate/sales/${saleId}`, 'open-dispute');
+  });
+  for (const [step, outcome] of [
+    ['won', DisputeOutcome.WON],
+    ['lost', DisputeOutcome.LOST],
+  ] as const) {
+    const path = `${PATH}/disputes/:disputeId/${step}`;
+    pages.action({ path, form: NoFields }, async (view, { params, key }) => {
+      const closed = { disputeId: params.disputeId!, outcome };
+      await refundCases.closeDispute({ ...view.tenant, ...closed, idempotencyKey: key }, view.call);
+      return told(view, `/simulate/sales/${params.saleId}`, step);
+    });
+  }
+}

@@ -1,0 +1,130 @@
+import { Type } from 'typebox';
+import { ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import {
+  type Dispute,
+  DisputeOutcome,
+  type RefundCase,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { copyable, dataTable, details, field, form, moment, select } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Html, html } from '../html.ts';
+import { liveRegion } from '../live.ts';
+import { stateBadge } from '../refunds/refund-case.parts.ts';
+import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { OUTCOME_QUERY, outcome } from './outcome.ts';
+import { refundForm } from './refund-form.ts';
+import { BLOCK_REASONS, OUTCOMES } from './sale.actions.ts';
+import { paymentOf } from './sale-payment.ts';
+import type { SandboxPages } from './sandbox-pages.ts';
+import { simulateTexts } from './simulate.texts.ts';
+import { idOf } from './typed-values.ts';
+
+const MOST = 20;
+const MOST_PRODUCTS = 100;
+const known = () => Type.Optional(Type.String({ maxLength: 100 }));
+/** What the sale's form knew: no RPC answers a sale. */
+const Query = Type.Object({ ...OUTCOME_QUERY, paid: known(), at: known(), product: known() });
+
+/** A simulated sale with what can happen to it. */
+export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients): void {
+  pages.page({ path: '/simulate/sales/:saleId', query: Query }, async (view, { params, query }) => {
+    const { tenant, call } = view;
+    const t = textsFor(view, simulateTexts);
+    const saleId = params.saleId!;
+    const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MOST };
+    const [{ refundCases }, { disputes }, { products }] = await Promise.all([
+      clients.refundCases.listRefundCases(ofPayment, call),
+      clients.refundCases.listDisputes(ofPayment, call),
+      clients.products.listProducts(
+        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MOST_PRODUCTS },
+        call,
+      ),
+    ]);
+    const live = {
+      outcome: await outcome(clients, view, query.request),
+      cases: caseTable(view, refundCases),
+    };
+    const paidAmountMinor = /^\d{1,16}$/.test(query.paid ?? '') ? BigInt(query.paid!) : undefined;
+    const sale = { saleId, paidAmountMinor, paidAt: query.at ?? '', productId: idOf(query.product) };
+    const ids = details([
+      [t.saleId, copyable(view, saleId)],
+      [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
+    ]);
+    const body = html`${liveRegion('outcome', live.outcome)}
+${ids}
+<div class="cards panel">${refundForm(view, products, { sale })}
+${blockCard(view, saleId)}
+<section class="card"><h2>${t.disputes}</h2>${disputeTable(view, saleId, disputes)}
+<p class="hint">${t.openDisputeHint}</p>
+${form(view, { action: `/simulate/sales/${saleId}/open-dispute`, submit: t.openDispute, tone: 'plain' })}</section>
+</div>
+<h2>${t.saleCases}</h2>${liveRegion('cases', live.cases)}
+<p><a href="${pathTo(view, '/simulate')}">${t.back}</a></p>`;
+    return { title: t.saleTitle, body, live, notices: t.done };
+  });
+}
+
+function blockCard(view: View, saleId: string): Html {
+  const t = textsFor(view, simulateTexts);
+  const reasons = BLOCK_REASONS.map((name) => [name, t.blockReasons[name]] as const);
+  const outcomes = OUTCOMES.map((name) => [name, t.outcomes[name]] as const);
+  return html`<section class="card"><h2>${t.block}</h2>
+${form(view, {
+  action: `/simulate/sales/${saleId}/block`,
+  submit: t.block,
+  tone: 'plain',
+  fields: field({ name: 'reason_to_block', label: t.blockReason }, select(reasons, '')),
+})}
+<h3>${t.unblock}</h3>
+${form(view, {
+  action: `/simulate/sales/${saleId}/unblock`,
+  submit: t.unblock,
+  tone: 'plain',
+  fields: html`${field({ name: 'reason_to_unblock', label: t.blockReason }, select(reasons, ''))}
+${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
+})}</section>`;
+}
+
+function disputeTable(view: View, saleId: string, disputes: readonly Dispute[]): Html {
+  const t = textsFor(view, simulateTexts);
+  const stateText = ({ closedAt, outcome }: Dispute) => {
+    if (!closedAt) return t.disputeStates.OPEN;
+    return outcome === DisputeOutcome.LOST ? t.disputeStates.LOST : t.disputeStates.WON;
+  };
+  const close = ({ id, closedAt }: Dispute) => {
+    const action = `/simulate/sales/${saleId}/disputes/${id}`;
+    if (closedAt) return '—';
+    return html`<div class="row">${form(view, { action: `${action}/won`, submit: t.won, tone: 'plain' })}
+${form(view, { action: `${action}/lost`, submit: t.lost, tone: 'plain' })}</div>`;
+  };
+  return dataTable<Dispute>(
+    t.disputes,
+    [
+      { label: t.dispute, cell: ({ openedAt }) => moment(view, openedAt) },
+      { label: t.state, cell: stateText },
+      { label: t.actions, cell: close },
+    ],
+    disputes,
+    t.noDisputes,
+  );
+}
+
+function caseTable(view: View, cases: readonly RefundCase[]): Html {
+  const t = textsFor(view, simulateTexts);
+  const r = textsFor(view, refundsTexts);
+  return dataTable<RefundCase>(
+    t.saleCases,
+    [
+      {
+        label: r.case,
+        cell: ({ id }) =>
+          html`<a href="${pathTo(view, `/simulate/refund-cases/${id}`)}"><code>${id}</code></a>`,
+      },
+      { label: r.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
+    ],
+    cases,
+    t.noCases,
+  );
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+import { idIn, type SandboxDesk, sandboxDesk, stateOn, stepsOn } from './sandbox-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+/** A case whose money is on its way: of a sale by Pix. */
+async function processing({ sell, visitor, step }: SandboxDesk): Promise<SeenPage> {
+  const sale = await sell({ method: 'INSTANT_TRANSFER', fees: '0' });
+  const opened = await visitor.submit(sale, '/simulate/refund-cases', { who: 'MERCHANT' });
+  expect(stateOn(opened)).toBe('APPROVED_FOR_EXECUTION');
+  return step(await step(opened, 'start'), 'carry-on');
+}
+
+/** How the panel leads to each state. */
+const WAYS: Readonly<Record<string, (panel: SandboxDesk) => Promise<SeenPage>>> = {
+  MERCHANT_REVIEW: ({ openCase }) => openCase(),
+  SERVICE_REVIEW: async ({ openCase, step }) => step(await openCase(), 'contest'),
+  APPROVED_FOR_EXECUTION: async ({ openCase, step }) => step(await openCase(), 'approve'),
+  FUNDING_REQUIRED: async ({ openCase, step }) =>
+    step(await step(await openCase({ who: 'INSTANT' }), 'start'), 'carry-on'),
+  PROCESSING: processing,
+  SUCCEEDED: async (panel) => panel.step(await processing(panel), 'succeeded'),
+  FAILED: async (panel) => panel.step(await processing(panel), 'failed'),
+  CANCELED: async ({ openCase, step }) => step(await openCase(), 'cancel'),
+  REJECTED: async ({ openCase, step }) => step(await step(await openCase(), 'contest'), 'review-reject'),
+};
+
+it('leads to each of the nine states, and the page of refunds shows each', async () => {
+  const panel = await sandboxDesk(desk);
+  const { visitor, home } = panel;
+  for (const [state, way] of Object.entries(WAYS)) {
+    const reached = await way(panel);
+    expect([state, reached.status, stateOn(reached)]).toEqual([state, 200, state]);
+    const id = idIn(reached);
+    const alone = await visitor.get(`${home}/refunds/${id}`);
+    expect(stateOn(alone)).toBe(state);
+    const listed = await visitor.get(`${home}/refunds?status=${state}`);
+    const [row] = listed.document.querySelectorAll('tbody tr').filter((one) => one.innerHTML.includes(id));
+    expect(row?.querySelector('.badge')?.text).toBe(alone.document.querySelector('.badge')?.text);
+  }
+});
+
+it('shows only steps that are possible, and each that it shows is', async () => {
+  const panel = await sandboxDesk(desk);
+  const { step } = panel;
+  const waiting = await panel.openCase();
+  expect(stepsOn(waiting)).toEqual(
+    ['add-blocker', 'announce-deadline', 'approve', 'cancel', 'contest', 'open-dispute'].sort(),
+  );
+  const blocked = await step(waiting, 'add-blocker', { blocker: 'MERCHANT_NOT_ACTIVE' });
+  const approved = await step(blocked, 'approve');
+  expect(stateOn(approved)).toBe('APPROVED_FOR_EXECUTION');
+  expect(stepsOn(approved)).not.toContain('start');
+  const free = await step(approved, 'clear-blocker');
+  expect(stepsOn(free)).toEqual(['add-blocker', 'cancel', 'open-dispute', 'start']);
+  const disputed = await step(free, 'open-dispute');
+  expect(stateOn(disputed)).toBe('SERVICE_REVIEW');
+  expect(stepsOn(disputed)).not.toContain('review-approve');
+  const won = await step(disputed, 'win-dispute');
+  expect(stepsOn(won)).toContain('review-approve');
+  const started = await step(await step(won, 'review-approve', { reviewer: 'RISK_POLICY' }), 'start');
+  expect(stepsOn(started)).toEqual(['carry-on']);
+  const unfunded = await step(started, 'carry-on');
+  expect(stateOn(unfunded)).toBe('FUNDING_REQUIRED');
+  await panel.sell({ gross: '5,000.00' });
+  const paid = await step(await step(await step(unfunded, 'start'), 'carry-on'), 'submitted');
+  expect(stateOn(paid)).toBe('PROCESSING');
+  expect(stepsOn(paid)).toEqual(['failed', 'submitted', 'succeeded']);
+  const succeeded = await step(paid, 'succeeded');
+  expect(stepsOn(succeeded)).toContain('returned');
+  expect(stateOn(await step(succeeded, 'returned'))).toBe('FAILED');
+});
+
+it('lets the deadline come near and pass', async () => {
+  const { openCase, step } = await sandboxDesk(desk);
+  const near = await step(await openCase({ asked_days_ago: '6' }), 'announce-deadline');
+  expect(near.text).toContain('refund.deadline_approaching.v1');
+  const overdue = await openCase({ asked_days_ago: '8' });
+  expect(stepsOn(overdue)).not.toContain('announce-deadline');
+  const expired = await step(overdue, 'expire');
+  expect([stateOn(expired), expired.text.includes('refund.merchant_decided.v1')]).toEqual([
+    'SERVICE_REVIEW',
+    true,
+  ]);
+});
+
+it('says in words why a step that came too late or too early is refused', async () => {
+  const { visitor, openCase, step } = await sandboxDesk(desk);
+  const early = await openCase();
+  const refused = await step(early, 'announce-deadline');
+  expect([refused.status, refused.text.includes('too early to tell')]).toEqual([409, true]);
+  await step(early, 'approve');
+  const late = await step(early, 'contest');
+  expect([late.status, late.text.includes('in another state by now')]).toEqual([409, true]);
+  const unreasoned = await visitor.submit(await openCase(), '/contest', { reason: '  ' });
+  expect([unreasoned.status, unreasoned.text.includes('Say the reason.')]).toEqual([422, true]);
+});

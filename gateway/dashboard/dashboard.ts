@@ -57,6 +57,8 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   app.decorateRequest('person', null);
   app.decorateRequest('view', null);
   await app.register(cookie);
+  // Forms are the only requests with a body: another site can have a browser send other kinds unasked.
+  app.removeAllContentTypeParsers();
   await app.register(formbody);
   await app.register(helmet, { ...headersFor(config), global: true });
   app.addHook('onRequest', async (request, reply) => {

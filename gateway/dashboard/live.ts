@@ -24,8 +24,8 @@ export function liveRegion(name: string, content: Html): Html {
 }
 
 /** Whether a page is asked for as a stream of its changes. */
-export function asksForStream({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  return headers.accept === 'text/event-stream';
+export function asksForStream({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
+  return method === 'GET' && headers.accept === 'text/event-stream';
 }
 
 /** The open streams of a listener. */

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { Registered } from '../../../../gateway/dashboard/pages.ts';
+import { csrfTokenOf } from '../../../../gateway/dashboard/session-cookie.ts';
+import type { Side } from '../../../../gateway/dashboard/view.ts';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { DashboardDesk, Visitor } from '../dashboard-desk.ts';
+import type { World } from './probe-world.ts';
+
+interface Property {
+  readonly type?: string;
+  readonly const?: string;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Property[];
+  readonly items?: Property;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+}
+
+interface Fields {
+  readonly properties: Readonly<Record<string, Property>>;
+  readonly required?: readonly string[];
+}
+
+/** A page or action as it was registered, with what it takes. */
+export type Place = Registered & { readonly form?: Fields; readonly query?: Fields };
+
+/** Every page and action of merchants that the dashboard serves. */
+export const placesOf = ({ app }: DashboardDesk) => app.registered as readonly Place[];
+
+/** For messages. */
+export const nameOf = ({ method, path }: Place) => `${method} ${path}`;
+
+export const sideOf = ({ side }: Place): Side => side ?? 'live';
+
+/** Values that forms take beyond what their schemas say, by field and, where fields are alike, by action. */
+const TYPED: Readonly<Record<string, string>> = {
+  email: 'probe@people.example',
+  contact: 'probe@people.example',
+  url: 'https://93.184.215.14/probe',
+  event_types: 'payment.succeeded.v1',
+  name: 'probe',
+  scopes: 'funds:read',
+  expires: '',
+  amount: '',
+  until: '',
+  approval_reason: 'probe',
+  contest_reason: 'probe',
+  from: '2026-01-01T00:00',
+  to: '2026-01-02T00:00',
+  event_id: '',
+  request_id: '',
+};
+
+/** What somebody who fills a form in sends, beside token and key. Fields that are ids name things of `world`. */
+export function fieldsOf({ form }: Place, { ids }: Pick<World, 'ids'>): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [name, property] of Object.entries(form?.properties ?? {})) {
+    const value = isId(property) ? (ids[name] ?? randomUUID()) : (TYPED[name] ?? sampleOf(property));
+    if (value !== undefined) fields[name] = value;
+  }
+  return fields;
+}
+
+const isId = ({ pattern = '', format }: Property) => format === 'uuid' || pattern.startsWith('^[0-9a-f]{8}');
+
+function sampleOf(property: Property): string {
+  const { type, const: only, enum: choices, anyOf, items, minimum } = property;
+  if (only !== undefined) return only;
+  if (choices) return choices[0]!;
+  if (anyOf) return sampleOf(anyOf[0]!);
+  if (items) return sampleOf(items);
+  return type === 'integer' || type === 'number' ? String(minimum ?? 1) : 'probe';
+}
+
+/** What every form of somebody's carries. */
+export const proofOf = ({ token }: Pick<Visitor, 'token'>) => ({
+  ...{ _csrf: csrfTokenOf(token), _key: randomUUID() },
+});
+
+/** The address of a place at a merchant, its parameters as in `ids`. */
+export function addressOf(place: Place, merchantId: string, ids: Readonly<Record<string, string>>): string {
+  const path = place.path.replaceAll(/:(\w+)/g, (_, name: string) => {
+    if (name === 'name') return '2026-11-21';
+    const id = ids[name];
+    if (id === undefined) throw new Error(`probes make no ${name}: add it to probe-world.ts`);
+    return id;
+  });
+  return `/${sideOf(place)}/${merchantId}${path}`;
+}
+
+/** Who has just the role that a place takes, and who has the one below; none has less than a viewer. */
+export function peopleFor({ role }: Place, { people }: World) {
+  const enough = people[role as keyof World['people']];
+  const below = { [Role.DEVELOPER]: people[Role.VIEWER], [Role.ADMIN]: people[Role.DEVELOPER] };
+  return { enough, tooLow: below[role as Role.DEVELOPER] as Visitor | undefined };
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { paymentOf } from '../../../../gateway/dashboard/simulate/sale-payment.ts';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { resendDesk } from '../../../services/webhooks/resend-desk.ts';
+import { newKey } from '../../../support/house.ts';
+import { sqlOf } from '../../../support/list-walk.ts';
+import { seedMerchant } from '../../seed-merchant.ts';
+import type { DashboardDesk, Visitor } from '../dashboard-desk.ts';
+
+/** A merchant with one of everything in an environment, and somebody of each role. */
+export interface World {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  /** By the names that paths and forms have for them. */
+  readonly ids: Readonly<Record<string, string>>;
+  readonly people: Readonly<Record<Role.VIEWER | Role.DEVELOPER | Role.ADMIN, Visitor>>;
+}
+
+/** Makes a merchant with something of each kind that a path or form names by its id. */
+export async function makeWorld(desk: DashboardDesk, environment = Environment.LIVE): Promise<World> {
+  const merchantId = randomUUID();
+  const tenant = { merchantId, environment };
+  const people = {
+    [Role.ADMIN]: await desk.signIn({ [merchantId]: Role.ADMIN }),
+    [Role.DEVELOPER]: await desk.signIn({ [merchantId]: Role.DEVELOPER }),
+    [Role.VIEWER]: await desk.signIn({ [merchantId]: Role.VIEWER }),
+  };
+  const ids = {
+    ...(await makeWebhooks(desk, tenant)),
+    ...(await makeMoney(desk, tenant)),
+    ...(await makeAccess(desk, tenant)),
+    accountId: people[Role.VIEWER].accountId,
+  };
+  return { ...tenant, ids, people };
+}
+
+type Tenant = Pick<World, 'merchantId' | 'environment'>;
+
+async function makeWebhooks(desk: DashboardDesk, tenant: Tenant) {
+  const webhooks = resendDesk(desk.house, desk.transport);
+  const { id: subscriptionId } = await webhooks.subscribe(tenant);
+  await webhooks.publish(tenant);
+  await webhooks.deliverAll(500);
+  const { deliveries } = await webhooks.deliveries.listDeliveries(tenant);
+  const { id: resendId } = await webhooks.again(tenant, subscriptionId);
+  const [event] = await webhooks.sql<{ id: string }>(
+    'select id from webhooks.event where merchant_id = $1 limit 1',
+    [tenant.merchantId],
+  );
+  return { subscriptionId, deliveryId: deliveries[0]!.id, resendId, eventId: event!.id };
+}
+
+async function makeMoney(desk: DashboardDesk, tenant: Tenant) {
+  const seed = seedMerchant(desk.transport, tenant.merchantId, tenant.environment);
+  const advances = createClient(AdvanceService, desk.transport);
+  const refunds = createClient(RefundCaseService, desk.transport);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const sales = () =>
+    sqlOf<{ id: string }>(desk.house, 'select id from funds.sale where merchant_id = $1', [
+      tenant.merchantId,
+    ]);
+  await seed.sale(90_000n, 6);
+  const [{ id: saleId } = { id: '' }] = await sales();
+  const disputeId = randomUUID();
+  await refunds.openDispute({ ...write(), disputeId, paymentIntentId: paymentOf(saleId), saleId });
+  await seed.sale(90_000n, 6);
+  const advanceRequestId = (await seed.advance(30_000n)).id;
+  const { quote } = await advances.quoteAdvance({ ...write(), maxAmountMinor: 20_000n });
+  const refundCaseId = (await seed.refundCase()).id;
+  const productId = await seed.product();
+  return { advanceRequestId, quoteId: quote!.id, saleId, disputeId, refundCaseId, productId };
+}
+
+async function makeAccess(desk: DashboardDesk, tenant: Tenant) {
+  const accounts = createClient(AccountService, desk.transport);
+  const keys = createClient(ApiKeyService, desk.transport);
+  const email = `${randomUUID()}@people.example`;
+  const { invitation } = await accounts.inviteMember({
+    ...{ ...tenant, idempotencyKey: newKey(), email, role: Role.VIEWER },
+  });
+  const { apiKey } = await keys.issueApiKey({
+    ...{ ...tenant, idempotencyKey: newKey(), name: 'till', scopes: [ApiKeyScope.FUNDS_READ] },
+  });
+  return { invitationId: invitation!.id, apiKeyId: apiKey!.id };
+}
+
+/**
+ * Everything that is stored of merchants, table by table, as one text each. Nothing but what a probe does changes it:
+ * no worker runs.
+ */
+export async function storedOf(desk: DashboardDesk, merchantIds: readonly string[]) {
+  const tables = await sqlOf<{ name: string }>(
+    desk.house,
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.columns
+      join information_schema.tables using (table_catalog, table_schema, table_name)
+     where column_name = 'merchant_id' and table_type = 'BASE TABLE' order by 1`,
+  );
+  const stored: Record<string, string> = {};
+  for (const { name } of tables) {
+    const [row] = await sqlOf<{ content: string }>(
+      desk.house,
+      `select count(*) || ' rows, ' || coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '-') as content
+         from ${name} as t where merchant_id = any($1::uuid[])`,
+      [merchantIds],
+    );
+    stored[name] = row!.content;
+  }
+  return stored;
+}

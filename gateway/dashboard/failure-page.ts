@@ -5,6 +5,7 @@ import { type Failure, failureOf, noSuchPage } from './failures.ts';
 import { html, nothing } from './html.ts';
 import { sendPage } from './layout.ts';
 import type { SessionDoor } from './session-door.ts';
+import { returnPathOf } from './sign-in/return-path.ts';
 import { textsFor } from './view.ts';
 
 /** Answers every failure with a page that says what it means for who reads it, and nothing of its cause. */
@@ -27,10 +28,10 @@ function sendFailure(door: SessionDoor, failure: Failure, request: FastifyReques
   return sendPage(reply, view, { title: t.heading, body, status: failure.status });
 }
 
-/** Only paths of this host are linked to. */
+/** Only paths of this host are linked to, and not where the page's other link leads. */
 function pathOfReferrer({ headers, host, url }: FastifyRequest): string | undefined {
   const referrer = URL.parse(headers.referer ?? '');
   if (!referrer || referrer.host !== host) return undefined;
-  const path = `${referrer.pathname}${referrer.search}`;
-  return path === url ? undefined : path;
+  const path = returnPathOf(`${referrer.pathname}${referrer.search}`);
+  return path === url || path === '/' ? undefined : path;
 }

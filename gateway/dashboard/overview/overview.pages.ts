@@ -1,4 +1,41 @@
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { html } from '../html.ts';
+import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
+import { readSubscriptions, withTroubleBanner } from '../trouble-banner.ts';
+import { type Page, textsFor, type View } from '../view.ts';
+import { balanceCard } from './balance-card.ts';
+import { overviewTexts } from './overview.texts.ts';
+import { refundsCard } from './refunds-card.ts';
+import { releasesCard } from './releases-card.ts';
+import { webhooksCard } from './webhooks-card.ts';
 
-/** Pages of overview. */
-export function overviewPages(_dependencies: RoomDependencies): void {}
+/** A card whose service takes longer says so: people come here to look, not to wait. */
+const TIMEOUT_MS = 3_000;
+
+/** The first page of a merchant: what needs somebody, and how things stand. */
+export function overviewPages({ pages, clients }: RoomDependencies): void {
+  pages.page({ path: '', role: Role.VIEWER, section: 'overview' }, (view) => overviewPage(view, clients));
+}
+
+async function overviewPage(whole: View, clients: DashboardClients): Promise<Page> {
+  const view = { ...whole, call: { ...whole.call, timeoutMs: TIMEOUT_MS } };
+  const reading = readSubscriptions(clients, view);
+  const [subscriptions, webhooks, refunds, balance, releases] = await Promise.all([
+    // That they cannot be read, their card says.
+    reading.catch(() => []),
+    webhooksCard(view, reading),
+    refundsCard(view, clients),
+    balanceCard(view, clients),
+    releasesCard(view, clients),
+  ]);
+  const live = { refunds, webhooks, balance, releases };
+  const cards = Object.entries(live).map(([name, content]) => liveRegion(name, content));
+  const page = {
+    title: textsFor(view, overviewTexts).title,
+    live,
+    body: html`<div class="cards overview">${cards}</div>`,
+  };
+  return withTroubleBanner(view, page, subscriptions);
+}

@@ -8,6 +8,7 @@ import { dataTable, moment, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
+import { readSubscriptions, withTroubleBanner } from '../trouble-banner.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
 import { stateBadges, troubleOf } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
@@ -21,10 +22,11 @@ export function subscriptionListPage({ pages, clients }: RoomDependencies): void
     { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { query }) => {
       const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
-      return listPage(
-        view,
-        await clients.webhookSubscriptions.listWebhookSubscriptions({ ...view.tenant, ...bounds }, view.call),
-      );
+      const [list, all] = await Promise.all([
+        clients.webhookSubscriptions.listWebhookSubscriptions({ ...view.tenant, ...bounds }, view.call),
+        readSubscriptions(clients, view),
+      ]);
+      return withTroubleBanner(view, listPage(view, list), all);
     },
   );
 }

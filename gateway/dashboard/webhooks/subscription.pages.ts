@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RoomDependencies } from '../room.ts';
+import { readSubscriptions, withTroubleBanner } from '../trouble-banner.ts';
 import { recentDeliveries } from './deliveries-table.ts';
 import { subscriptionPage } from './subscription.page.ts';
 import { readSecrets, readSubscription } from './subscription-reads.ts';
@@ -21,14 +22,20 @@ export function subscriptionPages({ pages, clients }: RoomDependencies): void {
     async (view, { params, query }) => {
       const subscriptionId = params.subscriptionId!;
       const { test, missed_from: from, missed_to: to } = query;
-      const [subscription, secrets, recent, outcome] = await Promise.all([
+      const [subscription, secrets, recent, outcome, all] = await Promise.all([
         readSubscription(clients, view, subscriptionId),
         readSecrets(clients, view, subscriptionId),
         recentDeliveries(view, clients, { id: subscriptionId }),
         test === undefined ? undefined : testOutcome(clients, view, subscriptionId, test),
+        readSubscriptions(clients, view),
       ]);
       const missed = from !== undefined && to !== undefined ? { from, to } : undefined;
-      return subscriptionPage(view, { subscription, secrets, recent, outcome, missed });
+      const page = subscriptionPage(view, { subscription, secrets, recent, outcome, missed });
+      return withTroubleBanner(
+        view,
+        page,
+        all.filter(({ id }) => id !== subscriptionId),
+      );
     },
   );
 }

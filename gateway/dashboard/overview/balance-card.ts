@@ -1,0 +1,29 @@
+import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { details } from '../components.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { money } from '../funds/amounts.ts';
+import { balanceOf } from '../funds/balance-cards.ts';
+import { type Html, html } from '../html.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { card, drawn } from './card.ts';
+import { overviewTexts } from './overview.texts.ts';
+
+/** What the merchant has, and what is on its way. */
+export async function balanceCard(view: View, clients: Pick<DashboardClients, 'funds'>): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const content = await drawn(view, balanceOf(clients, view), (balance) =>
+    balance ? figures(view, balance) : html`<p>${t.tooLarge}</p>`,
+  );
+  return card('balance', t.balance, content, html`<a href="${pathTo(view, '/funds')}">${t.toFunds}</a>`);
+}
+
+function figures(view: View, balance: GetBalanceResponse): Html {
+  const t = textsFor(view, overviewTexts);
+  const { scheduledAmountMinor, blockedAmountMinor, openDebtsAmountMinor } = balance;
+  return html`<p class="hint">${t.available}</p><p class="figure">${money(view, balance.availableAmountMinor)}</p>
+${details([
+  [t.scheduled, money(view, scheduledAmountMinor)],
+  ...(blockedAmountMinor === 0n ? [] : [[t.blocked, money(view, blockedAmountMinor)] as const]),
+  ...(openDebtsAmountMinor === 0n ? [] : [[t.openDebts, money(view, openDebtsAmountMinor)] as const]),
+])}`;
+}

@@ -1,0 +1,29 @@
+import { type RefundCase, RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { money } from '../funds/amounts.ts';
+import { type Html, html } from '../html.ts';
+import { deadline } from '../refunds/refund-case.parts.ts';
+import { pathTo, textsFor, type View } from '../view.ts';
+import { card, drawn } from './card.ts';
+import { overviewTexts } from './overview.texts.ts';
+
+const MOST = 5;
+
+/** The refund cases that wait for the merchant, those whose deadline is next. */
+export async function refundsCard(
+  view: View,
+  { refundCases }: Pick<DashboardClients, 'refundCases'>,
+): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const request = { ...view.tenant, order: RefundCaseOrder.REVIEW_DEADLINE, pageSize: MOST };
+  let link = t.toRefunds;
+  const content = await drawn(view, refundCases.listRefundCases(request, view.call), (answer) => {
+    if (answer.nextPageToken !== '') link = t.allRefunds;
+    if (answer.refundCases.length === 0) return html`<p>${t.noRefunds}</p>`;
+    return html`<ul class="lines">${answer.refundCases.map((one) => line(view, one))}</ul>`;
+  });
+  return card('refunds', t.refunds, content, html`<a href="${pathTo(view, '/refunds')}">${link}</a>`);
+}
+
+const line = (view: View, refundCase: RefundCase) =>
+  html`<li><a href="${pathTo(view, `/refunds/${refundCase.id}`)}">${money(view, refundCase.amountMinor)}</a> ${deadline(view, refundCase)}</li>`;

@@ -1,0 +1,41 @@
+import {
+  type WebhookSubscription,
+  WebhookSubscriptionState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { type Html, html, nothing } from '../html.ts';
+import { mayDevelop, pathTo, textsFor, type View } from '../view.ts';
+import { stateBadges } from '../webhooks/subscription-state.ts';
+import { card, drawn } from './card.ts';
+import { overviewTexts } from './overview.texts.ts';
+
+/** What needs somebody first. */
+const STATES = [
+  WebhookSubscriptionState.ERROR,
+  WebhookSubscriptionState.PENDING,
+  WebhookSubscriptionState.ACTIVE,
+  WebhookSubscriptionState.DISABLED,
+] as const;
+
+/** How many subscriptions are how well. */
+export async function webhooksCard(
+  view: View,
+  reading: Promise<readonly WebhookSubscription[]>,
+): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const content = await drawn(view, reading, (subscriptions) =>
+    subscriptions.length > 0 ? counts(view, subscriptions) : html`<p>${t.noWebhooks}</p>`,
+  );
+  const create = html` <a href="${pathTo(view, '/webhooks/new')}">${t.createWebhook}</a>`;
+  const links = html`<a href="${pathTo(view, '/webhooks')}">${t.toWebhooks}</a>${mayDevelop(view) ? create : nothing}`;
+  return card('webhooks', t.webhooks, content, links);
+}
+
+function counts(view: View, subscriptions: readonly WebhookSubscription[]): Html {
+  const items = STATES.map((state) => {
+    const count = subscriptions.filter((subscription) => subscription.state === state).length;
+    return count === 0
+      ? nothing
+      : html`<li><span class="figure">${view.format.number(count)}</span> ${stateBadges(view, { state })}</li>`;
+  });
+  return html`<p class="hint">${textsFor(view, overviewTexts).webhooksHint}</p><ul class="counts">${items}</ul>`;
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { newUrl, webhooksDesk } from '../../../services/webhooks/webhooks-desk.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+
+export const HOSTILE = '"><img src=x onerror=alert(1)></script>';
+
+/** How a subscription comes to be in trouble, as the service writes it. */
+export interface Trouble {
+  readonly reason: string;
+  /** Disabled by a 410 so many days ago; in ERROR when absent. */
+  readonly goneDays?: number;
+}
+
+export type OverviewDesk = Awaited<ReturnType<typeof startOverviewDesk>>;
+
+/** The dashboard, and merchants with all that their first page shows. */
+export async function startOverviewDesk() {
+  const desk: DashboardDesk = await startDashboardDesk();
+  const webhooks = webhooksDesk(desk.house, desk.transport);
+
+  async function newMerchant(role = Role.DEVELOPER) {
+    const merchantId = randomUUID();
+    const tenant = { merchantId, environment: Environment.LIVE };
+    return {
+      tenant,
+      at: (path = '') => `/live/${merchantId}${path}`,
+      person: await desk.signIn({ [merchantId]: role }),
+      refunds: refundsOf(desk.house, 'inProcess', tenant),
+      funds: fundsCaller(desk.transport, tenant),
+      /** A subscription in a state that takes days to come to. */
+      async subscription(
+        state: 'PENDING' | 'ACTIVE' | 'ERROR' | 'DISABLED',
+        trouble?: Trouble,
+        url = newUrl(),
+      ) {
+        const { id } = await webhooks.subscribe(tenant, undefined, url);
+        await webhooks.sql(
+          `update webhooks.subscription set state = $2, error_reason = $3,
+             error_at = case when $3::text is not null then now() - $4 * interval '1 day' end,
+             disabled_at = case when $2 = 'DISABLED' then now() - $4 * interval '1 day' end
+           where id = $1`,
+          [id, state, trouble?.reason ?? null, trouble?.goneDays ?? 0],
+        );
+        return { id, url };
+      },
+    };
+  }
+  return { ...desk, webhooks, newMerchant, fundsClient: createClient(FundsService, desk.transport) };
+}

@@ -1,0 +1,217 @@
+import type { AddressInfo } from 'node:net';
+import { Code, ConnectError, type Transport } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
+import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { createLogger } from '../../../../services/platform/telemetry.ts';
+import { newKey } from '../../../support/house.ts';
+import { type SeenPage, Visitor } from '../dashboard-desk.ts';
+import { HOSTILE, type OverviewDesk, startOverviewDesk } from './overview-desk.ts';
+
+let desk: OverviewDesk;
+beforeAll(async () => {
+  desk = await startOverviewDesk();
+});
+afterAll(() => desk.close());
+
+const plain = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').trim();
+const cardOf = ({ document }: SeenPage, name: string) =>
+  document.querySelector(`section[aria-labelledby=${name}-title]`)!;
+const wordsOf = (page: SeenPage, name: string) => plain(cardOf(page, name).text);
+const bannerOf = ({ document }: SeenPage) => document.querySelector('[data-live=trouble]')!;
+const linksIn = (element: ReturnType<typeof bannerOf>) =>
+  element.querySelectorAll('a').map((link) => link.getAttribute('href'));
+
+const FAILED = 'a delivery failed 10 times, at last with HTTP 503';
+const GONE = 'the endpoint answered HTTP 410';
+
+describe('the banner', () => {
+  it('names each subscription in ERROR or disabled by a 410, since when and why, with a link', async () => {
+    const merchant = await desk.newMerchant();
+    const failing = await merchant.subscription('ERROR', { reason: FAILED });
+    const gone = await merchant.subscription('DISABLED', { reason: GONE, goneDays: 1 });
+    await merchant.subscription('ACTIVE');
+    const pages = await Promise.all(['', '/webhooks'].map((path) => merchant.person.get(merchant.at(path))));
+    for (const page of pages) {
+      const banner = bannerOf(page);
+      expect(banner.querySelector('[role=alert] strong')!.text).toBe('2 webhooks need attention');
+      const items = banner.querySelectorAll('li').map(({ text }) => plain(text));
+      expect(items).toEqual([
+        expect.stringMatching(/HTTP 410.* Since \d+\/\d+\/\d+.*\.$/),
+        expect.stringMatching(/10 attempts.*503.* Since \d+\/\d+\/\d+.*\.$/),
+      ]);
+      expect(items[1]).toContain(failing.url);
+      expect(linksIn(banner)).toEqual([gone, failing].map(({ id }) => merchant.at(`/webhooks/${id}`)));
+    }
+  });
+
+  it('is above the page of a subscription for the others alone: its own trouble stands there', async () => {
+    const merchant = await desk.newMerchant();
+    const failing = await merchant.subscription('ERROR', { reason: FAILED });
+    const well = await merchant.subscription('ACTIVE');
+    const own = await merchant.person.get(merchant.at(`/webhooks/${failing.id}`));
+    expect(bannerOf(own).text.trim()).toBe('');
+    const other = await merchant.person.get(merchant.at(`/webhooks/${well.id}`));
+    expect(linksIn(bannerOf(other))).toEqual([merchant.at(`/webhooks/${failing.id}`)]);
+  });
+
+  it('is not there where all is well, of what a person disabled, and of an old 410', async () => {
+    const merchant = await desk.newMerchant();
+    await merchant.subscription('ACTIVE');
+    await merchant.subscription('DISABLED', { reason: GONE, goneDays: 8 });
+    const failed = await merchant.subscription('ERROR', { reason: FAILED });
+    await desk.webhooks.subscriptions.disableWebhookSubscription({
+      ...{ ...merchant.tenant, idempotencyKey: newKey(), subscriptionId: failed.id },
+    });
+    for (const path of ['', '/webhooks']) {
+      expect(bannerOf(await merchant.person.get(merchant.at(path))).text.trim()).toBe('');
+    }
+  });
+
+  it('names five, and says how many more there are', async () => {
+    const merchant = await desk.newMerchant();
+    for (let n = 0; n < 7; n += 1) await merchant.subscription('ERROR', { reason: FAILED });
+    const banner = bannerOf(await merchant.person.get(merchant.at()));
+    expect(banner.querySelector('strong')!.text).toBe('7 webhooks need attention');
+    expect(banner.querySelectorAll('li')).toHaveLength(5);
+    expect(plain(banner.querySelectorAll('p').at(-1)!.text)).toBe('and 2 more');
+  });
+
+  it('shows a hostile URL and reason as text', async () => {
+    const merchant = await desk.newMerchant();
+    const { id } = await merchant.subscription('ERROR', { reason: HOSTILE });
+    await desk.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
+      id,
+      `https://x/${HOSTILE}`,
+    ]);
+    const page = await merchant.person.get(merchant.at());
+    expect(bannerOf(page).querySelectorAll('img, script')).toEqual([]);
+    expect(page.text).not.toContain(HOSTILE);
+    expect(page.text).toContain('&quot;&gt;&lt;img src=x onerror=alert(1)&gt;&lt;/script&gt;');
+  });
+
+  it('shows nothing of another merchant', async () => {
+    const troubled = await desk.newMerchant();
+    await troubled.subscription('ERROR', { reason: FAILED });
+    const other = await desk.newMerchant();
+    expect(bannerOf(await other.person.get(other.at())).text.trim()).toBe('');
+    expect((await other.person.get(troubled.at())).status).toBe(404);
+  });
+});
+
+describe('the overview', () => {
+  it('counts webhooks by their state', async () => {
+    const merchant = await desk.newMerchant();
+    for (const state of ['ACTIVE', 'ACTIVE', 'PENDING', 'DISABLED'] as const)
+      await merchant.subscription(state);
+    await merchant.subscription('ERROR', { reason: FAILED });
+    const page = await merchant.person.get(merchant.at());
+    const counts = cardOf(page, 'webhooks')
+      .querySelectorAll('li')
+      .map(({ text }) => plain(text));
+    expect(counts).toEqual(['1 Failing', '1 Pending', '2 Active', '1 Disabled']);
+    expect(linksIn(cardOf(page, 'webhooks'))).toEqual([
+      merchant.at('/webhooks'),
+      merchant.at('/webhooks/new'),
+    ]);
+  });
+
+  it('offers nobody to create a webhook who may not', async () => {
+    const merchant = await desk.newMerchant(Role.VIEWER);
+    const page = await merchant.person.get(merchant.at());
+    expect(wordsOf(page, 'webhooks')).toContain('No address gets your events yet.');
+    expect(linksIn(cardOf(page, 'webhooks'))).toEqual([merchant.at('/webhooks')]);
+  });
+
+  it('shows the refund cases that wait for the merchant, the soonest deadline first, five at most', async () => {
+    const merchant = await desk.newMerchant();
+    const opened: { id: string; amountMinor: bigint }[] = [];
+    for (let n = 1; n <= 6; n += 1)
+      opened.push(await merchant.refunds.open({ amountMinor: BigInt(n * 100) }));
+    const soon = opened[3]!;
+    await desk.webhooks.sql(
+      `update refunds.refund_case set merchant_review_deadline_at = now() + interval '90 minutes' where id = $1`,
+      [soon.id],
+    );
+    const page = await merchant.person.get(merchant.at());
+    const lines = cardOf(page, 'refunds').querySelectorAll('li');
+    expect(lines).toHaveLength(5);
+    expect(lines[0]!.querySelector('a')!.getAttribute('href')).toBe(merchant.at(`/refunds/${soon.id}`));
+    expect(plain(lines[0]!.text)).toMatch(/^R\$4\.00 ends in 1 hour /);
+    expect(linksIn(cardOf(page, 'refunds')).at(-1)).toBe(merchant.at('/refunds'));
+  });
+
+  it('shows the balance and the days on which money comes next', async () => {
+    const merchant = await desk.newMerchant();
+    await merchant.funds.sell({ gross: 123_456n, instant: true });
+    await merchant.funds.sell({ gross: 60_000n, installments: 2 });
+    const [balance, first] = await Promise.all([
+      desk.fundsClient.getBalance(merchant.tenant),
+      desk.fundsClient.listFundsReleases({ ...merchant.tenant, pageSize: 1 }),
+    ]);
+    const page = await merchant.person.get(merchant.at());
+    const reais = (minor: bigint) =>
+      new Intl.NumberFormat('en', { style: 'currency', currency: 'BRL' }).format(Number(minor) / 100);
+    expect(wordsOf(page, 'balance')).toContain(`Available${reais(balance.availableAmountMinor)}`);
+    expect(wordsOf(page, 'balance')).toContain(`To be released${reais(balance.scheduledAmountMinor)}`);
+    expect(wordsOf(page, 'balance')).not.toContain('Blocked');
+    expect(first.releases.length).toBe(1);
+    const lines = cardOf(page, 'releases').querySelectorAll('li');
+    expect(lines.length).toBeGreaterThan(0);
+    const dates = lines.map((line) => line.querySelector('a')!.getAttribute('href')!.slice(-10));
+    expect(dates).toEqual([...dates].sort());
+    expect(dates.every((date) => date >= new Date(Date.now() - 86_400_000).toISOString().slice(0, 10))).toBe(
+      true,
+    );
+  });
+
+  it('says so where there is nothing', async () => {
+    const merchant = await desk.newMerchant();
+    const page = await merchant.person.get(merchant.at());
+    expect(page.status).toBe(200);
+    expect(wordsOf(page, 'refunds')).toContain('No refund waits for your decision.');
+    expect(wordsOf(page, 'releases')).toContain('Nothing to be released this month or the next.');
+    expect(wordsOf(page, 'balance')).toContain('R$0.00');
+  });
+});
+
+describe('while a service is away', () => {
+  /** The dashboard again, for the same people, with one service that does not answer. */
+  async function without(rpcPrefix: string, failure: () => Promise<never>) {
+    const inner = desk.house.services.transportFor(DASHBOARD_CALLER);
+    const transport: Transport = {
+      ...inner,
+      unary: (method, ...rest) =>
+        `${method.parent.typeName}/${method.name}`.startsWith(rpcPrefix)
+          ? failure()
+          : inner.unary(method, ...rest),
+    };
+    const app = await createDashboard({
+      config: desk.house.config,
+      transport,
+      logger: createLogger('fatal'),
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(async () => void (await app.close()));
+    const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+    return ({ token, accountId }: Visitor) => new Visitor(baseUrl, token, accountId);
+  }
+
+  const away = () => Promise.reject(new ConnectError('away', Code.Unavailable));
+
+  it.each([
+    ['payments.webhooks.v1.WebhookSubscriptionService/List', ['webhooks']],
+    ['payments.refunds.', ['refunds']],
+    ['payments.funds.', ['balance', 'releases']],
+  ])('the cards of %s say that they are not available, and all others are there', async (service, names) => {
+    const merchant = await desk.newMerchant();
+    const person = (await without(service, away))(merchant.person);
+    const page = await person.get(merchant.at());
+    expect(page.status).toBe(200);
+    const said = ['webhooks', 'refunds', 'balance', 'releases'].filter((name) =>
+      wordsOf(page, name)?.includes('Not available now'),
+    );
+    expect(said.sort()).toEqual([...names].sort());
+  });
+});

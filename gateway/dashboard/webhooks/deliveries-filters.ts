@@ -106,20 +106,23 @@ export function filterForm(
     );
   const time = (name: 'since' | 'before', label: string, at: Timestamp | undefined) =>
     field(
-      { name, label: `${label} (${t.zone})`, fault: fault(name) },
+      { name, label, fault: fault(name) },
       (attributes) =>
         html`<input ${attributes} type="datetime-local" step="1" value="${at ? localTime(at) : ''}">`,
     );
   const statuses = Object.entries(STATUSES).map(([name, status]) => [name, all.statuses[status]] as const);
+  const isNarrowed = (['since', 'before', 'request', 'object', 'event'] as const).some((name) => query[name]);
   const types = eventTypes.map((name) => [name, name] as const);
   return html`<form method="get" action="${path}" class="filters" aria-label="${t.title}">
 ${field({ name: 'type', label: t.type }, select([['', t.any], ...types], query.type ?? ''))}
 ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], query.status ?? ''))}
+<details class="more"${isNarrowed ? html` open` : nothing}><summary>${t.more}</summary><div class="filters">
 ${time('since', t.from, request.createdFrom)}
 ${time('before', t.to, request.createdTo)}
 ${typed('request', t.request)}
 ${typed('object', t.object)}
 ${typed('event', t.event)}
+</div></details>
 ${query.resend ? html`<label class="option"><input type="checkbox" name="resend" value="${query.resend}" checked> ${t.resend(shortId(query.resend))}</label>` : nothing}
 <button>${t.apply}</button>
 ${any ? html`<a class="button plain" href="${path}">${t.clear}</a>` : nothing}

@@ -7,9 +7,10 @@ import type { RoomDependencies } from '../room.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import { DeliveriesQuery, type DeliveriesQueryValues, filterForm, filtersOf } from './deliveries-filters.ts';
-import { deliveriesTable, endpointName } from './deliveries-table.ts';
+import { deliveriesTable } from './deliveries-table.ts';
 import { trail } from './deliveries-trail.ts';
 import { EventTypeNames } from './delivery-event-types.ts';
+import { endpointName } from './delivery-words.ts';
 import { resendPart } from './resend-form.ts';
 import { resendsTexts } from './resends.texts.ts';
 

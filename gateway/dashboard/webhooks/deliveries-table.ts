@@ -4,7 +4,7 @@ import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
-import { answerWords, dueWords, latencyWords, shortId, statusBadge } from './delivery-words.ts';
+import { answerWords, dueWords, endpointName, latencyWords, shortId, statusBadge } from './delivery-words.ts';
 
 const RECENT = 10;
 
@@ -22,21 +22,11 @@ export function deliveriesTable(
   { caption, empty, endpoints }: TableOptions,
 ): Html {
   const t = textsFor(view, deliveriesTexts);
-  const endpoint = {
-    label: t.endpoint,
-    cell: ({ subscriptionId }: Delivery) =>
-      html`<a href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${endpointName(endpoints?.get(subscriptionId), subscriptionId)}</a>`,
-  };
-  return dataTable<Delivery>(
+  const table = dataTable<Delivery>(
     caption,
     [
-      {
-        label: t.event,
-        cell: ({ id, eventType }) =>
-          html`<a href="${pathTo(view, `/deliveries/${id}`)}"><code>${eventType}</code></a>`,
-      },
+      { label: t.event, cell: (delivery) => eventCell(view, delivery, endpoints) },
       { label: t.object, cell: ({ objectId }) => html`<code>${shortId(objectId)}</code>` },
-      ...(endpoints ? [endpoint] : []),
       { label: t.status, cell: (delivery) => statusBadge(view, delivery) },
       { label: t.attempts, cell: ({ attemptCount }) => view.format.number(attemptCount), isNumber: true },
       { label: t.answer, cell: (delivery) => lastAnswer(view, delivery) },
@@ -50,6 +40,7 @@ export function deliveriesTable(
     deliveries,
     empty,
   );
+  return html`<div class="wide">${table}</div>`;
 }
 
 /**
@@ -70,13 +61,20 @@ export async function recentDeliveries(
 <p><a href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${t.seeAll}</a></p>`;
 }
 
-/** Host and path, in which endpoints differ; all have https. */
-export function endpointName(url: string | undefined, subscriptionId: string): string {
-  return url?.replace(/^https:\/\//, '') ?? shortId(subscriptionId);
+/** The type, and where it goes where that is not the same for all. */
+function eventCell(
+  view: View,
+  { id, eventType, subscriptionId }: Delivery,
+  endpoints: ReadonlyMap<string, string> | undefined,
+): Html {
+  const type = html`<a href="${pathTo(view, `/deliveries/${id}`)}"><code>${eventType}</code></a>`;
+  if (!endpoints) return type;
+  const name = endpointName(endpoints.get(subscriptionId), subscriptionId);
+  return html`<div>${type} <a class="soft" href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${name}</a></div>`;
 }
 
 function lastAnswer(view: View, { lastAttempt, attemptCount }: Delivery): Html {
   if (attemptCount === 0) return html`—`;
   const latency = latencyWords(view, lastAttempt);
-  return html`${answerWords(view, lastAttempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}`;
+  return html`<span>${answerWords(view, lastAttempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}</span>`;
 }

@@ -1,7 +1,7 @@
 import { type Html, html, nothing } from '../html.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
-import { endpointName } from './deliveries-table.ts';
+import { endpointName } from './delivery-words.ts';
 
 /** Where a page lies, and the way up: the webhooks, and the endpoint that it is of. */
 export function trail(view: View, subscription?: { readonly id: string; readonly url: string }): Html {

@@ -64,10 +64,16 @@ export function dueWords(view: PlainView, at: Timestamp, now: Date = new Date())
   const t = textsFor(view, deliveriesTexts);
   const left = timestampMs(at) - now.getTime();
   const relative = left <= 0 ? t.now : left < MINUTE_MS ? t.soon : view.format.relative(at, now);
-  return html`${moment(view, at)} <span class="soft">(${relative})</span>`;
+  return html`<span>${moment(view, at)} <span class="soft">(${relative})</span></span>`;
 }
 
-/** The beginning of an id, which tells those on one page apart. */
+/** Enough of an id to tell those on one page apart: UUIDs of one time begin alike. */
 export function shortId(id: string): string {
-  return id.length > 16 ? `${id.slice(0, 13)}…` : id;
+  return id.length > 16 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
+}
+
+/** As much of an endpoint's host and path as fits a line; all have https. */
+export function endpointName(url: string | undefined, subscriptionId: string): string {
+  const name = url?.replace(/^https:\/\//, '') ?? shortId(subscriptionId);
+  return name.length > 48 ? `${name.slice(0, 40)}…${name.slice(-7)}` : name;
 }

@@ -11,7 +11,6 @@ import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
-import { endpointName } from './deliveries-table.ts';
 import { trail } from './deliveries-trail.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
@@ -86,13 +85,13 @@ function stateOf(view: View, seen: SeenDelivery): Html {
   if (!endedAt && nextAttemptAt) pairs.push([t.next, dueWords(view, nextAttemptAt)]);
   pairs.push([
     t.endpoint,
-    html`<a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${endpointName(subscription.url, subscription.id)}</a>`,
+    html`<a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${subscription.url}</a>`,
   ]);
   pairs.push([t.created, moment(view, delivery.createdAt)]);
   if (endedAt) pairs.push([t.ended, moment(view, endedAt)]);
   if (resendId)
     pairs.push([t.resend, html`<a href="${pathTo(view, `/resends/${resendId}`)}">${t.seeResend}</a>`]);
-  return html`<p>${statusBadge(view, delivery)} ${reasonWords(view, seen)}</p>${details(pairs)}`;
+  return html`<div class="card"><p>${statusBadge(view, delivery)} ${reasonWords(view, seen)}</p>${details(pairs)}</div>`;
 }
 
 /** What can be done in the state it is in. A ping is never sent again: there is a test event for that. */

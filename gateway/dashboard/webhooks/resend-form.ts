@@ -77,7 +77,7 @@ export function resendForms(
   const action = `/webhooks/${id}/resends`;
   const time = (name: 'from' | 'to', label: string) =>
     field(
-      { name, label: `${label} (${t.zone})`, fault: faultOf(name) },
+      { name, label, fault: faultOf(name) },
       (attributes) =>
         html`<input ${attributes} type="datetime-local" step="1" required value="${localOf(values[name])}">`,
     );

@@ -7,8 +7,8 @@ import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../view.ts';
 import { endpointUrls } from './deliveries-list.pages.ts';
-import { endpointName } from './deliveries-table.ts';
 import { trail } from './deliveries-trail.ts';
+import { endpointName, shortId } from './delivery-words.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -67,7 +67,7 @@ ${liveRegion('actions', actions)}`,
 
 function resendsTable(view: View, resends: readonly Resend[], endpoints: ReadonlyMap<string, string>): Html {
   const t = textsFor(view, resendsTexts);
-  return dataTable<Resend>(
+  const table = dataTable<Resend>(
     t.title,
     [
       {
@@ -75,7 +75,7 @@ function resendsTable(view: View, resends: readonly Resend[], endpoints: Readonl
         cell: ({ id, createdAt }) =>
           html`<a href="${pathTo(view, `/resends/${id}`)}">${moment(view, createdAt)}</a>`,
       },
-      { label: t.what, cell: (resend) => selectionWords(view, resend) },
+      { label: t.what, cell: (resend) => selectionWords(view, resend, shortId) },
       { label: t.endpoint, cell: (resend) => endpointLink(view, resend, endpoints) },
       { label: t.state, cell: (resend) => stateBadge(view, resend) },
       { label: t.progress, cell: (resend) => doneWords(view, resend), isNumber: true },
@@ -88,6 +88,7 @@ function resendsTable(view: View, resends: readonly Resend[], endpoints: Readonl
     resends,
     t.none,
   );
+  return html`<div class="wide">${table}</div>`;
 }
 
 function progressOf(view: View, resend: Resend): Html {
@@ -102,12 +103,12 @@ function progressOf(view: View, resend: Resend): Html {
     [t.counts.exhausted, resend.exhaustedCount],
     [t.counts.canceled, resend.canceledCount],
   ] as const;
-  return html`<p>${stateBadge(view, resend)} ${doneWords(view, resend)}</p>
+  return html`<div class="card"><p>${stateBadge(view, resend)} ${doneWords(view, resend)}</p>
 ${all === 0n ? nothing : html`<progress max="${all}" value="${endedOf(resend)}" aria-label="${t.progress}">${doneWords(view, resend)}</progress>`}
 ${resend.state === ResendState.RUNNING ? html`<p class="soft">${t.waiting}</p>` : nothing}
 ${isIdle ? html`<p>${t.nothingToDo}</p>` : nothing}
 <dl class="counts">${counts.map(([name, count]) => html`<div><dt>${name}</dt><dd>${view.format.number(count)}</dd></div>`)}</dl>
-${resend.endedAt ? html`<p class="soft">${t.ended} ${moment(view, resend.endedAt)}</p>` : nothing}`;
+${resend.endedAt ? html`<p class="soft">${t.ended} ${moment(view, resend.endedAt)}</p>` : nothing}</div>`;
 }
 
 function actionsOf(view: View, { id, state }: Resend): Html {
@@ -138,12 +139,17 @@ function stateBadge(view: View, { state }: Resend): Html {
   return badge(tones[state] ?? 'off', words[state] ?? '');
 }
 
-function selectionWords(view: View, { eventId, requestId, period, onlyFailed }: Resend): Html {
+function selectionWords(
+  view: View,
+  { eventId, requestId, period, onlyFailed }: Resend,
+  shown: (id: string) => string = (id) => id,
+): Html {
   const t = textsFor(view, resendsTexts);
   const failed = onlyFailed ? html` <span class="soft">(${t.onlyFailed})</span>` : nothing;
-  if (eventId !== undefined) return html`${t.ofEvent} <code>${eventId}</code>${failed}`;
-  if (requestId !== undefined) return html`${t.ofRequest} <code>${requestId}</code>${failed}`;
-  return html`${t.ofPeriod} ${moment(view, period?.from)} ${t.until} ${moment(view, period?.to)}${failed}`;
+  if (eventId !== undefined) return html`<span>${t.ofEvent} <code>${shown(eventId)}</code>${failed}</span>`;
+  if (requestId !== undefined)
+    return html`<span>${t.ofRequest} <code>${shown(requestId)}</code>${failed}</span>`;
+  return html`<span>${t.ofPeriod} ${moment(view, period?.from)} ${t.until} ${moment(view, period?.to)}${failed}</span>`;
 }
 
 function endpointLink(

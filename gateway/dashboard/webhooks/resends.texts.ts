@@ -43,13 +43,12 @@ export const resendsTexts = {
     form: {
       title: 'Reenviar eventos',
       intro:
-        'Cada evento vai de novo com o mesmo webhook-id, depois dos eventos novos. O seu servidor precisa reconhecer os que já tratou.',
+        'Cada evento vai de novo com o mesmo webhook-id, depois dos eventos novos. O seu servidor precisa reconhecer os que já tratou. Os horários são os de Brasília.',
       disabled: 'O endpoint está desativado. Reative-o antes de reenviar.',
       period: 'De um período',
       one: 'De um evento ou de uma requisição',
       from: 'Publicados a partir de',
       to: 'Publicados antes de',
-      zone: 'horário de Brasília',
       onlyFailed: 'Só os que não foram entregues',
       event: 'ID do evento (webhook-id)',
       request: 'ou ID da requisição',
@@ -111,13 +110,12 @@ export const resendsTexts = {
     form: {
       title: 'Resend events',
       intro:
-        'Each event goes again with the same webhook-id, after new events. Your server has to know those it has dealt with.',
+        'Each event goes again with the same webhook-id, after new events. Your server has to know those it has dealt with. Times are Brasília’s.',
       disabled: 'The endpoint is disabled. Reactivate it before you resend.',
       period: 'Of a period',
       one: 'Of one event or one request',
       from: 'Published from',
       to: 'Published before',
-      zone: 'Brasília time',
       onlyFailed: 'Only those not delivered',
       event: 'Event ID (webhook-id)',
       request: 'or request ID',

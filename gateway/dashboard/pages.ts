@@ -108,11 +108,26 @@ export class Pages {
           throw failureOf(error, refusals);
         });
         // What answers a form has no stream: its address is no page.
-        if (!('redirect' in outcome)) return sendPage(reply, view, { ...outcome, live: undefined }, section);
+        if (!('redirect' in outcome)) {
+          const seen = { ...view, url: this.#pageAbove(options, view, request) };
+          return sendPage(reply, seen, { ...outcome, live: undefined }, section);
+        }
         const notice = outcome.notice === undefined ? '' : `?notice=${encodeURIComponent(outcome.notice)}`;
         return reply.redirect(`${pathTo(view, outcome.redirect)}${notice}`, 303);
       },
     });
+  }
+
+  /** Where the form of an action stood: the address of the action is no page to come back to. */
+  #pageAbove({ path }: Place, view: View, { url }: FastifyRequest): string {
+    const pages = new Set(this.registered.filter(({ method }) => method === 'GET').map((page) => page.path));
+    const own = path.split('/');
+    const asked = (url.split('?')[0] ?? '').split('/');
+    while (own.length > 1 && !pages.has(own.join('/'))) {
+      own.pop();
+      asked.pop();
+    }
+    return own.length > 1 ? asked.join('/') : pathTo(view, '');
   }
 
   async #enter(place: Place, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -9,18 +9,93 @@ beforeAll(async () => {
 });
 afterAll(() => desk.close());
 
-test('whoever is not signed in is shown the way in, and nothing else', async () => {
+async function member(role = Role.ADMIN) {
+  const merchant = randomUUID();
+  return { merchant, visitor: await desk.signIn({ [merchant]: role }) };
+}
+
+test('whoever is not signed in is led to sign in and back to the page, its query too', async () => {
   const path = `/live/${randomUUID()}/webhooks?state=ERROR`;
   const response = await fetch(new URL(path, desk.baseUrl), { redirect: 'manual' });
   expect(response.status).toBe(303);
   expect(response.headers.get('location')).toBe(`/sign-in?return=${encodeURIComponent(path)}`);
 });
 
-test('a merchant of others is no page', async () => {
-  const [own, other] = [randomUUID(), randomUUID()];
-  const visitor = await desk.signIn({ [own]: Role.ADMIN });
-  expect((await visitor.get(`/live/${own}`)).status).toBe(200);
-  for (const id of [other, own.toUpperCase(), 'x', `${own}x`]) {
-    expect((await visitor.get(`/live/${id}`)).status).toBe(404);
+test('live and sandbox differ in address, word and colour, and lead to each other', async () => {
+  const { merchant, visitor } = await member();
+  const [live, sandbox] = [`/live/${merchant}`, `/sandbox/${merchant}`];
+  const seen = await Promise.all([live, sandbox].map((base) => visitor.get(`${base}/webhooks`)));
+  const marks = seen.map(({ document }) => ({
+    colour: document.querySelector('html')!.getAttribute('data-side'),
+    word: document.querySelector('.side strong')!.text,
+    title: document.querySelector('title')!.text.split(' · ')[1],
+    other: document.querySelector('.side a')!.getAttribute('href'),
+  }));
+  expect(marks).toEqual([
+    { colour: 'live', word: 'Live', title: 'Live', other: sandbox },
+    { colour: 'sandbox', word: 'Sandbox', title: 'Sandbox', other: live },
+  ]);
+});
+
+test('the navigation leads to what the role opens, and every way of it to a page', async () => {
+  for (const role of [Role.VIEWER, Role.DEVELOPER, Role.ADMIN]) {
+    const { merchant, visitor } = await member(role);
+    for (const side of ['live', 'sandbox']) {
+      const { document } = await visitor.get(`/${side}/${merchant}/webhooks`);
+      const links = document.querySelectorAll('nav.sections a').map((link) => link.getAttribute('href')!);
+      expect(links.some((link) => link.endsWith('/audit'))).toBe(role === Role.ADMIN);
+      expect(links.some((link) => link.endsWith('/simulate'))).toBe(
+        role >= Role.DEVELOPER && side === 'sandbox',
+      );
+      for (const link of links) {
+        const page = await visitor.get(link);
+        expect(page.status, link).toBe(200);
+        expect(page.document.querySelector('[aria-current="page"]')?.getAttribute('href')).toBe(link);
+      }
+    }
   }
+});
+
+test('pages are in the language that was chosen, else in the browser’s, else in Portuguese', async () => {
+  const { merchant, visitor } = await member();
+  const session = `__Host-session=${visitor.token}`;
+  const languageOf = async (headers: Record<string, string>) => {
+    const page = await visitor.fetch(`/live/${merchant}/webhooks`, { headers });
+    return /<html lang="([^"]+)"/.exec(await page.text())?.[1];
+  };
+  expect(await languageOf({ cookie: session })).toBe('pt-BR');
+  expect(await languageOf({ cookie: session, 'accept-language': 'de, en-GB;q=0.8' })).toBe('en');
+  expect(await languageOf({ cookie: `${session}; language=pt-BR`, 'accept-language': 'en' })).toBe('pt-BR');
+  expect(await languageOf({ cookie: `${session}; language=xx` })).toBe('pt-BR');
+});
+
+test('the answer to a form leads to another language by the page that the form was on', async () => {
+  const { merchant, visitor } = await member();
+  const path = `/live/${merchant}/members`;
+  const refused = await visitor.submit(path, '/invite', { email: 'no address' });
+  expect(refused.status).toBe(422);
+  const link = refused.document.querySelector('a[href^="/language"]')!.getAttribute('href')!;
+  const page = await visitor.get(link);
+  expect(page.status).toBe(200);
+  expect(page.path).toBe(path);
+});
+
+test('nothing but its own notices is said above a page', async () => {
+  const { merchant, visitor } = await member();
+  const path = `/live/${merchant}/members`;
+  const said = async (name: string) =>
+    (await visitor.get(`${path}?notice=${encodeURIComponent(name)}`)).document.querySelector(
+      '[role="status"]',
+    )?.text;
+  expect(await said('role')).toContain('role was changed');
+  const others = [
+    '',
+    'other',
+    'constructor',
+    '__proto__',
+    'toString',
+    '<img src=x>',
+    'role\r\nset-cookie: a=b',
+  ];
+  for (const name of others) expect(await said(name), name).toBeUndefined();
 });

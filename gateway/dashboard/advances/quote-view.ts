@@ -7,7 +7,7 @@ import type { TypedBounds } from './quote-bounds.ts';
 import { percentOf } from './quote-form.ts';
 
 /** A quote may cover a thousand parts; the farthest dates are summed up in a line. */
-const MOST_DATES = 60;
+const MOST_DATES = 31;
 
 interface DateRow {
   readonly date: string;

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { v5 as uuidv5 } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../failures.ts';
@@ -29,9 +30,11 @@ export function quotePages({ pages, clients }: RoomDependencies): void {
     const typed = { amount: form.amount ?? '', until: form.until ?? '' };
     const asked = readBounds(view, typed);
     if ('faults' in asked) return quoteFormPage(clients, view, { typed, faults: asked.faults });
+    // Whoever comes back to the form and types something else asks for another quote, with the same key in it.
+    const idempotencyKey = uuidv5(`${typed.amount} ${typed.until}`, key);
     try {
       const { quote } = await clients.advances.quoteAdvance(
-        { ...view.tenant, idempotencyKey: key, ...asked },
+        { ...view.tenant, idempotencyKey, ...asked },
         view.call,
       );
       return quotePage(view, quote!, { typed, maxAmountMinor: asked.maxAmountMinor });

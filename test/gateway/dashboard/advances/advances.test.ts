@@ -3,9 +3,11 @@ import { createClient } from '@connectrpc/connect';
 import type { HTMLElement } from 'node-html-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
 import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { textOf } from '../funds/calendar-page.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {
@@ -22,11 +24,6 @@ async function oldMerchant(role = Role.VIEWER) {
   return { ...caller, requestOne: request, merchantId, visitor, home: `/live/${merchantId}/advances` };
 }
 
-const textOf = (element: HTMLElement | null) =>
-  (element?.innerHTML ?? '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
 const steps = (document: HTMLElement) =>
   document
     .querySelectorAll('.timeline li')
@@ -130,17 +127,30 @@ describe('a request', () => {
 });
 
 it('nobody below developer, and nobody of another merchant, asks for a quote or takes one up', async () => {
-  const { merchantId, visitor, home } = await oldMerchant(Role.VIEWER);
+  const { funds, merchantId, visitor, home } = await oldMerchant(Role.VIEWER);
+  await funds.sell({ gross: 10_000n, installments: 2 });
+  const advances = createClient(AdvanceService, desk.transport);
+  const { quote } = await advances.quoteAdvance(funds.write());
   const stranger = await desk.signIn({ [newTenant().merchantId]: Role.ADMIN });
-  for (const [who, status] of [
-    [visitor, 403],
-    [stranger, 404],
-  ] as const) {
-    expect((await who.get(`${home}/new`)).status).toBe(status);
-    expect((await who.post(`${home}/new`, { amount: '' })).status).toBe(status);
-    expect((await who.post(`${home}/request`, { quoteId: randomUUID() })).status).toBe(status);
-  }
-  const accounts = createClient(AccountService, desk.transport);
-  const { entries } = await accounts.listAuditEntries({ merchantId, environment: 1 });
-  expect(entries.filter(({ action }) => /Advance/.test(action))).toEqual([]);
+  const developer = await desk.signIn({ [merchantId]: Role.DEVELOPER });
+  const answers = async (who: Visitor) => {
+    const csrf = (await who.get('/account')).document
+      .querySelector('input[name=_csrf]')!
+      .getAttribute('value')!;
+    const post = async (path: string, fields: Record<string, string>) => {
+      const body = new URLSearchParams({ _csrf: csrf, _key: randomUUID(), ...fields });
+      return (await who.fetch(`${home}${path}`, { method: 'POST', body })).status;
+    };
+    const form = (await who.fetch(`${home}/new`)).status;
+    return [form, await post('/new', {}), await post('/request', { quoteId: quote!.id })];
+  };
+  expect(await answers(visitor)).toEqual([403, 403, 403]);
+  expect(await answers(stranger)).toEqual([404, 404, 404]);
+  expect((await advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
+  expect(await answers(developer)).toEqual([200, 200, 303]);
+  const { entries } = await createClient(AccountService, desk.transport).listAuditEntries(funds.tenant);
+  expect(entries.map(({ accountId, action }) => [accountId, action.split('.').at(-1)])).toEqual([
+    [developer.accountId, 'RequestAdvance'],
+    [developer.accountId, 'QuoteAdvance'],
+  ]);
 });

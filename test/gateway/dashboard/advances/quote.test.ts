@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import type { HTMLElement } from 'node-html-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -9,6 +8,7 @@ import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { queryHouse } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/house.ts';
 import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+import { textOf } from '../funds/calendar-page.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {
@@ -29,11 +29,6 @@ async function seller({ sells = true } = {}) {
   return { funds, visitor, home, requests, quote };
 }
 
-const textOf = (element: HTMLElement | null) =>
-  (element?.innerHTML ?? '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
 const take = '/advances/request';
 
 describe('a quote', () => {
@@ -63,6 +58,19 @@ describe('a quote', () => {
     expect((await quote()).document.querySelectorAll('tbody tr')).toHaveLength(3);
     const until = addDays(civilDateAt(new Date()), 40);
     expect((await quote({ until })).document.querySelectorAll('tbody tr')).toHaveLength(1);
+  });
+
+  it('is the same however often its form is sent, and another when something else was typed into it', async () => {
+    const { visitor, home } = await seller();
+    const asked = await visitor.get(`${home}/new`);
+    const idOf = async (amount: string) => {
+      const { document } = await visitor.submit(asked, '/advances/new', { amount });
+      return document.querySelector('input[name=quoteId]')?.getAttribute('value');
+    };
+    const [first, again, other] = [await idOf('100'), await idOf('100'), await idOf('50')];
+    expect(again).toBe(first);
+    expect(other).toMatch(/^[0-9a-f-]{36}$/);
+    expect(other).not.toBe(first);
   });
 
   it('is one request however often its form is sent', async () => {
@@ -170,7 +178,7 @@ it('a quote of very many dates stays a small page that sums them all', async () 
   const { funds, quote } = await seller({ sells: false });
   await funds.sell({ gross: 750_000n, installments: 75 });
   const { document, text } = await quote();
-  expect(document.querySelectorAll('tbody tr')).toHaveLength(61);
-  expect(textOf(document.querySelectorAll('tbody tr')[60]!)).toMatch(/^and 15 other dates R\$1,500\.00/);
+  expect(document.querySelectorAll('tbody tr')).toHaveLength(32);
+  expect(textOf(document.querySelectorAll('tbody tr')[31]!)).toMatch(/^and 44 other dates R\$4,400\.00/);
   expect(Buffer.byteLength(text)).toBeLessThan(100_000);
 });

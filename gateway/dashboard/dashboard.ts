@@ -20,6 +20,11 @@ import { SessionDoor } from './session-door.ts';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const ASSET_MAX_AGE_MS = 5 * 60_000;
+const LONGEST_PATH = 16 * 1024;
+/** Longer than any answer takes, and than a stream is silent. */
+const STALLED_MS = 30_000;
+/** Has no page. */
+const NOWHERE = '/nowhere';
 
 export interface DashboardOptions {
   readonly config: DashboardConfig;
@@ -45,8 +50,13 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: config.HTTP_REQUEST_TIMEOUT,
+    // A browser that does not read its answers holds its connection no longer than this.
+    connectionTimeout: config.HTTP_REQUEST_TIMEOUT + STALLED_MS,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    // The router answers what it cannot read in its own words and without our headers.
+    routerOptions: { maxParamLength: LONGEST_PATH },
+    rewriteUrl: ({ url = NOWHERE }) => (isReadable(url) ? url : NOWHERE),
   });
   let baseUrl = config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}`;
   app.addHook('onListen', async () => {
@@ -77,6 +87,15 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   const pages = new Pages(app, door);
   registerRooms({ app, pages, door, clients, config, baseUrl: () => baseUrl });
   return Object.assign(app, { registered: pages.registered });
+}
+
+function isReadable(url: string): boolean {
+  try {
+    decodeURIComponent(url.split(/[?#]/, 1)[0]!);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Only this host's own files and nobody's frames: no inline script or style, and no request to anybody else. */

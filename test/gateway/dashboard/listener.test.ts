@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type DashboardDesk, startDashboardDesk } from './dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+/** What no library would send. */
+async function send(bytes: string): Promise<Socket> {
+  const socket = connect((desk.app.server.address() as AddressInfo).port, '127.0.0.1');
+  // Whatever becomes of it is the attacker's affair.
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(bytes);
+  return socket;
+}
+
+test.for([
+  '/%zz',
+  '/live/%C3%28/webhooks',
+  '/<script>%',
+  `/live/${'x'.repeat(8_000)}`,
+  '/assets/%2e%2e/dashboard.ts',
+  '/assets/..%2fdashboard.ts',
+])('an address that nobody can read is answered as any other: %#', async (path) => {
+  const socket = await send(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  let answer = '';
+  for await (const chunk of socket) answer += chunk;
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 (303|400|404) /);
+  expect(head.toLowerCase()).toContain("content-security-policy: default-src 'none'");
+  expect(head.toLowerCase()).toContain('x-content-type-options: nosniff');
+  if (body) expect(head.toLowerCase()).toContain('content-type: text/html');
+  expect(body).not.toMatch(/<script>|FST_|dashboard\.ts<|component/);
+});
+
+test.for([
+  'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n',
+  'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  'POST /sign-out HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\na',
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  '\u0000',
+])('the dashboard outlives who asks for something strange and is gone: %#', async (bytes) => {
+  const sockets = await Promise.all(Array.from({ length: 10 }, () => send(bytes)));
+  for (const socket of sockets) socket.resetAndDestroy();
+  expect((await fetch(`${desk.baseUrl}/sign-in`)).status).toBe(200);
+});
+
+test('a connection on which nothing moves is closed', () => {
+  // Node.js closes it then, also while an answer waits to be read.
+  expect(desk.app.server.timeout).toBe(desk.house.config.HTTP_REQUEST_TIMEOUT + 30_000);
+});

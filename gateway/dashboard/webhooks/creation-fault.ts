@@ -16,17 +16,17 @@ const INVALID = 422;
 const REFUSED = 409;
 const BUSY = 503;
 
-/** What a person can mend of a refused creation; undefined for what she cannot. */
-export function creationFault(view: View, error: ConnectError): CreationFault | undefined {
+/** What a person can mend of a refused creation for the URL she typed; undefined for what she cannot. */
+export function creationFault(view: View, error: ConnectError, typed: string): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
   const { reason, metadata = {} } = errorInfoOf(error) ?? {};
   switch (reason) {
     case 'INVALID_WEBHOOK_URL':
-      return { status: INVALID, url: urlFault(view, error, reason) };
+      return { status: INVALID, url: urlFault(view, error, reason, typed) };
     case 'INVALID_EVENT_TYPE':
       return { status: INVALID, eventTypes: t.eventTypesRefused };
     case 'INVALID_ARGUMENT':
-      return invalidField(view, error, metadata.field ?? '');
+      return invalidField(view, error, metadata.field ?? '', typed);
     case 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS': {
       const href = pathTo(view, `/webhooks/${metadata.subscription_id ?? ''}`);
       return {
@@ -46,17 +46,23 @@ export function creationFault(view: View, error: ConnectError): CreationFault | 
   }
 }
 
-function invalidField(view: View, error: ConnectError, field: string): CreationFault | undefined {
+function invalidField(
+  view: View,
+  error: ConnectError,
+  field: string,
+  typed: string,
+): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
-  if (field === 'url') return { status: INVALID, url: urlFault(view, error, 'INVALID_ARGUMENT') };
+  if (field === 'url') return { status: INVALID, url: urlFault(view, error, 'INVALID_ARGUMENT', typed) };
   if (field.startsWith('event_types')) return { status: INVALID, eventTypes: t.eventTypesMissing };
   return undefined;
 }
 
 /** What is wrong with a URL, then the API's own words for it. */
-function urlFault(view: View, error: ConnectError, reason: string): string {
+function urlFault(view: View, error: ConnectError, reason: string, typed: string): string {
   const t = textsFor(view, newSubscriptionTexts);
   const detail = error.rawMessage.replace(/^url: /, '');
-  const said = t.urlFaults[errorInfoOf(error)?.metadata.cause ?? ''] ?? t.urlRefused;
+  const cause = errorInfoOf(error)?.metadata.cause ?? (typed === '' ? 'MISSING' : 'TOO_LONG');
+  const said = t.urlFaults[cause] ?? t.urlRefused;
   return `${said} (${reason}${detail === said ? '' : `: ${detail}`})`;
 }

@@ -5,6 +5,7 @@ import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import type { CreationFault } from './creation-fault.ts';
 import { eventTypeTexts } from './event-type.texts.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
+import { subscriptionTrail } from './subscription-trail.ts';
 
 const LIST_ID = 'event-types';
 
@@ -32,7 +33,8 @@ export function newSubscriptionPage(
 <p class="hint">${t.secretHint}</p>`;
   return {
     title: t.title,
-    body: html`${fault?.general ? notice('bad', fault.general) : nothing}
+    body: html`${subscriptionTrail(view)}
+${fault?.general ? notice('bad', fault.general) : nothing}
 ${form(view, { action: '/webhooks/new', submit: t.submit, fields })}
 <p><a href="${pathTo(view, '/webhooks')}">${t.cancel}</a></p>`,
   };

@@ -34,7 +34,7 @@ export function newSubscriptionPages({ pages, clients, config }: RoomDependencie
       const subscription = await create(clients, view, key, typed.url, names);
       return createdPage(view, config, subscription, await revealOnce(clients, view, subscription.id));
     } catch (error) {
-      const fault = error instanceof ConnectError ? creationFault(view, error) : undefined;
+      const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
       return { ...newSubscriptionPage(view, catalogue, typed, fault), status: fault.status };
     }

@@ -5,6 +5,7 @@ export const newSubscriptionTexts = {
     urlHint:
       'HTTPS público, na porta 443 ou de 1024 a 65535, sem usuário, senha ou fragmento. Ex.: https://exemplo.com.br/webhooks',
     urlFaults: {
+      MISSING: 'Informe a URL.',
       MALFORMED: 'Isto não é uma URL absoluta válida.',
       NOT_HTTPS: 'A URL precisa usar https.',
       HAS_CREDENTIALS: 'A URL não pode conter usuário nem senha.',
@@ -14,7 +15,6 @@ export const newSubscriptionTexts = {
       TOO_LONG: 'A URL tem mais de 2048 caracteres.',
     } as Readonly<Record<string, string>>,
     urlRefused: 'Esta URL não é aceita.',
-    urlMissing: 'Informe a URL.',
     exists: 'Já existe um endpoint com esta URL.',
     existing: 'Abrir o endpoint existente',
     limit: (limit: string) =>
@@ -37,6 +37,7 @@ export const newSubscriptionTexts = {
     urlHint:
       'Public HTTPS, on port 443 or 1024 to 65535, without user, password or fragment. For example https://example.com/webhooks',
     urlFaults: {
+      MISSING: 'Fill in the URL.',
       MALFORMED: 'This is not a valid absolute URL.',
       NOT_HTTPS: 'The URL must use https.',
       HAS_CREDENTIALS: 'The URL must not hold a user name or password.',
@@ -46,7 +47,6 @@ export const newSubscriptionTexts = {
       TOO_LONG: 'The URL is longer than 2048 characters.',
     } as Readonly<Record<string, string>>,
     urlRefused: 'This URL is not accepted.',
-    urlMissing: 'Fill in the URL.',
     exists: 'There is an endpoint with this URL already.',
     existing: 'Open the existing endpoint',
     limit: (limit: string) =>

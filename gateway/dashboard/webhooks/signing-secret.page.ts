@@ -3,11 +3,12 @@ import type {
   SigningSecretStatus,
   WebhookSubscription,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { copyable, dataTable, details, field, form, moment, notice, select } from '../components.ts';
+import { copyable, dataTable, field, form, moment, notice, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { DashboardConfig } from '../room.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
+import { subscriptionTrail } from './subscription-trail.ts';
 
 type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;
 type DocsConfig = Pick<DashboardConfig, 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX'>;
@@ -64,7 +65,7 @@ export function revealPage(
   if (isShown(secrets)) return shownAlreadyPage(view, subscription);
   return {
     title: t.title,
-    body: html`${about(subscription)}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
+    body: html`${subscriptionTrail(view, subscription)}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
   };
 }
 
@@ -83,11 +84,10 @@ export function rotatePage(
   const action = `/webhooks/${subscription.id}/rotate`;
   return {
     title: t.rotate,
-    body: html`${about(subscription)}
+    body: html`${subscriptionTrail(view, subscription)}
 <p>${t.rotateText}</p>
 ${form(view, { action, submit: t.rotate, fields: choice })}
-${secretTable(view, secrets)}
-<p><a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${t.back}</a></p>`,
+${secretTable(view, secrets)}`,
   };
 }
 
@@ -122,7 +122,7 @@ export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
 function secretShown(view: View, config: DocsConfig, { id, url }: Subscription, secret: string): Html {
   const t = textsFor(view, signingSecretTexts);
   const docs = view.side === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
-  return html`${about({ url })}
+  return html`${subscriptionTrail(view, { id, url })}
 <div class="secret">
 <p><strong>${t.once}</strong> ${t.onceMore}</p>
 <p class="value" data-once>${copyable(view, secret)}</p>
@@ -136,11 +136,9 @@ function shownAlreadyPage(view: View, subscription: Subscription, done?: string)
   const { id } = subscription;
   return {
     title: t.title,
-    body: html`${about(subscription)}
+    body: html`${subscriptionTrail(view, subscription)}
 ${notice('busy', html`<p>${done ?? nothing} ${t.shownAlready} ${t.lost}</p>`)}
 <p class="row"><a class="button" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a>
 <a class="button plain" href="${pathTo(view, `/webhooks/${id}`)}">${t.back}</a></p>`,
   };
 }
-
-const about = ({ url }: Pick<Subscription, 'url'>) => details([['URL', html`<code>${url}</code>`]]);

@@ -12,7 +12,7 @@ export function subscriptionActions({ pages, clients: { webhookSubscriptions } }
     const subscriptionId = params.subscriptionId!;
     const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
     const { eventId } = await webhookSubscriptions.sendTestEvent(request, view.call);
-    return { redirect: `/webhooks/${subscriptionId}?test=${eventId}` };
+    return { redirect: `/webhooks/${subscriptionId}?test=${eventId}#test` };
   });
 
   pages.action({ path: '/webhooks/:subscriptionId/disable', ...ROLE }, async (view, { params, key }) => {

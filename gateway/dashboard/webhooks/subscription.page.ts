@@ -7,10 +7,12 @@ import { confirmForm, details, form, moment } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
+import { endpointName } from './delivery-words.ts';
 import { missedPeriod } from './missed-period.ts';
 import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 import { stateInFull } from './subscription-state.ts';
+import { subscriptionTrail } from './subscription-trail.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 /** What the page of a subscription shows. */
@@ -40,11 +42,10 @@ export function subscriptionPage(
     ...(outcome && { test: outcome }),
   };
   return {
-    title: t.subscription,
+    title: endpointName(subscription.url, id),
     notices: t.notices,
     live,
-    body: html`<p><a href="${pathTo(view, '/webhooks')}">${t.back}</a></p>
-<p class="address"><code>${subscription.url}</code></p>
+    body: html`${subscriptionTrail(view)}
 ${liveRegion('state', live.state!)}
 ${may && missed && !isDisabled ? missedPeriod(view, id, missed.from, missed.to) : nothing}
 <div class="parts">
@@ -70,6 +71,7 @@ function facts(view: View, subscription: WebhookSubscription): Html {
     perSecond === undefined ? [] : [t.perSecond(view.format.number(perSecond))],
   ].flat();
   return details([
+    [t.url, html`<code>${subscription.url}</code>`],
     [t.created, moment(view, subscription.createdAt)],
     [t.id, html`<code>${subscription.id}</code>`],
     [t.limits, limits.length > 0 ? limits.join(', ') : t.noLimits],

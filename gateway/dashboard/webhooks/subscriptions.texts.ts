@@ -10,8 +10,6 @@ export const subscriptionTexts = {
     state: 'Estado',
     eventTypes: 'Tipos de evento',
     created: 'Criado em',
-    subscription: 'Endpoint de webhook',
-    back: 'Todos os endpoints',
     id: 'Identificador',
     limits: 'Limites de envio',
     noLimits: 'os padrões',
@@ -19,7 +17,6 @@ export const subscriptionTexts = {
     perSecond: (count: string) => `até ${count} tentativas por segundo`,
     ordered: 'Ordem',
     orderedText: 'Os eventos de um mesmo objeto são entregues um após o outro.',
-    overview: 'Estado',
     deliveries: 'Entregas recentes',
     test: {
       title: 'Evento de teste',
@@ -72,8 +69,6 @@ export const subscriptionTexts = {
     state: 'State',
     eventTypes: 'Event types',
     created: 'Created',
-    subscription: 'Webhook endpoint',
-    back: 'All endpoints',
     id: 'Id',
     limits: 'Sending limits',
     noLimits: 'the defaults',
@@ -81,7 +76,6 @@ export const subscriptionTexts = {
     perSecond: (count: string) => `at most ${count} attempts per second`,
     ordered: 'Order',
     orderedText: 'Events of one object are delivered one after the other.',
-    overview: 'State',
     deliveries: 'Recent deliveries',
     test: {
       title: 'Test event',

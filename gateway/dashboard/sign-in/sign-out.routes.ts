@@ -18,12 +18,13 @@ export function signOutRoutes(
 ): void {
   const preValidation = async (request: FastifyRequest) => requireSessionsForm(request);
   app.post('/sign-out', { preValidation }, async (request, reply) => {
+    // Whatever becomes of the session, this browser is without it.
+    clearSessionCookie(reply);
     const person = await door.visitorOf(request);
     if (person) {
       const { accountId, sessionId } = person;
       await clients.accounts.endSession({ accountId, sessionId }, callFor(request));
     }
-    clearSessionCookie(reply);
     return reply.redirect(SIGNED_OUT_PATH, 303);
   });
 

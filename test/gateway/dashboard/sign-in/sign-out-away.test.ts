@@ -1,0 +1,29 @@
+import { Code, ConnectError, type Transport } from '@connectrpc/connect';
+import { expect, test } from 'vitest';
+import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
+import { csrfTokenOf } from '../../../../gateway/dashboard/session-cookie.ts';
+import { createLogger } from '../../../../services/platform/telemetry.ts';
+import { testConfig } from '../../../support/house.ts';
+import { SESSION } from './sign-in-desk.ts';
+
+/** Of services that are away. */
+const away: Transport = {
+  unary: () => Promise.reject(new ConnectError('away', Code.Unavailable)),
+  stream: () => Promise.reject(new ConnectError('away', Code.Unavailable)),
+};
+
+test('who signs out while the services are away is told so, and leaves nothing in the browser', async () => {
+  const config = testConfig({ OIDC_ISSUER: 'https://issuer.invalid' });
+  const dashboard = await createDashboard({ config, transport: away, logger: createLogger('fatal') });
+  const token = 'a'.repeat(43);
+  const answer = await dashboard.inject({
+    method: 'POST',
+    url: '/sign-out',
+    cookies: { [SESSION]: token },
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ _csrf: csrfTokenOf(token) }).toString(),
+  });
+  expect(answer.statusCode).toBe(503);
+  expect(answer.cookies).toContainEqual(expect.objectContaining({ name: SESSION, value: '', maxAge: 0 }));
+  await dashboard.close();
+});

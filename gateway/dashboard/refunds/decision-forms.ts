@@ -33,7 +33,7 @@ ${form(view, {
 ${form(view, {
   action: `/refunds/${id}/contest`,
   submit: t.contest,
-  tone: 'danger',
+  tone: 'plain',
   fields: reasonField('contest', 'contest_reason', t.contestReason),
 })}</section>
 </div>`;

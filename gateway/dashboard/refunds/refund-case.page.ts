@@ -47,11 +47,15 @@ export async function drawRefundCase(
   const file = await readCase(clients, view, refundCaseId);
   const t = textsFor(view, refundsTexts);
   const { refundCase } = file;
-  const live = { summary: summary(view, refundCase), record: record(view, file) };
+  const live = {
+    summary: summary(view, refundCase),
+    decision: decision(view, refundCase, draft),
+    record: record(view, file),
+  };
   return {
     title: t.caseTitle(view.format.money(refundCase.amountMinor)),
     body: html`${liveRegion('summary', live.summary)}
-${decision(view, refundCase, draft)}
+${liveRegion('decision', live.decision)}
 ${liveRegion('record', live.record)}`,
     // A form that is shown again has another address than the page.
     ...(draft === undefined && { live }),
@@ -123,8 +127,7 @@ function disputeTable(view: View, disputes: readonly Dispute[]): Html {
 function eventTable(view: View, events: readonly Event[]): Html {
   const t = textsFor(view, refundsTexts);
   if (events.length === 0) return html`<p>${t.noEvents}</p>`;
-  const deliveries = ({ requestId }: Event) =>
-    pathTo(view, `/deliveries?request=${encodeURIComponent(requestId)}`);
+  const deliveries = ({ id }: Event) => pathTo(view, `/deliveries?event=${id}`);
   return dataTable<Event>(
     t.events,
     [

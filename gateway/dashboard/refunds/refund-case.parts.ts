@@ -80,7 +80,8 @@ function timeLeft(view: View, at: Timestamp): Html {
 export function blockers(view: View, { blockedBy }: RefundCase): Html {
   const t = textsFor(view, refundsTexts);
   if (blockedBy.length === 0) return html`<span class="soft">${t.nothingBlocks}</span>`;
-  return html`${blockedBy.map((blocker) => html`${badge('bad', t.blockerNames[blockerName(blocker)])} `)}`;
+  const badges = blockedBy.map((blocker) => badge('bad', t.blockerNames[blockerName(blocker)]));
+  return html`<span class="held">${badges}</span>`;
 }
 
 /** What holds a case up and what follows from it, in a sentence each. */

@@ -32,7 +32,7 @@ ${publication(view, chosen)}
 /** Publishes an event of the catalogue with its example data. */
 export function publishEventAction(pages: SandboxPages, { events }: DashboardClients): void {
   pages.action(
-    { path: '/simulate/events', form: EventForm },
+    { path: '/simulate/events/publish', form: EventForm },
     async (view, { form: { type, object_id }, key }) => {
       const { eventTypes } = await events.listEventTypes({}, view.call);
       const data = eventTypes.find(({ name }) => name === type)?.dataExample;
@@ -65,5 +65,5 @@ ${field({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, (attribu
 })}`;
   return html`<section class="card"><h2><code>${type}</code></h2><p lang="en">${description}</p>
 <h3>${t.example}</h3><pre tabindex="0">${JSON.stringify(dataExample, undefined, 2)}</pre>
-${form(view, { action: '/simulate/events', submit: t.publish, fields })}</section>`;
+${form(view, { action: '/simulate/events/publish', submit: t.publish, fields })}</section>`;
 }

@@ -16,7 +16,7 @@ export function saleForm(view: View, products: readonly Product[], draft?: Draft
   const { soldDaysAgo: label, soldDaysAgoHint: hint } = t;
   const fields = html`${field({ name: 'method', label: t.method }, select(methods, draft?.values.method ?? ''))}
 ${amountField(draft, { name: 'gross', label: t.gross, initial: view.language === 'en' ? '120.00' : '120,00' })}
-${amountField(draft, { name: 'fees', label: t.fees, initial: view.language === 'en' ? '4.80' : '4,80' })}
+${amountField(draft, { name: 'fees', label: t.fees, initial: view.language === 'en' ? '0.00' : '0,00' })}
 ${typedField(draft, { name: 'installments', label: t.installments, hint: t.installmentsHint, initial: '1' }, html`type="number" min="1" max="99"`)}
 ${daysField(draft, { name: 'sold_days_ago', label, hint, initial: '0' }, MOST_DAYS_AGO)}
 ${productField(view, 'sale_product', products, draft?.values.sale_product)}`;

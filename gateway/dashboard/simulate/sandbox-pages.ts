@@ -46,7 +46,7 @@ function requireSandbox(view: View): View {
 }
 
 /** The id of the request that is being answered; the events that it causes carry it. */
-export function requestIdOf({ call }: View): string {
+function requestIdOf({ call }: View): string {
   return (call.headers as Record<string, string>)[REQUEST_ID_HEADER] ?? '';
 }
 

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  PaymentMethod,
+  PriceInterval,
+  PriceType,
+  ProductService,
+  ProductType,
+} from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { newKey, newTenant } from '../../../support/house.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+/** A merchant with a viewer, and what her shop does. */
+async function shop() {
+  const tenant = newTenant();
+  const client = createClient(ProductService, desk.transport);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const visitor = await desk.signIn({ [tenant.merchantId]: Role.VIEWER });
+  const create = async (name: string, description?: string) => {
+    const kind = { productType: ProductType.SUBSCRIPTION, refundWindowDays: 30 };
+    const { product } = await client.createProduct({
+      ...{ ...write(), ...kind, name, imageUrl: 'https://shop.example/a.png' },
+      ...(description !== undefined && { description }),
+    });
+    return product!.id;
+  };
+  const price = async (productId: string, amountMinor: bigint) => {
+    const terms = {
+      type: PriceType.RECURRING,
+      interval: PriceInterval.MONTH,
+      intervalCount: 3,
+      trialDays: 7,
+    };
+    const { price } = await client.createPrice({
+      ...write(),
+      productId,
+      amountMinor,
+      ...terms,
+      maxInstallments: 12,
+    });
+    return price!.id;
+  };
+  return { client, write, visitor, create, price, list: `/live/${tenant.merchantId}/products` };
+}
+
+it('lists products newest first with their states and prices, filters by state and pages', async () => {
+  const { client, write, visitor, create, price, list } = await shop();
+  const [draft, active, archived] = [await create('Draft'), await create('Active'), await create('Archived')];
+  for (const productId of [active, archived]) {
+    await price(productId, 129_900n);
+    await client.activateProduct({ ...write(), productId });
+  }
+  await price(active, 99n);
+  await client.archiveProduct({ ...write(), productId: archived });
+  const names = async (query: string) =>
+    (await visitor.get(`${list}${query}`)).document.querySelectorAll('tbody a').map(({ text }) => text);
+  expect(await names('')).toEqual(['Archived', 'Active', 'Draft']);
+  for (const state of ['Draft', 'Active', 'Archived']) {
+    expect(await names(`?status=${state.toUpperCase()}`)).toEqual([state]);
+  }
+  const rows = (await visitor.get(list)).document.querySelectorAll('tbody tr').map(({ text }) => text);
+  expect(rows[1]).toMatch(/R\$1,299\.00 every 3 months and 1 more/);
+  expect(rows[2]).toContain('no price');
+  expect(await names(`/${draft}`)).toEqual([]);
+  for (let n = 0; n < 24; n += 1) await create(`More ${n}`);
+  const first = await visitor.get(list);
+  const next = first.document.querySelector('a[rel=next]')!.getAttribute('href')!;
+  const second = await visitor.get(next);
+  expect([first, second].map(({ document }) => document.querySelectorAll('tbody a').length)).toEqual([25, 2]);
+});
+
+it('shows a product with its prices and offers, to look at and nothing more', async () => {
+  const { client, write, visitor, create, price, list } = await shop();
+  const productId = await create('Course', 'Twelve lessons.\nWith a certificate.');
+  const priceId = await price(productId, 4_800n);
+  await client.createOffer({
+    ...{ ...write(), priceId, name: 'Launch', checkoutUrl: 'https://shop.example/launch' },
+    ...{ paymentMethods: [PaymentMethod.CARD, PaymentMethod.INSTANT_TRANSFER], maxInstallments: 6 },
+  });
+  const { document, status } = await visitor.get(`${list}/${productId}`);
+  const { text } = document.querySelector('main')!;
+  expect(status).toBe(200);
+  for (const said of [
+    ...[
+      'Course',
+      'Draft',
+      'Subscription',
+      'Twelve lessons.\nWith a certificate.',
+      '30 days',
+      productId,
+      priceId,
+    ],
+    ...['R$48.00', 'every 3 months', '7 days', 'up to 12', 'Launch', 'Card, Pix', 'up to 6', 'no end'],
+    ...['https://shop.example/launch', 'https://shop.example/a.png'],
+  ]) {
+    expect(text).toContain(said);
+  }
+  expect(document.querySelectorAll('main form, main img, main a')).toEqual([]);
+  expect(
+    desk.app.registered.filter(({ section, method }) => section === 'products' && method === 'POST'),
+  ).toEqual([]);
+});
+
+it('shows no product of another merchant or environment', async () => {
+  const [own, other] = [await shop(), await shop()];
+  const productId = await other.create('Theirs');
+  const paths = [own.list, own.list.replace('live', 'sandbox'), other.list].map(
+    (list) => `${list}/${productId}`,
+  );
+  for (const path of [...paths, `${own.list}/${randomUUID()}`, `${own.list}/x`]) {
+    expect([path, (await own.visitor.get(path)).status]).toEqual([path, 404]);
+  }
+  const sandbox = await other.visitor.get(`${other.list.replace('live', 'sandbox')}/${productId}`);
+  expect(sandbox.status).toBe(404);
+});
+
+it("shows the merchant's words as text, in both languages", async () => {
+  const { client, write, visitor, create, price, list } = await shop();
+  const probe = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>';
+  const productId = await create(probe, probe);
+  const offer = { paymentMethods: [PaymentMethod.CARD], maxInstallments: 1, name: probe };
+  const checkoutUrl = 'https://shop.example/"><img/onerror=alert(1)>';
+  await client.createOffer({ ...write(), priceId: await price(productId, 1n), ...offer, checkoutUrl });
+  for (const path of [list, `${list}/${productId}`, `${list}?status=${encodeURIComponent(probe)}`]) {
+    for (const language of ['pt-BR', 'en']) {
+      const cookie = `__Host-session=${visitor.token}; language=${language}`;
+      const text = await (await visitor.fetch(path, { headers: { cookie } })).text();
+      expect(text).toContain(`lang="${language}"`);
+      expect(text).not.toMatch(/<img|<script>|undefined|\[object/);
+    }
+  }
+  const { document } = await visitor.get(`${list}/${productId}`);
+  expect(document.querySelector('h1')!.text).toBe(probe);
+  expect(document.querySelectorAll('script')).toHaveLength(1);
+});

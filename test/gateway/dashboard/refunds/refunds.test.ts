@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  DisputeOutcome,
+  MerchantDecisionKind,
+  ProviderOutcome,
+  RefundBlocker,
+  RefundCaseStatus,
+  RefundInitiator,
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { newTenant } from '../../../support/house.ts';
+import { type DashboardDesk, type SeenPage, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+
+const DAY_MS = 86_400_000;
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+async function merchant(role = Role.DEVELOPER) {
+  const refunds = refundsOf(desk.house, 'inProcess', newTenant());
+  const { merchantId } = refunds.tenant;
+  const visitor = await desk.signIn({ [merchantId]: role });
+  const openDaysAgo = (days: number, reason = `${days} days`) => {
+    const at = Date.now() - days * DAY_MS;
+    return refunds.open({ reason, occurredAt: timestampFromMs(at), paidAt: timestampFromMs(at - DAY_MS) });
+  };
+  return { ...refunds, merchantId, visitor, openDaysAgo, list: `/live/${merchantId}/refunds` };
+}
+
+const firstCells = ({ document }: SeenPage) =>
+  document.querySelectorAll('tbody tr a').map(({ text }) => text);
+
+it('shows first what waits for the merchant, the soonest deadline first, and how long is left', async () => {
+  const { visitor, list, openDaysAgo, open, refunds, write } = await merchant();
+  for (const days of [2, 6.5, 4, 8]) await openDaysAgo(days);
+  await open({ initiator: RefundInitiator.MERCHANT, reason: 'waits for nobody' });
+  const { id } = await openDaysAgo(5);
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+  const page = await visitor.get(list);
+  expect(firstCells(page)).toEqual(['8 days', '6.5 days', '4 days', '2 days']);
+  const left = page.document.querySelectorAll('td .deadline');
+  expect(left.map((one) => one.querySelector('.badge')!.text)).toEqual([
+    'passed yesterday',
+    expect.stringMatching(/^ends in 1[12] hours$/),
+    expect.stringMatching(/^ends in [23] days$/),
+    expect.stringMatching(/^ends in [45] days$/),
+  ]);
+  for (const one of left) expect(one.querySelector('time')!.getAttribute('datetime')).toMatch(/^2\d{3}-/);
+});
+
+it('filters by state, by who asked, by payment and by order, and pages', async () => {
+  const { visitor, list, open, refunds, write } = await merchant();
+  const orderId = randomUUID();
+  const [first] = [await open({ reason: 'first', orderId }), await open({ reason: 'second' })];
+  await open({ reason: 'third', initiator: RefundInitiator.MERCHANT });
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: first.id });
+  const seen = async (query: string) => firstCells(await visitor.get(`${list}?${query}`));
+  expect(await seen('status=')).toEqual(['third', 'second', 'first']);
+  expect(await seen('status=CANCELED')).toEqual(['first']);
+  expect(await seen('status=MERCHANT_REVIEW')).toEqual(['second']);
+  expect(await seen('status=&initiator=MERCHANT')).toEqual(['third']);
+  expect(await seen(`status=&payment=${first.paymentIntentId.toUpperCase()}`)).toEqual(['first']);
+  expect(await seen(`status=&order=${orderId}`)).toEqual(['first']);
+  expect(await seen('status=nonsense')).toHaveLength(3);
+  const mistaken = await visitor.get(`${list}?status=&payment=12`);
+  expect([mistaken.status, mistaken.document.querySelector('#payment-fault')?.text]).toEqual([
+    422,
+    expect.stringContaining('This is no id'),
+  ]);
+  for (let n = 0; n < 25; n += 1) await open({ reason: `more ${n}` });
+  const page = await visitor.get(list);
+  const next = await visitor.get(page.document.querySelector('a[rel=next]')!.getAttribute('href')!);
+  const all = [...firstCells(page), ...firstCells(next)];
+  expect([all.length, new Set(all).size]).toEqual([26, 26]);
+});
+
+it('shows everything of a case: blockers in words, disputes, the provider and its events', async () => {
+  const { visitor, list, processing, refunds, write, open } = await merchant(Role.VIEWER);
+  const disputed = await open({ saleId: randomUUID(), invoiceId: randomUUID(), evidenceCount: 3 });
+  const blocked = { refundCaseId: disputed.id, blocker: RefundBlocker.KYC_NOT_APPROVED };
+  await refunds.addBlocker({ ...write(), ...blocked });
+  const disputes = [randomUUID(), randomUUID()];
+  for (const disputeId of disputes) {
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId: disputed.paymentIntentId });
+  }
+  await refunds.closeDispute({ ...write(), disputeId: disputes[0]!, outcome: DisputeOutcome.LOST });
+  const page = await visitor.get(`${list}/${disputed.id}`);
+  for (const text of [
+    ...[disputed.id, disputed.paymentIntentId, disputed.saleId!, disputed.invoiceId!, ...disputes],
+    ...['Registration not approved', 'Payment disputed', 'KYC_NOT_APPROVED', 'does not fit', 'lost', 'open'],
+    ...['refund.requested.v1', 'MERCHANT_REVIEW', 'Waits for you', 'Your role only lets you look'],
+  ]) {
+    expect(page.document.querySelector('main')!.text).toContain(text);
+  }
+  expect(page.document.querySelectorAll('main form')).toEqual([]);
+
+  const { id } = await processing();
+  const told = { providerRefundId: 're_77', submissionStatus: 'returned by bank' };
+  const outcome = ProviderOutcome.SUCCEEDED;
+  await refunds.recordProviderOutcome({ ...write(), refundCaseId: id, outcome, ...told });
+  const paid = (await visitor.get(`${list}/${id}`)).document.querySelector('main')!.text;
+  for (const text of ['re_77', 'returned by bank', 'Paid', 'refund.processing.v1'])
+    expect(paid).toContain(text);
+});
+
+it('approves, and contests with a reason; the state is shown, and who did it is written down', async () => {
+  const { visitor, list, open, merchantId } = await merchant();
+  const [one, two] = [await open(), await open()];
+  const approved = await visitor.submit(`${list}/${one.id}`, '/approve');
+  expect([approved.status, approved.text.includes('Your approval is recorded.')]).toEqual([200, true]);
+  expect(approved.document.querySelector('.badge')!.text).toBe('Approved');
+  expect(approved.document.querySelectorAll('main form')).toEqual([]);
+  const reason = 'Delivered on the 3rd.\nSigned for <b>by hand</b>.';
+  const contested = await visitor.submit(`${list}/${two.id}`, '/contest', {
+    contest_reason: reason.replace('\n', '\r\n'),
+  });
+  expect(contested.document.querySelector('.badge')!.text).toBe('Under review');
+  expect(contested.document.querySelectorAll('.words').map(({ text }) => text)).toContain(reason);
+  const accounts = createClient(AccountService, desk.transport);
+  const { entries } = await accounts.listAuditEntries({ merchantId, environment: Environment.LIVE });
+  const decisions = entries.filter(({ action }) => action.endsWith('DecideRefundCase'));
+  expect(decisions.map(({ accountId }) => accountId)).toEqual([visitor.accountId, visitor.accountId]);
+});
+
+it('asks for a reason of at most 2000 characters, and keeps what was typed', async () => {
+  const { visitor, list, open, refunds, tenant } = await merchant();
+  const { id } = await open();
+  const empty = await visitor.submit(`${list}/${id}`, '/contest', { contest_reason: ' \r\n ' });
+  expect([empty.status, empty.document.querySelector('#contest_reason-fault')?.text]).toEqual([
+    422,
+    'Say why you contest the request.',
+  ]);
+  const long = '🙂'.repeat(2_001);
+  const page = await visitor.submit(empty, '/contest', { contest_reason: long });
+  expect([page.status, page.document.querySelector('#contest_reason')!.text]).toEqual([422, long]);
+  expect(page.text).toContain('2,001');
+  const approval = await visitor.submit(page, '/approve', { approval_reason: long });
+  expect([approval.status, approval.document.querySelector('#approval_reason')!.text]).toEqual([422, long]);
+  const done = await visitor.submit(page, '/contest', { contest_reason: '🙂'.repeat(2_000) });
+  expect(done.document.querySelector('.badge')!.text).toBe('Under review');
+  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId: id });
+  expect(refundCase!.merchantDecision!.reason).toBe('🙂'.repeat(2_000));
+});
+
+it('says so when the case was decided meanwhile', async () => {
+  const { visitor, list, open, refunds, write } = await merchant();
+  const { id } = await open();
+  const page = await visitor.get(`${list}/${id}`);
+  const decision = MerchantDecisionKind.APPROVED;
+  await refunds.decideRefundCase({ ...write(), refundCaseId: id, decision });
+  const late = await visitor.submit(page, '/contest', { contest_reason: 'late' });
+  expect([late.status, late.text.includes('no longer waits for your decision')]).toEqual([409, true]);
+});
+
+it('decides nothing for a viewer, for another merchant or in another environment', async () => {
+  const own = await merchant();
+  const { id } = await own.open();
+  const viewer = await desk.signIn({ [own.merchantId]: Role.VIEWER });
+  const stranger = await merchant();
+  const proof = async (who: Visitor, home: string) => {
+    const { document } = await who.get(home);
+    const csrf = document.querySelector('input[name=_csrf]')!.getAttribute('value')!;
+    return { _csrf: csrf, _key: randomUUID(), contest_reason: 'probe' };
+  };
+  for (const verb of ['approve', 'contest']) {
+    const attempts = [
+      [viewer, `${own.list}/${id}/${verb}`, 403],
+      [stranger.visitor, `${own.list}/${id}/${verb}`, 404],
+      [stranger.visitor, `${stranger.list}/${id}/${verb}`, 404],
+      [own.visitor, `/sandbox/${own.merchantId}/refunds/${id}/${verb}`, 404],
+    ] as const;
+    for (const [who, path, status] of attempts) {
+      const answer = await who.post(path, await proof(who, '/'));
+      expect([path, answer.status]).toEqual([path, status]);
+    }
+  }
+  for (const path of [`${stranger.list}/${id}`, `/sandbox/${stranger.merchantId}/refunds/${id}`]) {
+    expect((await stranger.visitor.get(path)).status).toBe(404);
+  }
+  const { refundCase } = await own.refunds.getRefundCase({ ...own.tenant, refundCaseId: id });
+  expect(refundCase!.status).toBe(RefundCaseStatus.MERCHANT_REVIEW);
+});
+
+it("shows customers', merchants' and providers' words as text", async () => {
+  const { visitor, list, open, processing, refunds, write } = await merchant();
+  const probe = '"><img src=x onerror=alert(1)></textarea></script><script>alert(1)</script>';
+  const opened = await open({ reason: probe });
+  const { id } = await processing({ reason: probe });
+  const told = { providerRefundId: probe, submissionStatus: probe, outcome: ProviderOutcome.SUBMITTED };
+  await refunds.recordProviderOutcome({ ...write(), refundCaseId: id, ...told });
+  const contest = { contest_reason: `${probe}${'x'.repeat(2_000)}` };
+  const pages = [
+    await visitor.get(list),
+    await visitor.get(`${list}?${new URLSearchParams({ status: probe, payment: probe, order: probe })}`),
+    await visitor.get(`${list}/${id}?notice=${encodeURIComponent(probe)}`),
+    await visitor.submit(`${list}/${opened.id}`, '/contest', contest),
+    await visitor.submit(`${list}/${opened.id}`, '/contest', { contest_reason: probe }),
+  ];
+  for (const { document, text } of pages) {
+    expect(document.querySelectorAll('img')).toEqual([]);
+    expect(document.querySelectorAll('script')).toHaveLength(1);
+    expect(text).not.toContain('<script>');
+  }
+  expect(pages[4]!.document.querySelectorAll('.words').map(({ text }) => text)).toEqual([probe, probe]);
+});

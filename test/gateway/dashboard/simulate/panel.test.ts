@@ -1,0 +1,193 @@
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  EventService,
+  WebhookSubscriptionService,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { EVENT_CATALOGUE } from '../../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { idIn, type SandboxDesk, sandboxDesk, stateOn, stepsOn } from './sandbox-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const tenantOf = ({ merchantId }: SandboxDesk) => ({ merchantId, environment: Environment.TEST });
+const balanceOf = (panel: SandboxDesk) =>
+  createClient(FundsService, desk.transport).getBalance(tenantOf(panel));
+
+it('sells by Pix and by card, now and in the past, and releases what is due', async () => {
+  const panel = await sandboxDesk(desk);
+  await panel.sell({ gross: '1,234.56', fees: '34.56' });
+  expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 120_000n, scheduledAmountMinor: 0n });
+  const past = { method: 'CARD', installments: '3', gross: '300.00', fees: '0', sold_days_ago: '70' };
+  const sold = await panel.sell(past);
+  expect([sold.status, sold.text.includes('The sale is recorded.')]).toEqual([200, true]);
+  expect(await balanceOf(panel)).toMatchObject({ scheduledAmountMinor: 30_000n });
+  const released = await panel.visitor.submit(`${panel.home}/simulate`, '/simulate/release');
+  expect(await balanceOf(panel)).toMatchObject({
+    availableAmountMinor: 140_000n,
+    scheduledAmountMinor: 10_000n,
+  });
+  expect(released.document.querySelector('.outcome')!.text).toContain('funds.released.v1');
+});
+
+it('says at the field what is wrong with a sale or a refund, and keeps what was typed', async () => {
+  const panel = await sandboxDesk(desk);
+  const sale = await panel.sell({ gross: 'much', fees: '1', installments: '2', sold_days_ago: '-1' });
+  expect(sale.status).toBe(422);
+  const faults = (page: typeof sale) => page.document.querySelectorAll('.fault').map(({ id }) => id);
+  expect(faults(sale)).toEqual(['gross-fault', 'installments-fault', 'sold_days_ago-fault']);
+  expect(sale.document.querySelector('#gross')!.getAttribute('value')).toBe('much');
+  expect(faults(await panel.sell({ gross: '1', fees: '2' }))).toEqual(['fees-fault']);
+  const refund = await panel.openCase({ amount: '0', paid: '99999999999999999', reason: ' ' });
+  expect(faults(refund)).toEqual(['amount-fault', 'paid-fault', 'reason-fault']);
+  const exceeding = await panel.openCase({ amount: '2.00', paid: '1.00' });
+  expect([exceeding.status, exceeding.text.includes('Less than that is left')]).toEqual([409, true]);
+  expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 0n, scheduledAmountMinor: 0n });
+});
+
+it('makes one sale and one case of a form that is sent twice', async () => {
+  const panel = await sandboxDesk(desk);
+  const page = await panel.visitor.get(`${panel.home}/simulate`);
+  for (const action of ['/simulate/sales', '/simulate/refund-cases', '/simulate/advances']) {
+    const [first, second] = [
+      await panel.visitor.submit(page, action),
+      await panel.visitor.submit(page, action),
+    ];
+    expect([second.status, idIn(second)]).toEqual([200, idIn(first)]);
+  }
+  expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 12_000n });
+});
+
+it('refunds a sale, blocks its money and disputes it', async () => {
+  const panel = await sandboxDesk(desk);
+  const { visitor, home } = panel;
+  const sale = await panel.sell({ fees: '0' });
+  const path = `${home}/simulate/sales/${idIn(sale)}`;
+  const opened = await visitor.submit(sale, '/simulate/refund-cases', { amount: '50.00' });
+  expect(opened.text).toContain('refund.requested.v1');
+  const beyond = await visitor.submit(sale.path, '/simulate/refund-cases', { amount: '70.01' });
+  expect([beyond.status, beyond.text.includes('Less than that is left')]).toEqual([409, true]);
+  expect((await visitor.get(path)).text).toContain(idIn(opened));
+
+  const blocked = await visitor.submit(path, '/block', { reason_to_block: 'COMPLIANCE_HOLD' });
+  expect(blocked.document.querySelector('.outcome')!.text).toContain('funds.blocked.v1');
+  expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 0n, blockedAmountMinor: 12_000n });
+  const other = await visitor.submit(path, '/unblock', { reason_to_unblock: 'KYC_PENDING' });
+  expect([other.status, other.text.includes('no block for this reason')]).toEqual([404, true]);
+  const free = await visitor.submit(path, '/unblock', { reason_to_unblock: 'COMPLIANCE_HOLD' });
+  expect(free.document.querySelector('.outcome')!.text).toContain('funds.unblocked.v1');
+  expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 12_000n });
+
+  for (const end of ['won', 'lost']) {
+    const disputed = await visitor.submit(path, '/open-dispute');
+    expect(disputed.document.querySelector('.outcome')!.text).toContain('dispute.opened.v1');
+    const closed = await visitor.submit(disputed, `/${end}`);
+    expect(closed.document.querySelector('.outcome')!.text).toContain('dispute.closed.v1');
+  }
+  const { document } = await visitor.get(path);
+  expect(document.querySelectorAll('td[data-label="State"]').map(({ text }) => text)).toEqual(
+    expect.arrayContaining(['won', 'lost']),
+  );
+});
+
+it('takes an advance of the past through every state, and refuses others', async () => {
+  const panel = await sandboxDesk(desk);
+  const { visitor, home, step } = panel;
+  const make = () => visitor.submit(`${home}/simulate`, '/simulate/advances');
+  const requested = await make();
+  expect([stateOn(requested), stepsOn(requested)]).toEqual(['PENDING_REVIEW', ['approve', 'refuse']]);
+  const approved = await step(requested, 'approve');
+  expect([stateOn(approved), stepsOn(approved)]).toEqual(['APPROVED', ['refuse', 'release']]);
+  const released = await step(approved, 'release');
+  expect([stateOn(released), stepsOn(released)]).toEqual(['RELEASED', ['settle']]);
+  const settled = await step(released, 'settle');
+  expect([stateOn(settled), stepsOn(settled)]).toEqual(['SETTLED', []]);
+  expect(settled.document.querySelector('.outcome')!.text).toContain('advance.settled.v1');
+  const refused = await step(await step(await make(), 'approve'), 'refuse', { reason: 'too much' });
+  expect(stateOn(refused)).toBe('REFUSED');
+});
+
+it("decides a merchant's own request of today, which settles later", async () => {
+  const panel = await sandboxDesk(desk);
+  await panel.sell({ method: 'CARD', installments: '2' });
+  const advances = createClient(AdvanceService, desk.transport);
+  const write = (idempotencyKey: string) => ({ ...tenantOf(panel), idempotencyKey });
+  const { quote } = await advances.quoteAdvance(write('quote'));
+  const { advanceRequest } = await advances.requestAdvance({ ...write('request'), quoteId: quote!.id });
+  const path = `${panel.home}/simulate/advances/${advanceRequest!.id}`;
+  await panel.visitor.submit(path, '/approve');
+  const released = await panel.visitor.submit(path, '/release');
+  expect([stateOn(released), stepsOn(released)]).toEqual(['RELEASED', []]);
+  expect(released.text).toContain('settles by itself');
+});
+
+it('publishes every event of the catalogue with its example, and shows where it went', async () => {
+  const panel = await sandboxDesk(desk);
+  const { visitor, home } = panel;
+  const webhooks = createClient(WebhookSubscriptionService, desk.transport);
+  const eventTypes = EVENT_CATALOGUE.map(({ name }) => name);
+  const target = { url: 'https://127.0.0.1:8443/', eventTypes };
+  await webhooks.createWebhookSubscription({ ...tenantOf(panel), idempotencyKey: 'hook', ...target });
+  const offered = (await visitor.get(`${home}/simulate`)).document.querySelectorAll('#type option');
+  expect(offered.map((option) => option.getAttribute('value'))).toEqual(eventTypes);
+  const client = createClient(EventService, desk.transport);
+  for (const type of eventTypes) {
+    const done = await visitor.submit(`${home}/simulate/events?type=${type}`, '/publish');
+    expect([type, done.status]).toEqual([type, 200]);
+    const requestId = new URLSearchParams(done.path.split('?')[1]).get('request')!;
+    expect(done.text).toContain(`/deliveries?request=${requestId}`);
+    const { events } = await client.listEvents({ ...tenantOf(panel), requestId });
+    expect(events).toMatchObject([{ type, requestId }]);
+  }
+  const unknown = await visitor.submit(`${home}/simulate/events`, '/publish', { type: 'x.y.v1' });
+  expect([unknown.status, unknown.text.includes('no such event type')]).toEqual([422, true]);
+});
+
+it('shows what a merchant says as text, whatever it is', async () => {
+  const panel = await sandboxDesk(desk);
+  const probe = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>';
+  const refused = await panel.openCase({ amount: probe, reason: probe });
+  const opened = await panel.openCase({ reason: probe });
+  const query = new URLSearchParams({
+    notice: probe,
+    request: probe,
+    paid: probe,
+    at: probe,
+    product: probe,
+  });
+  const pages = [
+    refused,
+    await panel.visitor.get(`${panel.home}/refunds/${idIn(opened)}`),
+    await panel.visitor.get(`${panel.home}/refunds`),
+    await panel.visitor.get(`${panel.home}/simulate?${query}`),
+    await panel.visitor.get(`${panel.home}/simulate/sales/${idIn(opened)}?${query}`),
+    await panel.visitor.get(`${panel.home}/simulate/events?${new URLSearchParams({ type: probe })}`),
+  ];
+  for (const { document, text } of pages) {
+    expect(document.querySelectorAll('img')).toEqual([]);
+    expect(document.querySelectorAll('script').map((script) => script.getAttribute('src'))).toEqual([
+      '/assets/dashboard.js',
+    ]);
+    expect(text).not.toContain('<script>');
+  }
+  expect(pages[1]!.document.querySelector('.words')!.text).toBe(probe);
+});
+
+it('speaks Portuguese to who does', async () => {
+  const { visitor, home, openCase } = await sandboxDesk(desk);
+  const cookie = `__Host-session=${visitor.token}; language=pt-BR`;
+  const path = `${home}/simulate/refund-cases/${idIn(await openCase())}`;
+  for (const address of [`${home}/simulate`, path, `${home}/simulate/events`, `${home}/refunds`]) {
+    const text = await (await visitor.fetch(address, { headers: { cookie } })).text();
+    expect(text).toContain('lang="pt-BR"');
+    expect(text).toMatch(/Simular|Reembolsos/);
+    expect(text).not.toMatch(/undefined|\[object|NaN|function/);
+  }
+});

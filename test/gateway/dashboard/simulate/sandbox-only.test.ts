@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { glob, readFile } from 'node:fs/promises';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel as Level } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { csrfTokenOf } from '../../../../gateway/dashboard/session-cookie.ts';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService, RefundCaseStatus } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { queryHouse, refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { idIn, sandboxDesk } from './sandbox-desk.ts';
+
+const FORM = {
+  ...{ method: 'INSTANT_TRANSFER', gross: '120.00', fees: '0', installments: '1', sold_days_ago: '0' },
+  ...{ amount: '120.00', paid: '120.00', who: 'MERCHANT', asked_days_ago: '0', reason: 'probe' },
+  ...{ reason_to_block: 'KYC_PENDING', reason_to_unblock: 'KYC_PENDING', outcome: 'RETURNED' },
+  ...{ type: 'refund.failed.v1', object_id: 'probe', reviewer: 'OPERATIONS', blocker: 'KYC_NOT_APPROVED' },
+};
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const simulations = () => desk.app.registered.filter(({ path }) => path.startsWith('/simulate'));
+
+/** The path with an id for each parameter. */
+const filled = (path: string, ids: Readonly<Record<string, string>>) =>
+  path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? randomUUID());
+
+it('registers every page and action of the panel for the sandbox and developers', () => {
+  const places = simulations();
+  expect(places.filter(({ method }) => method === 'POST').length).toBeGreaterThan(25);
+  for (const place of places) {
+    expect(place).toMatchObject({ side: 'sandbox', role: Role.DEVELOPER, section: 'simulate' });
+  }
+  expect(desk.app.registered.filter(({ section }) => section === 'simulate')).toEqual(places);
+});
+
+it('is not there in live: nobody reaches any of it, and nothing comes of asking', async () => {
+  const { refunds, tenant, open } = refundsOf(desk.house);
+  const visitor = await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
+  const [refundCaseId, saleId] = [(await open({ saleId: randomUUID() })).id, randomUUID()];
+  const events = 'select count(*)::integer as count from platform.outbox_event';
+  const before = await queryHouse<{ count: number }>(desk.house, events);
+  for (const { method, path } of simulations()) {
+    const address = `/live/${tenant.merchantId}${filled(path, { refundCaseId, saleId })}`;
+    const proof = { _csrf: csrfTokenOf(visitor.token), _key: randomUUID() };
+    const page =
+      method === 'GET' ? await visitor.get(address) : await visitor.post(address, { ...FORM, ...proof });
+    expect([method, path, page.status]).toEqual([method, path, 404]);
+  }
+  expect(await queryHouse(desk.house, events)).toEqual(before);
+  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
+  expect([refundCase!.status, refundCase!.blockedBy]).toEqual([RefundCaseStatus.MERCHANT_REVIEW, []]);
+});
+
+it('leaves the same merchant in live as it was, whatever is simulated', async () => {
+  const panel = await sandboxDesk(desk);
+  const live = { merchantId: panel.merchantId, environment: Environment.LIVE };
+  await panel.sell();
+  const opened = await panel.openCase();
+  await panel.step(opened, 'approve');
+  const { refundCases } = await createClient(RefundCaseService, desk.transport).listRefundCases(live);
+  const balance = await createClient(FundsService, desk.transport).getBalance(live);
+  const { events } = await createClient(EventService, desk.transport).listEvents(live);
+  expect([refundCases, balance.availableAmountMinor, events]).toEqual([[], 0n, []]);
+});
+
+/** What a merchant may do in live, of what these services can do. */
+const OF_MERCHANTS: ReadonlySet<string> = new Set(['decideRefundCase', 'quoteAdvance', 'requestAdvance']);
+
+it('has what internal teams and providers do called by the panel alone', async () => {
+  const services: readonly DescService[] = [
+    ...[RefundCaseService, FundsService, AdvanceService, ProductService, EventService],
+  ];
+  const isWrite = ({ idempotency }: DescMethod) => idempotency !== Level.NO_SIDE_EFFECTS;
+  const internal = services
+    .flatMap(({ methods }) => methods.filter(isWrite).map(({ localName }) => localName))
+    .filter((name) => !OF_MERCHANTS.has(name));
+  expect(internal).toContain('recordSale');
+  const calls: string[] = [];
+  for await (const file of glob('gateway/dashboard/**/*.ts', {
+    exclude: ['gateway/dashboard/simulate/**'],
+  })) {
+    const text = await readFile(file, 'utf8');
+    calls.push(...internal.filter((name) => text.includes(`${name}(`)).map((name) => `${file}: ${name}`));
+  }
+  expect(calls).toEqual([]);
+});
+
+it("does nothing to another merchant's cases, sales and disputes, and nothing for a viewer", async () => {
+  const [own, other] = [await sandboxDesk(desk), await sandboxDesk(desk)];
+  const theirs = await other.step(await other.openCase(), 'open-dispute');
+  const refundCaseId = idIn(theirs);
+  const saleId = idIn(await other.sell());
+  const dispute = theirs.document.querySelector('#win-dispute-dispute option')!.getAttribute('value')!;
+  const advanceRequestId = idIn(await other.visitor.submit(`${other.home}/simulate`, '/simulate/advances'));
+  const ids = { refundCaseId, saleId, disputeId: dispute, advanceRequestId };
+  const viewer = await desk.signIn({ [other.merchantId]: Role.VIEWER });
+  const seen = (await other.visitor.get(`${other.home}/simulate/refund-cases/${refundCaseId}`)).text;
+  for (const { method, path } of simulations().filter((place) => place.path.includes(':'))) {
+    const send = async (who: typeof viewer, home: string) => {
+      const proof = { _csrf: csrfTokenOf(who.token), _key: randomUUID() };
+      const address = `${home}${filled(path, ids)}`;
+      return method === 'GET' ? who.get(address) : who.post(address, { ...FORM, ...proof, dispute });
+    };
+    expect([path, (await send(viewer, other.home)).status]).toEqual([path, 403]);
+    // The page of a sale shows nothing but its own address: no RPC answers a sale.
+    const isSalePage = method === 'GET' && path.includes('/sales/');
+    const opensDispute = path === '/simulate/sales/:saleId/open-dispute';
+    if (isSalePage || opensDispute) continue;
+    expect([path, (await send(own.visitor, own.home)).status]).toEqual([path, 404]);
+  }
+  const again = (await other.visitor.get(`${other.home}/simulate/refund-cases/${refundCaseId}`)).text;
+  const keys = /name="_key" value="[^"]*"/g;
+  expect(again.replace(keys, '')).toBe(seen.replace(keys, ''));
+});

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  PriceInterval,
+  PriceType,
+  ProductService,
+  ProductType,
+} from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  MerchantDecisionKind,
+  RefundCaseService,
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { newKey } from '../../../support/house.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { idIn, type SandboxDesk, sandboxDesk } from './sandbox-desk.ts';
+
+const LONG = 'Wort'.repeat(60);
+
+let desk: DashboardDesk;
+let browser: Browser;
+beforeAll(async () => {
+  [desk, browser] = await Promise.all([startDashboardDesk(), openChromium()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await desk.close();
+});
+
+/** A product with a name that no line holds. */
+async function productOf({ merchantId }: SandboxDesk): Promise<string> {
+  const products = createClient(ProductService, desk.transport);
+  const write = () => ({ merchantId, environment: Environment.TEST, idempotencyKey: newKey() });
+  const kind = { productType: ProductType.SUBSCRIPTION, refundWindowDays: 14 };
+  const { product } = await products.createProduct({ ...write(), ...kind, name: LONG.slice(0, 200) });
+  const productId = product!.id;
+  const terms = {
+    type: PriceType.RECURRING,
+    interval: PriceInterval.MONTH,
+    intervalCount: 1,
+    maxInstallments: 12,
+  };
+  await products.createPrice({ ...write(), productId, amountMinor: 9_007_199_254_740_991n, ...terms });
+  await products.activateProduct({ ...write(), productId });
+  return productId;
+}
+
+/** Every page of these rooms, with something on it. */
+async function pathsOf(panel: SandboxDesk): Promise<string[]> {
+  const { home, openCase, sell, step, visitor } = panel;
+  const productId = await productOf(panel);
+  const waiting = await openCase({
+    reason: LONG,
+    amount: '90,071,992,547,409.91',
+    paid: '90,071,992,547,409.91',
+  });
+  const blocked = await step(await openCase({ asked_days_ago: '6' }), 'add-blocker');
+  const disputed = await step(blocked, 'open-dispute');
+  const sale = await sell({ sale_product: productId });
+  const disputedSale = await visitor.submit(sale, '/open-dispute');
+  const advance = await visitor.submit(`${home}/simulate`, '/simulate/advances');
+  const refunds = [
+    '',
+    '?status=',
+    '?status=REJECTED',
+    '?payment=12',
+    `/${idIn(waiting)}`,
+    `/${idIn(disputed)}`,
+  ];
+  return [
+    ...refunds.map((end) => `${home}/refunds${end}`),
+    ...[`${home}/products`, `${home}/products/${productId}`, `${home}/simulate`, `${home}/simulate/events`],
+    ...[disputed.path, sale.path, disputedSale.path, advance.path],
+  ];
+}
+
+it.each([
+  [1280, 'pt-BR'],
+  [360, 'en'],
+] as const)('pages of %i px in %s are accessible, and nothing sticks out', async (width, locale) => {
+  const panel = await sandboxDesk(desk);
+  const window = await openWindow(browser, desk.baseUrl, panel.visitor, { width, locale });
+  const { page, foreign, violations } = window;
+  for (const path of await pathsOf(panel)) {
+    await page.goto(path);
+    expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
+    expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width]);
+  }
+  // The browser itself logs the 422 of the mistaken filter.
+  expect([foreign, violations.filter((text) => !text.includes('422'))]).toEqual([[], []]);
+  await window.context.close();
+});
+
+it('leads by keyboard and pointer from a sale to a paid refund, and shows each change by itself', async () => {
+  const panel = await sandboxDesk(desk);
+  const { context, page } = await openWindow(browser, desk.baseUrl, panel.visitor);
+  await page.goto(`${panel.home}/simulate`);
+  await page.getByRole('button', { name: 'Record the sale' }).press('Enter');
+  await page.waitForURL(/\/simulate\/sales\//);
+  await page.getByLabel('How it begins').selectOption('MERCHANT');
+  await page.getByRole('button', { name: 'Open the case' }).click();
+  await page.waitForURL(/\/simulate\/refund-cases\/[0-9a-f-]{36}\?/);
+  await page.getByText('refund.approved.v1').waitFor();
+  for (const step of ['Start the execution', 'Carry the execution on', 'The provider paid']) {
+    await page.getByRole('button', { name: step }).click();
+    await page.getByText(`${step}: Done.`).waitFor();
+  }
+  await stateIs(page, 'SUCCEEDED');
+  await context.close();
+});
+
+it('shows a decision made elsewhere without a reload, and offers it no more', async () => {
+  const panel = await sandboxDesk(desk);
+  const refundCaseId = idIn(await panel.openCase());
+  const { context, page } = await openWindow(browser, desk.baseUrl, panel.visitor);
+  await page.goto(`${panel.home}/refunds/${refundCaseId}`);
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  const tenant = { merchantId: panel.merchantId, environment: Environment.TEST };
+  const decided = { refundCaseId, decision: MerchantDecisionKind.APPROVED, idempotencyKey: randomUUID() };
+  await createClient(RefundCaseService, desk.transport).decideRefundCase({ ...tenant, ...decided });
+  await stateIs(page, 'APPROVED_FOR_EXECUTION');
+  await page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' });
+  await context.close();
+});
+
+const stateIs = (page: Page, state: string) => page.locator('.badge + code', { hasText: state }).waitFor();

@@ -39,14 +39,17 @@ export async function takeDashboardPictures(folder: string): Promise<void> {
   await tour.picture('subscription', `${sandbox}/webhooks/${failing.subscriptionId}`);
   await tour.picture('deliveries', `${sandbox}/deliveries`);
   await tour.picture('delivery', `${sandbox}/deliveries/${failing.deliveryId}`);
+  await resendPicture(tour, `${sandbox}/webhooks/${failing.subscriptionId}`);
   await secretPicture(tour, `${sandbox}/webhooks/new`, demo.receiver.url);
   await tour.picture('funds', `${live}/funds`);
+  await tour.follow('day', `${live}/funds`, /\/funds\/days\/[0-9-]+$/);
   await tour.picture('projection', `${live}/funds/projection`);
   await tour.picture('refunds', `${live}/refunds`);
   await tour.follow('refund', `${live}/refunds`, /^\/live\/[^/]+\/refunds\/[0-9a-f-]{36}$/);
   await tour.picture('advances', `${live}/advances`);
   await tour.picture('advance-quote', `${live}/advances/new`);
   await tour.picture('products', `${live}/products`);
+  await tour.follow('product', `${live}/products`, /\/products\/[0-9a-f-]{36}$/);
   await tour.picture('api-keys', `${sandbox}/api-keys`);
   await tour.picture('simulate', `${sandbox}/simulate`);
   await tour.picture('members', `${sandbox}/members`);
@@ -78,6 +81,15 @@ async function signedIn(context: BrowserContext, { dashboard }: DashboardDemo): 
   await page.locator('button').first().click();
   await page.waitForURL(`${dashboard.baseUrl}/**`);
   return page;
+}
+
+/** A resend of what failed, while it runs: the endpoint still answers 503. */
+async function resendPicture(tour: Tour, path: string): Promise<void> {
+  const { page } = tour;
+  await page.goto(`${path}/deliveries`);
+  await page.locator('form[action$="/resends"] button').first().click();
+  await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
+  await tour.shoot('resend');
 }
 
 /** The one page that shows a signing secret: of a subscription that nothing else uses. */

@@ -87,6 +87,7 @@ async function signedIn(context: BrowserContext, { dashboard }: DashboardDemo): 
 async function resendPicture(tour: Tour, path: string): Promise<void> {
   const { page } = tour;
   await page.goto(`${path}/deliveries`);
+  await page.locator('details:has(form[action$="/resends"]) > summary').first().click();
   await page.locator('form[action$="/resends"] button').first().click();
   await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
   await tour.shoot('resend');

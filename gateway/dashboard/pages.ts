@@ -99,6 +99,8 @@ export class Pages {
       schema: { body: options.form ?? NO_FIELDS },
       onRequest: async (request, reply) => this.#enter(options, request, reply),
       preValidation: async (request) => requireOwnForm(request),
+      // A form may come in slowly: who is removed or signed out meanwhile does nothing any more.
+      preHandler: async (request, reply) => this.#enter(options, request, reply),
       handler: async (request, reply) => {
         const { _key: key } = request.body as { _key?: unknown };
         if (typeof key !== 'string' || !isUuid(key)) throw Failure.of(400, 'staleForm');

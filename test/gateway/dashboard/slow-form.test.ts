@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { csrfTokenOf } from '../../../gateway/dashboard/session-cookie.ts';
+import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newKey } from '../../support/house.ts';
+import { sqlOf } from '../../support/list-walk.ts';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from './dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const accounts = () => createClient(AccountService, desk.transport);
+
+/** Begins a form that invites another administrator, and ends it after `meanwhile`. */
+async function inviteSlowly(
+  visitor: Visitor,
+  merchantId: string,
+  meanwhile: () => Promise<unknown>,
+): Promise<IncomingMessage> {
+  const form = { _csrf: csrfTokenOf(visitor.token), _key: newKey(), email: 'me@too.example', role: 'admin' };
+  const text = new URLSearchParams(form).toString();
+  // Nobody has seen it for a while, so that its arrival leaves a trace.
+  await touch(visitor, `now() - interval '10 minutes'`);
+  const sent = request(`${desk.baseUrl}/live/${merchantId}/members/invite`, {
+    method: 'POST',
+    headers: {
+      cookie: `__Host-session=${visitor.token}`,
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': text.length,
+    },
+  });
+  sent.write(text.slice(0, 10));
+  await expect.poll(() => wasSeen(visitor)).toBe(true);
+  await meanwhile();
+  sent.end(text.slice(10));
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer;
+}
+
+const touch = ({ accountId }: Visitor, at: string) =>
+  sqlOf(desk.house, `update accounts.session set last_seen_at = ${at} where account_id = $1`, [accountId]);
+
+async function wasSeen({ accountId }: Visitor): Promise<boolean> {
+  const seen = await sqlOf(
+    desk.house,
+    `select from accounts.session where account_id = $1 and last_seen_at > now() - interval '1 minute'`,
+    [accountId],
+  );
+  return seen.length > 0;
+}
+
+async function shop() {
+  const tenant = { merchantId: randomUUID(), environment: Environment.LIVE };
+  await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
+  const visitor = await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
+  const write = () => ({ ...tenant, idempotencyKey: newKey(), accountId: visitor.accountId });
+  const invited = async () => (await accounts().listInvitations(tenant)).invitations.length;
+  return { ...tenant, visitor, write, invited };
+}
+
+test('a form that comes in slowly does what it says', async () => {
+  const { merchantId, visitor, invited } = await shop();
+  expect((await inviteSlowly(visitor, merchantId, async () => undefined)).statusCode).toBe(303);
+  expect(await invited()).toBe(1);
+});
+
+test('whoever is removed while a form comes in does nothing any more', async () => {
+  const { merchantId, visitor, write, invited } = await shop();
+  const answer = await inviteSlowly(visitor, merchantId, () => accounts().removeMember(write()));
+  expect(answer.statusCode).toBe(404);
+  expect(await invited()).toBe(0);
+});
+
+test('whoever loses a role while a form comes in does nothing that takes it', async () => {
+  const { merchantId, visitor, write, invited } = await shop();
+  const answer = await inviteSlowly(visitor, merchantId, () =>
+    accounts().changeMemberRole({ ...write(), role: Role.DEVELOPER }),
+  );
+  expect(answer.statusCode).toBe(403);
+  expect(await invited()).toBe(0);
+});
+
+test('whoever is signed out while a form comes in does nothing any more', async () => {
+  const { merchantId, visitor, invited } = await shop();
+  const { accountId } = visitor;
+  const answer = await inviteSlowly(visitor, merchantId, () => accounts().endAllSessions({ accountId }));
+  expect(answer.headers.location).toBe('/sign-in');
+  expect(await invited()).toBe(0);
+});

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
 import { type DeliveriesDesk, type Shop, startDeliveriesDesk } from './deliveries-desk.ts';
-import { type EveryState, makeEveryState } from './every-state.ts';
+import { type EveryState, makeEveryState, PROBE } from './every-state.ts';
 
 let desk: DeliveriesDesk;
 let browser: Browser;
@@ -48,13 +48,12 @@ describe.each([
       expect(await accessibilityFaults(page), path).toEqual([]);
       const room = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect(room, path).toBeLessThanOrEqual(0);
+      if (path === `/deliveries/${all.deliveries.succeeded}`) {
+        expect(await page.locator('.attempts pre').textContent()).toBe(PROBE);
+        expect(await page.locator('main > pre').textContent()).toContain(JSON.stringify(PROBE));
+      }
       expect(await page.locator('main :is(img, b)').count(), path).toBe(0);
       expect(await page.title(), path).not.toBe('run');
-      if (process.env.SHOTS)
-        await page.screenshot({
-          path: `/tmp/shots/${width}-${path.replaceAll(/[/?]/g, '_').slice(0, 60)}.png`,
-          fullPage: true,
-        });
     }
     expect(foreign).toEqual([]);
     expect(violations.filter((text) => !text.includes('422'))).toEqual([]);

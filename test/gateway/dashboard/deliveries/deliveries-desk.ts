@@ -28,8 +28,8 @@ export interface DeliveriesDesk extends DashboardDesk {
 }
 
 /** Dashboard and services without a worker: attempts are reported by the tests. */
-export async function startDeliveriesDesk(): Promise<DeliveriesDesk> {
-  const desk = await startDashboardDesk();
+export async function startDeliveriesDesk(overrides: Record<string, string> = {}): Promise<DeliveriesDesk> {
+  const desk = await startDashboardDesk(overrides);
   const webhooks = resendDesk(desk.house, desk.transport);
   return {
     ...desk,

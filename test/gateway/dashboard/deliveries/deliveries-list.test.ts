@@ -50,7 +50,7 @@ describe('the list of deliveries', () => {
       'type=payment.succeeded.v1': ['Retrying', 'Delivered'],
       'status=retrying': ['Retrying'],
       'status=exhausted': [],
-      [`object=object%201&status=`]: ['Delivered'],
+      'object=object%201&status=': ['Delivered'],
       [`request=${delivery!.requestId}`]: ['Delivered'],
       [`event=${delivery!.eventId}&object=+`]: ['Delivered'],
       [`since=${tomorrow}`]: [],

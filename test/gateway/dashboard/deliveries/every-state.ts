@@ -23,6 +23,10 @@ export async function makeEveryState(desk: DeliveriesDesk, { tenant }: Shop): Pr
   const { id: subscriptionId } = await desk.subscribed(tenant, url);
   const probe = { responseExcerpt: PROBE };
   const [succeeded] = await desk.attempted(tenant, { httpStatus: 200, ...probe }, PROBE);
+  await webhooks.sql(`update webhooks.event set body = replace(body, '"CARD"', $1) where merchant_id = $2`, [
+    JSON.stringify(PROBE),
+    tenant.merchantId,
+  ]);
   const [retrying] = await desk.attempted(tenant, { httpStatus: 503, ...probe }, PROBE);
   const [canceled] = await desk.attempted(tenant, { failure: AttemptFailure.DNS });
   await webhooks.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId: canceled! });

@@ -50,7 +50,7 @@ export function troubleBanner(view: View, subscriptions: readonly WebhookSubscri
   const troubled = subscriptions.filter(isInTrouble);
   if (troubled.length === 0) return nothing;
   const item = ({ id, url, errorReason = '', errorAt }: WebhookSubscription) =>
-    html`<li><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a><br>${reasonText(view, errorReason)} ${t.since} ${moment(view, errorAt)}.</li>`;
+    html`<li><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a><p class="soft">${reasonText(view, errorReason)} ${t.since} ${moment(view, errorAt)}.</p></li>`;
   const unnamed = troubled.length - MOST_NAMED;
   const more =
     unnamed > 0 ? html`<p><a href="${pathTo(view, '/webhooks')}">${t.more(unnamed)}</a></p>` : nothing;

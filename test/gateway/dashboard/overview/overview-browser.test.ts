@@ -1,0 +1,137 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
+import { HOSTILE, type OverviewDesk, startOverviewDesk } from './overview-desk.ts';
+
+const FAILED = 'a delivery failed 10 times, at last with HTTP 503';
+const GONE = 'the endpoint answered HTTP 410';
+const MOST_BYTES = 100_000;
+
+let desk: OverviewDesk;
+let browser: Browser;
+beforeAll(async () => {
+  desk = await startOverviewDesk();
+  browser = await openChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await desk.close();
+});
+
+type Merchant = Awaited<ReturnType<OverviewDesk['newMerchant']>>;
+
+async function windowOf({ person }: Merchant, options?: Parameters<typeof openWindow>[3]) {
+  const window = await openWindow(browser, desk.baseUrl, person, options);
+  onTestFinished(() => window.context.close());
+  return window;
+}
+
+/** A merchant of which there is something in every part of the page. */
+async function busyMerchant() {
+  const merchant = await desk.newMerchant();
+  await merchant.subscription('ACTIVE');
+  await merchant.subscription('PENDING');
+  await merchant.subscription(
+    'ERROR',
+    { reason: FAILED },
+    `https://93.184.215.14/${'a-long-path/'.repeat(20)}`,
+  );
+  await merchant.subscription('DISABLED', { reason: GONE, goneDays: 1 });
+  for (let n = 1; n <= 6; n += 1) await merchant.refunds.open({ amountMinor: BigInt(n * 700) });
+  await merchant.funds.sell({ gross: 12_345_678n, instant: true });
+  await merchant.funds.sell({ gross: 60_000n, installments: 12 });
+  return merchant;
+}
+
+/** Bytes over the wire for all that a page takes, headers of answers too. */
+async function weightOf(page: Page, path: string): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  let bytes = 0;
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await page.goto(path, { waitUntil: 'load' });
+  await page.waitForTimeout(500);
+  await session.detach();
+  return bytes;
+}
+
+describe('the overview in a browser', () => {
+  it.each([
+    { width: 1280, locale: 'en' },
+    { width: 360, locale: 'pt-BR' },
+  ])('can be read by everybody at $width px in $locale', async ({ width, locale }) => {
+    const merchant = await busyMerchant();
+    const { page, foreign, violations } = await windowOf(merchant, { width, locale });
+    for (const path of ['', '/webhooks']) {
+      await page.goto(merchant.at(path));
+      expect(await accessibilityFaults(page)).toEqual([]);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect(overflow).toBeLessThanOrEqual(0);
+      if (process.env.SHOTS) {
+        const name = `overview${path.replace('/', '-')}-${width}.png`;
+        await page.screenshot({ path: join(tmpdir(), name), fullPage: true });
+      }
+    }
+    expect({ foreign, violations }).toEqual({ foreign: [], violations: [] });
+  });
+
+  it('says of a webhook that comes into ERROR while one looks, and that it is well again', async () => {
+    const merchant = await desk.newMerchant();
+    const { id, url } = await merchant.subscription('ACTIVE');
+    const { page } = await windowOf(merchant);
+    await page.goto(merchant.at());
+    await page.getByText('1 Active').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await desk.webhooks.sql(
+      `update webhooks.subscription set state = 'ERROR', error_reason = $2, error_at = now() where id = $1`,
+      [id, FAILED],
+    );
+    const banner = page.getByRole('alert');
+    await banner.getByText('A webhook needs attention').waitFor();
+    expect(await banner.getByRole('link').textContent()).toBe(url);
+    await page.getByText('1 Failing').waitFor();
+    await desk.webhooks.sql(
+      `update webhooks.subscription set state = 'ACTIVE', error_reason = null, error_at = null where id = $1`,
+      [id],
+    );
+    await banner.waitFor({ state: 'detached' });
+  });
+
+  it('can be read, and gone on from, without JavaScript', async () => {
+    const merchant = await busyMerchant();
+    const { page } = await windowOf(merchant, { javaScriptEnabled: false });
+    await page.goto(merchant.at());
+    await page.getByRole('alert').getByRole('link').first().click();
+    expect(page.url()).toMatch(/\/webhooks\/[0-9a-f-]{36}$/);
+  });
+
+  it('runs nothing that a merchant wrote', async () => {
+    const merchant = await desk.newMerchant();
+    const { id } = await merchant.subscription('ERROR', { reason: HOSTILE });
+    await desk.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
+      id,
+      `https://x/${HOSTILE}`,
+    ]);
+    const { page, violations } = await windowOf(merchant);
+    page.on('dialog', (dialog) => violations.push(dialog.message()));
+    await page.goto(merchant.at());
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await page.getByRole('alert').getByRole('link').textContent()).toBe(`https://x/${HOSTILE}`);
+    expect(violations).toEqual([]);
+  });
+});
+
+describe('the first page', () => {
+  it.each(['/', undefined])('is less than 100 kB over the wire, with all that it takes', async (path) => {
+    const merchant = await busyMerchant();
+    const { page } = await windowOf(merchant);
+    const bytes = await weightOf(page, path ?? merchant.at());
+    expect(bytes).toBeGreaterThan(1_000);
+    expect(bytes).toBeLessThan(MOST_BYTES);
+  });
+});

@@ -26,7 +26,7 @@ export async function outcome(
   const asked = { ...view.tenant, requestId, pageSize: MOST_EVENTS };
   const { events: published } = await events.listEvents(asked, view.call);
   const deliveries = pathTo(view, `/deliveries?request=${requestId}`);
-  const links = html`<p><a href="${deliveries}">${t.seeDeliveries}</a> ·
+  const links = html`<p><a href="${deliveries}">${t.seeDeliveries}</a> · <a href="${pathTo(view, '/deliveries')}">${t.seeAllDeliveries}</a> ·
 <a href="${pathTo(view, '/funds')}">${t.seeFunds}</a> · <a href="${pathTo(view, '/webhooks')}">${t.seeWebhooks}</a></p>`;
   return html`<section class="card outcome"><h2>${t.outcome}</h2>
 ${published.length === 0 ? html`<p>${t.noEvents}</p>` : html`<ul>${published.map((event) => eventItem(view, event))}</ul>`}

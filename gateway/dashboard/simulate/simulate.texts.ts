@@ -5,8 +5,10 @@ export const simulateTexts = {
     intro:
       'Só no ambiente de testes: aqui você faz acontecer o que clientes, provedores e nossas equipes fazem, pelas mesmas chamadas. Cada passo envia os webhooks de verdade.',
     outcome: 'O que aconteceu',
-    noEvents: 'Este passo ainda não publicou eventos. O que acontece depois aparece aqui.',
+    noEvents:
+      'Este passo não publicou eventos por si. O que os fluxos de trabalho fazem por causa dele está entre todas as entregas.',
     seeDeliveries: 'Entregas deste passo',
+    seeAllDeliveries: 'Todas as entregas',
     seeFunds: 'Recebíveis',
     seeWebhooks: 'Webhooks',
     reach: 'Como chegar a cada situação de um reembolso',
@@ -157,9 +159,10 @@ export const simulateTexts = {
     intro:
       'Only in the sandbox: here you make happen what customers, providers and our teams do, by the same calls. Each step sends the real webhooks.',
     outcome: 'What happened',
-    noEvents: 'This step has not published events yet. What comes of it appears here.',
+    noEvents: 'This step published no event itself. What workflows do because of it is among all deliveries.',
     seeDeliveries: 'Deliveries of this step',
-    seeFunds: 'Funds',
+    seeAllDeliveries: 'All deliveries',
+    seeFunds: 'Receivables',
     seeWebhooks: 'Webhooks',
     reach: 'How to reach each state of a refund',
     reachSteps: {
@@ -203,7 +206,7 @@ export const simulateTexts = {
     askedDaysAgo: 'Asked for how many days ago',
     askedDaysAgoHint: 'In the past, the deadline of your decision is nearer, or over.',
     open: 'Open the case',
-    funds: 'Funds',
+    funds: 'Receivables',
     balance: 'Available balance',
     scheduled: 'To be released',
     blocked: 'Blocked',

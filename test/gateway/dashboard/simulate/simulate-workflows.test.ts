@@ -1,0 +1,75 @@
+import { createClient } from '@connectrpc/connect';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { startHouseWorker } from '../../../support/house-worker.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../../support/temporal.ts';
+import { eventually } from '../../../workflows/refunds/refund-house.ts';
+import { openChromium, openWindow } from '../chromium-desk.ts';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { idIn, type SandboxDesk, sandboxDesk, stateOn, stepsOn } from './sandbox-desk.ts';
+
+let desk: DashboardDesk;
+let temporal: TestTemporal;
+let browser: Browser;
+let worker: Awaited<ReturnType<typeof startHouseWorker>>;
+beforeAll(async () => {
+  [desk, temporal, browser] = await Promise.all([startDashboardDesk(), startTemporal(), openChromium()]);
+  worker = await startHouseWorker(desk.house, temporal);
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await browser?.close();
+  await worker?.close();
+  await desk?.close();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+const funds = () => createClient(FundsService, desk.transport);
+const tenantOf = ({ merchantId }: SandboxDesk) => ({ merchantId, environment: Environment.TEST });
+const stateIs = (page: Page, state: string) =>
+  page.locator('.badge + code', { hasText: state }).waitFor({ timeout: 20_000 });
+
+it('shows what workflows do to a case by itself: execution, want of funds, and the debit that comes back', async () => {
+  const panel = await sandboxDesk(desk);
+  const started = await panel.step(await panel.openCase({ who: 'INSTANT' }), 'start');
+  const { context, page } = await openWindow(browser, desk.baseUrl, panel.visitor);
+  await page.goto(started.path);
+  await stateIs(page, 'FUNDING_REQUIRED');
+  await panel.sell();
+  await stateIs(page, 'PROCESSING');
+  expect((await funds().getBalance(tenantOf(panel))).availableAmountMinor).toBe(0n);
+  await page.getByRole('button', { name: 'The provider did not pay' }).click();
+  await stateIs(page, 'FAILED');
+  await eventually(async () =>
+    expect((await funds().getBalance(tenantOf(panel))).availableAmountMinor).toBe(12_000n),
+  );
+  await context.close();
+});
+
+it('agrees with the workflow when both carry an execution on', async () => {
+  const panel = await sandboxDesk(desk);
+  const sale = await panel.sell();
+  const opened = await panel.visitor.submit(sale, '/simulate/refund-cases', { who: 'MERCHANT' });
+  const started = await panel.step(opened, 'start');
+  // The workflow may have been quicker than this page.
+  if (stepsOn(started).includes('carry-on')) {
+    expect((await panel.step(started, 'carry-on')).status).toBe(200);
+  }
+  const path = `${panel.home}/refunds/${idIn(opened)}`;
+  await eventually(async () => expect(stateOn(await panel.visitor.get(path))).toBe('PROCESSING'));
+  expect((await funds().getBalance(tenantOf(panel))).availableAmountMinor).toBe(0n);
+  expect((await funds().verifyFunds(tenantOf(panel))).differences).toEqual([]);
+});
+
+it('has a deadline that is over pass, and the funds of a disputed sale blocked', async () => {
+  const panel = await sandboxDesk(desk);
+  const overdue = await panel.openCase({ asked_days_ago: '8' });
+  const path = `${panel.home}/refunds/${idIn(overdue)}`;
+  await eventually(async () => expect(stateOn(await panel.visitor.get(path))).toBe('SERVICE_REVIEW'));
+  const sale = await panel.sell();
+  await panel.visitor.submit(sale, '/open-dispute');
+  await eventually(async () =>
+    expect((await funds().getBalance(tenantOf(panel))).blockedAmountMinor).toBe(12_000n),
+  );
+});

@@ -59,6 +59,8 @@ export function refundStepActions(pages: SandboxPages, clients: DashboardClients
         const reason = values.reason?.trim();
         if (step.choices.includes('reason') && !reason) throw missing();
         if (step.choices.includes('dispute') && !idOf(values.dispute)) throw Failure.of(400, 'badRequest');
+        // Steps about a dispute name no case: this is where a case that there is not is told.
+        await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
         const write = { ...view.tenant, idempotencyKey: key, refundCaseId };
         await step.act({ clients, view, write, form: { ...values, ...(reason && { reason }) } });
         return told(view, `/simulate/refund-cases/${refundCaseId}`, step.name);

@@ -109,10 +109,10 @@ function authentication(secret: string | undefined): oidc.ClientAuth {
   };
 }
 
-/** Some providers write the boolean as text. */
+/** As it was told or not at all: one that is mended is another's. Some providers write the boolean as text. */
 function addressOf(said: Record<string, unknown>): Pick<Identity, 'email' | 'emailVerified'> {
   const email = textOf(said.email);
-  if (email.length > LONGEST_EMAIL) return { email: '', emailVerified: false };
+  if (email !== said.email || email.length > LONGEST_EMAIL) return { email: '', emailVerified: false };
   return { email, emailVerified: email !== '' && [true, 'true'].includes(said.email_verified as boolean) };
 }
 

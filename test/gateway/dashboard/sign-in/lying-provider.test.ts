@@ -141,6 +141,16 @@ test('who has no address, or a name and address beyond measure, can sign in all 
   expect(await accountOf(much.browser)).toMatchObject({ email: '', emailVerified: false, name });
 });
 
+test.for([
+  'a\u0000na@shop.example',
+  'ana@shop.example\r\n',
+  '\u0085ana@shop.example',
+  'ana\ud800@shop.example',
+])('the address %j is not mended into somebody else’s', async (email) => {
+  const { browser } = await signInBy({ claims: { sub: JSON.stringify(email), email } });
+  expect(await accountOf(browser)).toMatchObject({ email: '', emailVerified: false });
+});
+
 test('what a provider says of somebody is text on the page', async () => {
   const { page } = await signInBy({ claims: { sub: 'x', name: '<img src=x onerror=alert(1)>' } });
   expect(page.status).toBe(200);

@@ -12,6 +12,9 @@ export interface CreationFault {
   readonly general?: Html | string;
 }
 
+/** As the API has it. */
+const MAX_URL_LENGTH = 2048;
+
 const INVALID = 422;
 const REFUSED = 409;
 const BUSY = 503;
@@ -62,7 +65,13 @@ function invalidField(
 function urlFault(view: View, error: ConnectError, reason: string, typed: string): string {
   const t = textsFor(view, newSubscriptionTexts);
   const detail = error.rawMessage.replace(/^url: /, '');
-  const cause = errorInfoOf(error)?.metadata.cause ?? (typed === '' ? 'MISSING' : 'TOO_LONG');
+  const cause = errorInfoOf(error)?.metadata.cause ?? causeOf(typed);
   const said = t.urlFaults[cause] ?? t.urlRefused;
   return `${said} (${reason}${detail === said ? '' : `: ${detail}`})`;
+}
+
+/** Of what is refused before it is read as a URL. */
+function causeOf(typed: string): string {
+  if (typed === '') return 'MISSING';
+  return [...typed].length > MAX_URL_LENGTH ? 'TOO_LONG' : '';
 }

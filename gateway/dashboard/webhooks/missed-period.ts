@@ -8,8 +8,14 @@ import { subscriptionTexts } from './subscriptions.texts.ts';
 /** A time as forms and addresses write it: 2026-11-21T17:05:00.123Z. */
 export const rfc3339 = (at: Timestamp) => timestampDate(at).toISOString();
 
-/** The offer to resend what a subscription missed while it was disabled; the times are RFC 3339. */
-export function missedPeriod(view: View, subscriptionId: string, from: string, to: string): Html {
+/** When a subscription was disabled; RFC 3339. */
+export interface MissedPeriod {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The offer to resend what a subscription missed. */
+export function missedPeriod(view: View, subscriptionId: string, { from, to }: MissedPeriod): Html {
   const t = textsFor(view, subscriptionTexts).missed;
   const hidden = (name: string, value: string) => html`<input type="hidden" name="${name}" value="${value}">`;
   const fields = html`${hidden('from', from)}${hidden('to', to)}`;

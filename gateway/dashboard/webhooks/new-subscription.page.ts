@@ -65,7 +65,7 @@ ${fault ? html`<p class="fault" id="event-types-fault">${fault}</p>` : nothing}
 }
 
 function option(view: View, type: EventType, checked: ReadonlySet<string>): Html {
-  return html`<label class="option"><input type="checkbox" name="event_types" value="${type.name}"${checkedIf(checked.has(type.name))}> <span><code>${type.name}</code> <span class="soft">${describeEventType(view, type)}</span></span></label>`;
+  return html`<label class="option"><input type="checkbox" name="event_types" value="${type.name}"${checkedIf(checked.has(type.name))}> <span><code>${type.name}</code> <span class="type-description">${describeEventType(view, type)}</span></span></label>`;
 }
 
 const checkedIf = (is: boolean) => (is ? html` checked` : nothing);

@@ -8,7 +8,7 @@ import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
 import { endpointName } from './delivery-words.ts';
-import { missedPeriod } from './missed-period.ts';
+import { type MissedPeriod, missedPeriod } from './missed-period.ts';
 import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 import { stateInFull } from './subscription-state.ts';
@@ -22,41 +22,45 @@ interface Shown {
   readonly recent: Html;
   /** Of the test event that was asked for. */
   readonly outcome: Html | undefined;
-  /** What it has missed, right after it was reactivated; RFC 3339. */
-  readonly missed: { readonly from: string; readonly to: string } | undefined;
+  /** Right after it was reactivated. */
+  readonly missed: MissedPeriod | undefined;
 }
 
-/** A subscription: how it stands, what it gets, its secret, and what can be done. */
+/** A subscription: how it stands, what it gets, its secret, and what can be done. All that may change is live. */
 export function subscriptionPage(
   view: View,
   { subscription, secrets, recent, outcome, missed }: Shown,
 ): Page {
   const t = textsFor(view, subscriptionTexts);
-  const { id, state } = subscription;
+  const { id, url, state } = subscription;
   const isDisabled = state === WebhookSubscriptionState.DISABLED;
   const may = mayDevelop(view);
-  const live: Record<string, Html> = {
+  const live = {
     state: stateInFull(view, subscription),
-    secrets: secretTable(view, secrets),
+    missed: may && missed && !isDisabled ? missedPeriod(view, id, missed) : nothing,
+    test: outcome ?? nothing,
+    send: may && !isDisabled ? sendForm(view, id) : nothing,
     recent,
-    ...(outcome && { test: outcome }),
+    secrets: secretPart(view, id, secrets, may),
+    actions: may ? actions(view, id, isDisabled) : nothing,
   };
+  const region = (name: keyof typeof live) => liveRegion(name, live[name]);
   return {
-    title: endpointName(subscription.url, id),
+    title: endpointName(url, id),
     notices: t.notices,
     live,
     body: html`${subscriptionTrail(view)}
-${liveRegion('state', live.state!)}
-${may && missed && !isDisabled ? missedPeriod(view, id, missed.from, missed.to) : nothing}
+${region('state')}
+${region('missed')}
 <div class="parts">
-<section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
 <section class="card">${facts(view, subscription)}</section>
+<section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
 </div>
-${may || outcome ? testPart(view, subscription, live.test, may && !isDisabled) : nothing}
+${may || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${region('test')}${region('send')}
 <h2>${t.deliveries}</h2>
-${liveRegion('recent', recent)}
-${secretPart(view, id, secrets, live.secrets!, may)}
-${may ? actions(view, id, isDisabled) : nothing}`,
+${region('recent')}
+${region('secrets')}
+${region('actions')}`,
   };
 }
 
@@ -79,33 +83,17 @@ function facts(view: View, subscription: WebhookSubscription): Html {
   ]);
 }
 
-function testPart(
-  view: View,
-  { id }: WebhookSubscription,
-  outcome: Html | undefined,
-  maySend: boolean,
-): Html {
+function sendForm(view: View, id: string): Html {
   const t = textsFor(view, subscriptionTexts).test;
-  return html`<h2 id="test">${t.title}</h2>
-${outcome ? liveRegion('test', outcome) : nothing}
-${
-  maySend
-    ? html`<p class="soft">${t.text}</p>${form(view, { action: `/webhooks/${id}/test`, submit: t.send, tone: 'plain' })}`
-    : nothing
-}`;
+  return html`<p class="soft">${t.text} <code>webhook.ping.v1</code></p>
+${form(view, { action: `/webhooks/${id}/test`, submit: t.send, tone: 'plain' })}`;
 }
 
-function secretPart(
-  view: View,
-  id: string,
-  secrets: readonly SigningSecretStatus[],
-  table: Html,
-  may: boolean,
-): Html {
+function secretPart(view: View, id: string, secrets: readonly SigningSecretStatus[], may: boolean): Html {
   const t = textsFor(view, signingSecretTexts);
   const buttons = html`<div class="row">${isShown(secrets) ? nothing : revealForm(view, { id })}
 <a class="button plain" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a></div>`;
-  return html`<h2>${t.title}</h2>${liveRegion('secrets', table)}${may ? buttons : nothing}`;
+  return html`<h2>${t.title}</h2>${secretTable(view, secrets)}${may ? buttons : nothing}`;
 }
 
 function actions(view: View, id: string, isDisabled: boolean): Html {

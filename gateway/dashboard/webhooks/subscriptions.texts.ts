@@ -20,7 +20,7 @@ export const subscriptionTexts = {
     deliveries: 'Entregas recentes',
     test: {
       title: 'Evento de teste',
-      text: 'Envia um webhook.ping.v1 assinado só para este endpoint.',
+      text: 'Envia um evento assinado só para este endpoint:',
       send: 'Enviar evento de teste',
       event: 'Evento',
       onItsWay: 'A caminho.',
@@ -79,7 +79,7 @@ export const subscriptionTexts = {
     deliveries: 'Recent deliveries',
     test: {
       title: 'Test event',
-      text: 'Sends a signed webhook.ping.v1 to this endpoint alone.',
+      text: 'Sends a signed event to this endpoint alone:',
       send: 'Send test event',
       event: 'Event',
       onItsWay: 'On its way.',

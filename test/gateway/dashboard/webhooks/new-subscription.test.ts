@@ -80,8 +80,9 @@ describe('refuses a URL as the API does, with its words, and keeps what was type
     'https://localhost/hook',
     `https://93.184.215.14/${'a'.repeat(2048)}`,
     `https://93.184.215.14/${'ü'.repeat(1000)}`,
+    'https://93.184.215.14/\u0000',
     '',
-  ])('%s', async (url) => {
+  ])('%j', async (url) => {
     const merchant = await desk.newMerchant();
     const refusal = await desk.webhooks.subscriptions
       .createWebhookSubscription({ ...merchant.tenant, idempotencyKey: newKey(), url, eventTypes: TYPES })

@@ -146,6 +146,20 @@ test('a subscription becomes active before the eyes, and a test event arrives', 
   expect(violations).toEqual([]);
 });
 
+test('what can be done follows the state that others bring about', async () => {
+  const merchant = await desk.newMerchant();
+  const { page, violations } = await windowOf(merchant);
+  const { id } = await desk.webhooks.subscribe(merchant.tenant);
+  await page.goto(merchant.at(`/webhooks/${id}`));
+  await page.getByText('Disable', { exact: true }).waitFor();
+  await desk.webhooks.subscriptions.disableWebhookSubscription(merchant.write(id));
+  await page.getByRole('button', { name: 'Reactivate' }).click();
+  await page.getByText('Events of this period were not sent').waitFor();
+  await page.getByRole('button', { name: 'Resend this period' }).click();
+  await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
+  expect(violations).toEqual([]);
+});
+
 async function deliverAll() {
   for (const key of await desk.webhooks.claimKeys()) {
     await desk.webhooks.report(answered(key.deliveryId, await desk.webhooks.send(key), 204));

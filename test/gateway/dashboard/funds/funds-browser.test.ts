@@ -13,6 +13,7 @@ let desk: DashboardDesk;
 let browser: Browser;
 let visitor: Visitor;
 let home: string;
+let dueDate: string;
 let dueMonth: string;
 beforeAll(async () => {
   [desk, browser] = await Promise.all([startDashboardDesk(), openChromium()]);
@@ -24,7 +25,8 @@ beforeAll(async () => {
     await funds.sell({ gross: BigInt(n * 123_457), fees: BigInt(n * 4_000), installments: n });
   }
   const held = await funds.sell({ gross: 9_007_199_000_000_000n, installments: 2 });
-  dueMonth = held.parts[0]!.date.slice(0, 7);
+  dueDate = held.parts[0]!.date;
+  dueMonth = dueDate.slice(0, 7);
   await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
   await funds.sell({ gross: 98_765n, instant: true });
 });
@@ -35,6 +37,7 @@ afterAll(async () => {
 
 it.each([
   [1280, 'en'],
+  [720, 'pt-BR'],
   [360, 'en'],
   [360, 'pt-BR'],
 ] as const)('fits and is accessible at %i px in %s', async (width, locale) => {
@@ -42,13 +45,13 @@ it.each([
     width,
     locale,
   });
-  const days = `${home}/days/${civilDateAt(new Date())}`;
   const paths = [
     home,
     `${home}?month=${dueMonth}`,
     `${home}/projection`,
     `${home}/projection?months=24`,
-    days,
+    `${home}/days/${civilDateAt(new Date())}`,
+    `${home}/days/${dueDate}`,
   ];
   for (const path of paths) {
     const response = await page.goto(path);

@@ -28,3 +28,9 @@ export type NotifyContactResult =
       /** Given up, or no longer to be written to. */
       readonly left: number;
     };
+
+/** What goes into the outbox to have somebody written to. */
+export const notifyContactCommand = (input: NotifyContactInput) => ({
+  ...{ kind: 'START' as const, workflowType, arguments: [input] },
+  workflowId: workflowId(input.kind, input.subjectId),
+});

@@ -5,6 +5,7 @@ import {
   type InviteMemberResponseSchema,
   Role,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { notifyContactCommand } from '../../../workflows/accounts/notify-contact.contract.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { alreadyExists } from '../../platform/errors.ts';
 import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
@@ -14,7 +15,7 @@ import { comparedEmail } from '../email-address.ts';
 import { INVITATION_LIFETIME_MS } from './invitation.ts';
 import { lockMembers, requireRoom } from './member-store.ts';
 
-/** Invites an address, in the place of its open invitation. MEMBER_ALREADY_EXISTS, MEMBER_LIMIT_REACHED. */
+/** Invites an address, in the place of its open invitation, and has it told. MEMBER_ALREADY_EXISTS, MEMBER_LIMIT_REACHED. */
 export function inviteMember(writes: Writes, request: InviteMemberRequest, context: HandlerContext) {
   return writes.run<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
     const { role } = request;
@@ -35,6 +36,7 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
        values (:merchantId, :id, :email, :role, :now, :expiresAt)`,
       { id, email, role: enumName(Role, role), now, expiresAt },
     );
+    await tx.command(notifyContactCommand({ ...tx.tenant, kind: 'INVITATION', subjectId: id }));
     const { merchantId } = tx.tenant;
     const times = { createdAt: timestampOf(now), expiresAt: timestampOf(expiresAt) };
     return { invitation: { id, merchantId, email, role, ...times } };

@@ -3,7 +3,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { LOST_AFTER_MS } from '../deliveries/delivery.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
-import { insertErrorNotices } from '../subscriptions/contact-notice.ts';
+import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionState } from '../subscriptions/subscription.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 import type { Statement } from './dispatch-database.ts';

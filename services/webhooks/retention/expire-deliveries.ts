@@ -8,7 +8,7 @@ import {
   type OrderedObjectRow,
   unblockDeliveries,
 } from '../dispatch/unblock-deliveries.ts';
-import { insertErrorNotices } from '../subscriptions/contact-notice.ts';
+import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 
 const expiredDeliveries = new Counter({
   name: 'payments_webhook_expired_deliveries_total',

@@ -1,6 +1,6 @@
+import { notifyContactCommand } from '../../../workflows/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
-import { goneNotice } from './contact-notice.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 
 /**
@@ -25,7 +25,9 @@ export async function disableSubscription(
   if (error) {
     subscription.errorReason = error;
     subscription.errorAt = at;
-    await tx.command(goneNotice(tx.tenant, subscription.id));
+    await tx.command(
+      notifyContactCommand({ ...tx.tenant, kind: 'WEBHOOK_GONE', subjectId: subscription.id }),
+    );
   }
   await tx.flush();
   await cancelOpenDeliveries(tx, 'subscription_id', subscription.id);

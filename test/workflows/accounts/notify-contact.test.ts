@@ -257,6 +257,55 @@ describe.concurrent('administrators, where no contact was set', () => {
   });
 });
 
+describe.concurrent('somebody who is invited', () => {
+  const invite = async ({ accounts, tenant }: TroubledMerchant, email: string) =>
+    (await accounts.inviteMember({ ...tenant, idempotencyKey: newKey(), email, role: Role.DEVELOPER }))
+      .invitation!;
+
+  it.each([
+    [
+      Language.EN,
+      'Invitation to the payments dashboard',
+      'Role: developer\n',
+      /Valid until: \w+ \d+, \d{4} at/,
+    ],
+    [
+      Language.PT_BR,
+      'Convite para o painel de pagamentos',
+      'Papel: desenvolvimento\n',
+      /Válido até: \d+ de /,
+    ],
+  ])('is told so, in the language of the merchant (%i)', async (language, subject, role, until) => {
+    const merchant = new TroubledMerchant(house, endpoints);
+    const email = `invited-${randomUUID()}@people.example`;
+    await merchant.accounts.setMerchantContact({
+      ...{ ...merchant.tenant, idempotencyKey: newKey(), email: merchant.email, language },
+    });
+    const { id } = await invite(merchant, email);
+    const { mail, to } = await mailTo(inbox, email);
+    expect([to, mail.subject]).toEqual([[email], subject]);
+    expect(mail.text).toContain(merchant.tenant.merchantId);
+    expect(mail.text).toContain(role);
+    expect(mail.text).toMatch(until);
+    expect(mail.text).toContain(`(${email}):\n${DASHBOARD}/\n`);
+    const handle = noticeHandle(temporal, 'INVITATION', id);
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 1, refused: 0, left: 0 });
+  });
+
+  it('is not told of an invitation that was taken back before the mail could leave', async () => {
+    const merchant = new TroubledMerchant(house, endpoints);
+    const email = `invited-${randomUUID()}@people.example`;
+    inbox.refusals.set(email, { at: 'RCPT', code: 450 });
+    const { id: invitationId } = await invite(merchant, email);
+    await vi.waitFor(() => expect(inbox.asked(email)).toBeGreaterThan(0), { timeout: 20_000 });
+    await merchant.accounts.revokeInvitation({ ...merchant.tenant, idempotencyKey: newKey(), invitationId });
+    inbox.refusals.delete(email);
+    const handle = noticeHandle(temporal, 'INVITATION', invitationId);
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 0, refused: 0, left: 1 });
+    expect(inbox.mailTo(email)).toEqual([]);
+  });
+});
+
 describe.concurrent('the workflow', () => {
   it('writes nothing of a webhook that is well, and ends', async () => {
     const merchant = await newMerchant();

@@ -1,19 +1,4 @@
-import {
-  type NotifyContactInput,
-  workflowId,
-  workflowType,
-} from '../../../workflows/accounts/notify-contact.contract.ts';
-import type { Tenant } from '../../platform/tenant.ts';
-
-/** The command that has the merchant's contact told of a subscription that a 410 has disabled. */
-export function goneNotice(tenant: Tenant, subscriptionId: string) {
-  const kind = 'WEBHOOK_GONE';
-  const input: NotifyContactInput = { ...tenant, kind, subjectId: subscriptionId };
-  return {
-    ...{ kind: 'START' as const, workflowType, arguments: [input] },
-    workflowId: workflowId(kind, subscriptionId),
-  };
-}
+import { workflowId, workflowType } from '../../../workflows/accounts/notify-contact.contract.ts';
 
 /**
  * The end of a statement that has contacts told of subscriptions that have come into ERROR.

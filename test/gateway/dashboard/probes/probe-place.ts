@@ -56,13 +56,18 @@ const TYPED: Readonly<Record<string, string>> = {
 export function fieldsOf({ form }: Place, { ids }: Pick<World, 'ids'>): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [name, property] of Object.entries(form?.properties ?? {})) {
-    const value = isId(property) ? (ids[name] ?? randomUUID()) : (TYPED[name] ?? sampleOf(property));
-    if (value !== undefined) fields[name] = value;
+    fields[name] = ids[name] ?? (isId(property) ? randomUUID() : (TYPED[name] ?? sampleOf(property)));
   }
   return fields;
 }
 
 const isId = ({ pattern = '', format }: Property) => format === 'uuid' || pattern.startsWith('^[0-9a-f]{8}');
+
+/** The fields of a form that are ids. */
+export const idFieldsOf = ({ form }: Place, { ids }: Pick<World, 'ids'>) =>
+  Object.entries(form?.properties ?? {}).flatMap(([name, field]) =>
+    name in ids || isId(field) ? [name] : [],
+  );
 
 function sampleOf(property: Property): string {
   const { type, const: only, enum: choices, anyOf, items, minimum } = property;

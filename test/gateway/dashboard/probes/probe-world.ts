@@ -73,7 +73,15 @@ async function makeMoney(desk: DashboardDesk, tenant: Tenant) {
   const { quote } = await advances.quoteAdvance({ ...write(), maxAmountMinor: 20_000n });
   const refundCaseId = (await seed.refundCase()).id;
   const productId = await seed.product();
-  return { advanceRequestId, quoteId: quote!.id, saleId, disputeId, refundCaseId, productId };
+  return {
+    advanceRequestId,
+    quoteId: quote!.id,
+    saleId,
+    disputeId,
+    dispute: disputeId,
+    refundCaseId,
+    productId,
+  };
 }
 
 async function makeAccess(desk: DashboardDesk, tenant: Tenant) {

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { ask, send } from './ask.ts';
+import { HOSTILE } from './hostile.ts';
+import {
+  addressOf,
+  fieldsOf,
+  idFieldsOf,
+  nameOf,
+  type Place,
+  peopleFor,
+  placesOf,
+  proofOf,
+  sideOf,
+} from './probe-place.ts';
+import { makeWorld, storedOf, type World } from './probe-world.ts';
+
+/** What addresses, queries and forms say is believed of nobody, at any page and action that there is. */
+
+let desk: DashboardDesk;
+let own: Readonly<Record<'live' | 'sandbox', World>>;
+let others: Readonly<Record<'live' | 'sandbox', World>>;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+  const both = async () => ({
+    live: await makeWorld(desk),
+    sandbox: await makeWorld(desk, Environment.TEST),
+  });
+  own = await both();
+  others = await both();
+});
+afterAll(() => desk.close());
+
+type Ids = Readonly<Record<string, string>>;
+
+const stored = () =>
+  storedOf(
+    desk,
+    [own, others].flatMap(({ live, sandbox }) => [live.merchantId, sandbox.merchantId]),
+  );
+
+async function expectNothingChanged(probe: () => Promise<void>): Promise<void> {
+  const before = await stored();
+  await probe();
+  expect(await stored()).toEqual(before);
+}
+
+/** Comes to a place of one's own merchant, with every right but to these ids. */
+function come(place: Place, ids: Ids, fields: Ids = ids) {
+  const world = own[sideOf(place)];
+  const visitor = peopleFor(place, world).enough;
+  const address = addressOf(place, world.merchantId, ids);
+  if (place.method === 'GET') return ask(visitor, address);
+  return send(visitor, address, { ...fieldsOf(place, { ids: fields }), ...proofOf(visitor) });
+}
+
+const parametersOf = ({ path }: Place) =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!).filter((name) => name !== 'name');
+
+/** No RPC answers a sale: the sandbox's panel takes any id as one of the merchant's own. */
+const UNKNOWN = 'saleId';
+const knownParametersOf = (place: Place) => parametersOf(place).filter((name) => name !== UNKNOWN);
+
+test('what is another merchant’s is not there, to look at or to change', async () => {
+  let probed = 0;
+  await expectNothingChanged(async () => {
+    for (const place of placesOf(desk)) {
+      const [mine, theirs] = [own[sideOf(place)].ids, others[sideOf(place)].ids];
+      for (const name of knownParametersOf(place)) {
+        const { status, text } = await come(place, { ...mine, [name]: theirs[name]! }, mine);
+        expect(status, `${nameOf(place)} with another’s ${name}: ${text.match(/<p>[^<]*/)}`).toBe(404);
+        probed += 1;
+      }
+    }
+  });
+  expect(probed).toBeGreaterThan(20);
+});
+
+test('what there is not is not there', async () => {
+  await expectNothingChanged(async () => {
+    for (const place of placesOf(desk)) {
+      const mine = own[sideOf(place)].ids;
+      for (const name of knownParametersOf(place)) {
+        const { status } = await come(place, { ...mine, [name]: randomUUID() }, mine);
+        expect(status, `${nameOf(place)} with no ${name}`).toBe(404);
+      }
+    }
+  });
+});
+
+test('what is of live is not there in the sandbox, at the same merchant', async () => {
+  // People are a merchant's, whatever the environment.
+  const shared = ['accountId', 'invitationId'];
+  await expectNothingChanged(async () => {
+    for (const place of placesOf(desk)) {
+      const names = knownParametersOf(place);
+      if (names.length === 0 || names.some((name) => shared.includes(name))) continue;
+      const world = own[sideOf(place)];
+      const visitor = peopleFor(place, world).enough;
+      const here = addressOf(place, world.merchantId, world.ids);
+      const there = here.replace(/^\/(live|sandbox)/, (side) => (side === '/live' ? '/sandbox' : '/live'));
+      const fields = { ...fieldsOf(place, world), ...proofOf(visitor) };
+      const { status } = await (place.method === 'GET' ? ask(visitor, there) : send(visitor, there, fields));
+      expect(status, nameOf(place)).toBe(404);
+    }
+  });
+});
+
+test('ids have one way of writing, and nothing else is one', async () => {
+  const written = (id: string) => [
+    ...[
+      id.toUpperCase(),
+      id.replaceAll('-', ''),
+      `{${id}}`,
+      `${id}%00`,
+      `%20${id}`,
+      `${id}%0a`,
+      `urn:uuid:${id}`,
+    ],
+    ...['1', '-1', '__proto__', 'constructor', '..%2f..%2faudit', '%252e%252e', 'x'.repeat(2_000)],
+    ...["'%20or%201=1--", '%3Cimg%20src=x%3E', '%F0%9F%92%A3', `${id}%2fdisable`, `${id};x`],
+  ];
+  await expectNothingChanged(async () => {
+    for (const place of placesOf(desk)) {
+      const mine = own[sideOf(place)].ids;
+      for (const name of parametersOf(place)) {
+        for (const id of written(mine[name]!)) {
+          const { status } = await come(place, { ...mine, [name]: id }, mine);
+          expect(status, `${nameOf(place)} ${id}`).toBe(404);
+        }
+      }
+    }
+  });
+});
+
+/** Queries that say a value in every way. */
+const queriesWith = (name: string) => [
+  ...HOSTILE.map((value) => `${new URLSearchParams({ [name]: value })}`),
+  ...[`${name}=a&${name}=b`, `${name}[x]=1`, `${name}=%ED%A0%80`, `${name}=%`, name],
+];
+
+async function expectUnbroken(visitor: Visitor, address: string, queries: readonly string[]): Promise<void> {
+  const answers = await Promise.all(queries.map((query) => ask(visitor, `${address}?${query}`)));
+  answers.forEach(({ status }, index) => {
+    expect([200, 400, 404, 422], `${address}?${queries[index]}`).toContain(status);
+  });
+}
+
+test('no query breaks a page or gets into it', async () => {
+  for (const place of placesOf(desk)) {
+    if (place.method === 'POST') continue;
+    const world = own[sideOf(place)];
+    const visitor = peopleFor(place, world).enough;
+    const address = addressOf(place, world.merchantId, world.ids);
+    const asked = Object.keys(place.query?.properties ?? {});
+    for (const name of asked) await expectUnbroken(visitor, address, queriesWith(name));
+    await expectUnbroken(visitor, address, [
+      'a=b&'.repeat(2_000),
+      'notice=constructor',
+      '__proto__[x]=1',
+      '%00',
+    ]);
+  }
+}, 60_000);
+
+test('what every page reads of its address breaks none', async () => {
+  const { merchantId, people } = own.live;
+  for (const path of ['/members', '/webhooks']) {
+    for (const name of ['page', 'notice', 'return', 'unknown']) {
+      await expectUnbroken(people[3], `/live/${merchantId}${path}`, queriesWith(name));
+    }
+  }
+});
+
+test('no named parameter breaks a page or gets into it', async () => {
+  let probed = 0;
+  for (const place of placesOf(desk)) {
+    if (!place.path.includes(':name')) continue;
+    const world = own[sideOf(place)];
+    const visitor = peopleFor(place, world).enough;
+    for (const value of HOSTILE.filter((one) => one.trim() !== '')) {
+      const path = addressOf(place, world.merchantId, world.ids).replace(
+        '2026-11-21',
+        encodeURIComponent(value),
+      );
+      const { status } = await ask(visitor, path);
+      const isDay = value === '2026-11-21';
+      expect(isDay ? [200] : [400, 404, 414], `${nameOf(place)} ${value}`).toContain(status);
+      probed += 1;
+    }
+  }
+  expect(probed).toBeGreaterThan(0);
+});
+
+test('another merchant’s ids in a form reach nothing of hers', async () => {
+  const merchants = [others.live.merchantId, others.sandbox.merchantId];
+  const before = await storedOf(desk, merchants);
+  let probed = 0;
+  for (const place of placesOf(desk)) {
+    const [mine, theirs] = [own[sideOf(place)].ids, others[sideOf(place)].ids];
+    for (const name of idFieldsOf(place, own[sideOf(place)])) {
+      await come(place, mine, { ...mine, [name]: theirs[name] ?? randomUUID() });
+      probed += 1;
+    }
+    if (place.path.includes(`:${UNKNOWN}`)) {
+      const { text } = await come(place, { ...mine, [UNKNOWN]: theirs[UNKNOWN]! }, mine);
+      expect(text, nameOf(place)).not.toContain(theirs.disputeId);
+    }
+  }
+  expect(probed).toBeGreaterThan(0);
+  expect(await storedOf(desk, merchants)).toEqual(before);
+});

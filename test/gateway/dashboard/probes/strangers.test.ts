@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { parse } from 'node-html-parser';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { ask, send } from './ask.ts';
+import { proofOf } from './probe-place.ts';
+
+/** What is not a page of a merchant, and what nobody should make of addresses, cookies and headers. */
+
+let desk: DashboardDesk;
+let merchant: string;
+let visitor: Visitor;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+  merchant = randomUUID();
+  visitor = await desk.signIn({ [merchant]: Role.ADMIN });
+});
+afterAll(() => desk.close());
+
+const nobody: Pick<Visitor, 'fetch'> = {
+  fetch: (path, init) => fetch(new URL(path, desk.baseUrl), { redirect: 'manual', ...init }),
+};
+
+test('a session is only what the service gave, wherever else its token is written', async () => {
+  const { token } = visitor;
+  const path = `/live/${merchant}/members`;
+  const elsewhere = [
+    { path: `${path}?__Host-session=${token}&session=${token}&token=${token}`, headers: {} },
+    { path: `/;__Host-session=${token}${path}`, headers: {} },
+    { path, headers: { authorization: `Bearer ${token}` } },
+    { path, headers: { 'x-session': token, '__host-session': token } },
+    { path, headers: { cookie: `session=${token}` } },
+    { path, headers: { cookie: `__host-session=${token}` } },
+    { path, headers: { cookie: `__Host-session=${encodeURIComponent(`${token} `)}` } },
+    { path, headers: { cookie: `__Host-session=${'a'.repeat(43)}; __Host-session=${token}` } },
+  ];
+  for (const { path: asked, headers } of elsewhere) {
+    const { status, text: said } = await ask(nobody, asked, { headers });
+    expect([303, 404], `${asked} ${JSON.stringify(headers)}`).toContain(status);
+    expect(said).not.toContain('Who is a member');
+  }
+});
+
+test('a session that somebody else has chosen is taken by nobody, and taken away', async () => {
+  const chosen = 'a'.repeat(43);
+  const { status, headers, location } = await ask(nobody, `/live/${merchant}`, {
+    headers: { cookie: `__Host-session=${chosen}` },
+  });
+  expect({ status, location }).toEqual({ status: 303, location: `/sign-in?return=%2Flive%2F${merchant}` });
+  expect(headers.getSetCookie()).toEqual([
+    expect.stringMatching(/^__Host-session=;.*(Expires=Thu, 01 Jan 1970|Max-Age=0)/),
+  ]);
+  // Signing in keeps nothing of it: no session was ever begun for it.
+  await ask(nobody, '/sign-in', { headers: { cookie: `__Host-session=${chosen}` } });
+  expect((await ask(nobody, '/', { headers: { cookie: `__Host-session=${chosen}` } })).status).toBe(303);
+});
+
+test('pages give no session away: none is in a page, an address, or another’s cookie', async () => {
+  for (const path of ['/', '/account', '/sign-in', '/signed-out', `/live/${merchant}/members`, '/nothing']) {
+    const answer = await ask(visitor, path);
+    expect(answer.text).not.toContain(visitor.token);
+    expect(answer.location ?? '').not.toContain(visitor.token);
+    expect(answer.headers.getSetCookie(), path).toEqual([]);
+  }
+});
+
+test('no return leads to another host or writes a header', async () => {
+  const returns = [
+    ...['https://evil.example', '//evil.example', '/\\evil.example', '\\\\evil.example', '/%5cevil.example'],
+    ...[
+      '/\r\nset-cookie: __Host-session=x',
+      '/%0d%0aset-cookie:x=y',
+      '/\t/evil.example',
+      'javascript:alert(1)',
+    ],
+    ...['/.//evil.example', '/..//evil.example', '/@evil.example', ' //evil.example', '/'.repeat(3_000)],
+    ...['"><img src=x onerror=alert(1)>', '/"><img src=x>', 'http:evil.example', '/\u0000', '/\u2028'],
+  ];
+  for (const value of returns) {
+    const query = new URLSearchParams({ return: value });
+    // Each checks the answer's redirect and page, too.
+    const language = await ask(nobody, `/language?${query}`);
+    expect(language.status, value).toBe(303);
+    expect(new URL(language.location!, desk.baseUrl).origin).toBe(desk.baseUrl);
+    expect(language.headers.getSetCookie().every((cookie) => cookie.startsWith('language='))).toBe(true);
+    for (const path of ['/sign-in', `/live/${merchant}/members`, '/']) {
+      const { location } = await ask(visitor, `${path}?${query}`);
+      if (location !== null) expect(new URL(location, desk.baseUrl).origin).toBe(desk.baseUrl);
+    }
+    const page = parse((await ask(nobody, `/sign-in?${query}`)).text);
+    for (const link of page.querySelectorAll('a')) {
+      expect(new URL(link.getAttribute('href')!, desk.baseUrl).origin, value).toBe(desk.baseUrl);
+    }
+  }
+});
+
+test('no header of a request gets into a page or leads astray', async () => {
+  const evil = '"><img src=x onerror=alert(1)>';
+  const headers = {
+    ...{ 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' },
+    ...{ 'x-original-url': '/audit', 'x-rewrite-url': '/audit', 'user-agent': evil, 'accept-language': evil },
+    ...{ referer: `https://evil.example/${evil}`, 'x-request-id': evil, 'request-id': evil },
+    'x-forwarded-for': '203.0.113.99',
+    cookie: `__Host-session=${visitor.token}; language=${evil}`,
+  };
+  for (const path of [
+    '/',
+    '/account',
+    '/nothing',
+    `/live/${merchant}/members`,
+    `/live/${merchant}/nothing`,
+  ]) {
+    const answer = await ask(visitor, path, { headers });
+    expect(answer.text, path).not.toContain('evil.example');
+    expect(answer.headers.get('request-id'), path).toMatch(/^[\w-]+$/);
+  }
+});
+
+test('an address that a proxy was not trusted to tell is not what the trail says', async () => {
+  const headers = { 'x-forwarded-for': '203.0.113.99' };
+  const form = { ...proofOf(visitor), contact: 'ops@shop.example', language: 'en' };
+  const sent = await send(visitor, `/live/${merchant}/members/contact`, form, headers);
+  expect(sent.status).toBe(303);
+  const trail = await ask(visitor, `/live/${merchant}/audit`);
+  expect(trail.text).toContain('127.0.0.1');
+  expect(trail.text).not.toContain('203.0.113.99');
+});
+
+test('addresses of no page are none, as they are written', async () => {
+  const raw = (path: string, method = 'GET') =>
+    new Promise<{ status: number; body: string }>((resolve, reject) => {
+      const headers = { cookie: `__Host-session=${visitor.token}` };
+      httpRequest(desk.baseUrl, { path, method, headers }, async (response) =>
+        resolve({ status: response.statusCode!, body: await text(response) }),
+      )
+        .on('error', reject)
+        .end();
+    });
+  const paths = [
+    ...[
+      '/../../etc/passwd',
+      '/assets/../dashboard.ts',
+      '/assets/..%2fdashboard.ts',
+      '/assets/%2e%2e/dashboard.ts',
+    ],
+    ...['/assets/', '/assets', '/assets/.%00', '//', '/./', '/%', '/%ff', '/live', `/live/${merchant}/`],
+    ...[
+      `/live/${merchant}/members/`,
+      `/live/${merchant}/../${merchant}/members`,
+      `/live/${merchant}%2fmembers`,
+    ],
+    ...['/metrics', '/healthz', '/readyz', '/v1/products', '/.git/config', '/.env', '/package.json'],
+  ];
+  for (const path of paths) {
+    const { status, body } = await raw(path);
+    expect([400, 403, 404], path).toContain(status);
+    expect(body, path).not.toMatch(/Who is a member|Quem participa|root:|createDashboard/);
+  }
+  for (const method of ['TRACE', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND', 'PURGE']) {
+    for (const path of ['/', '/account', '/sign-out', `/live/${merchant}/members`]) {
+      const { status, body } = await raw(path, method);
+      expect([400, 404, 405], `${method} ${path}`).toContain(status);
+      expect(body).not.toContain(visitor.token);
+    }
+  }
+});
+
+test('requests that are none are refused, and what follows them is not believed', async () => {
+  const { hostname, port } = new URL(desk.baseUrl);
+  const told = (request: string) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(Number(port), hostname);
+      let heard = '';
+      socket.on('data', (part) => {
+        heard += part;
+      });
+      socket.on('close', () => resolve(heard));
+      // Refused before it was all said.
+      socket.on('error', () => resolve(heard));
+      socket.end(request);
+    });
+  const cookie = `Cookie: __Host-session=${visitor.token}\r\n`;
+  const smuggled = `GET /live/${merchant}/members HTTP/1.1\r\nHost: x\r\n${cookie}\r\n`;
+  const both = `POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`;
+  expect(await told(both)).toMatch(/^HTTP\/1\.1 400/);
+  expect(await told(both)).not.toContain('Quem participa');
+  const large = `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`;
+  expect(await told(large)).toMatch(/^HTTP\/1\.1 431/);
+});

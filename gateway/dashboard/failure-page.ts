@@ -4,8 +4,8 @@ import { failureTexts } from './failures.texts.ts';
 import { type Failure, failureOf, noSuchPage } from './failures.ts';
 import { html, nothing } from './html.ts';
 import { sendPage } from './layout.ts';
+import { referrerPathOf } from './referrer.ts';
 import type { SessionDoor } from './session-door.ts';
-import { returnPathOf } from './sign-in/return-path.ts';
 import { textsFor } from './view.ts';
 
 /** Answers every failure with a page that says what it means for who reads it, and nothing of its cause. */
@@ -21,17 +21,15 @@ export function answerFailures(app: DashboardApp, door: SessionDoor): void {
 function sendFailure(door: SessionDoor, failure: Failure, request: FastifyRequest, reply: FastifyReply) {
   const view = request.view ?? door.plainViewOf(request);
   const t = textsFor(view, failureTexts);
-  const back = pathOfReferrer(request);
+  const back = wayBack(request);
   const body = html`<p>${failure.text[view.language]}</p>
 <p>${back ? html`<a href="${back}">${t.back}</a> · ` : nothing}<a href="/">${t.home}</a></p>
 <p class="hint">${t.reference} <code>${request.id}</code></p>`;
   return sendPage(reply, view, { title: t.heading, body, status: failure.status });
 }
 
-/** Only paths of this host are linked to, and not where the page's other link leads. */
-function pathOfReferrer({ headers, host, url }: FastifyRequest): string | undefined {
-  const referrer = URL.parse(headers.referer ?? '');
-  if (!referrer || referrer.host !== host) return undefined;
-  const path = returnPathOf(`${referrer.pathname}${referrer.search}`);
-  return path === url || path === '/' ? undefined : path;
+/** The page before this one, unless the page's other link leads there. */
+function wayBack(request: FastifyRequest): string | undefined {
+  const path = referrerPathOf(request);
+  return path === request.url || path === '/' ? undefined : path;
 }

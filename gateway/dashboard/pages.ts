@@ -110,10 +110,7 @@ export class Pages {
           throw failureOf(error, refusals);
         });
         // What answers a form has no stream: its address is no page.
-        if (!('redirect' in outcome)) {
-          const seen = { ...view, url: this.#pageAbove(options, view, request) };
-          return sendPage(reply, seen, { ...outcome, live: undefined }, section);
-        }
+        if (!('redirect' in outcome)) return sendPage(reply, view, { ...outcome, live: undefined }, section);
         const notice = outcome.notice === undefined ? '' : `?notice=${encodeURIComponent(outcome.notice)}`;
         return reply.redirect(`${pathTo(view, outcome.redirect)}${notice}`, 303);
       },
@@ -121,7 +118,7 @@ export class Pages {
   }
 
   /** Where the form of an action stood: the address of the action is no page to come back to. */
-  #pageAbove({ path }: Place, view: View, { url }: FastifyRequest): string {
+  #pageAbove({ path }: Place, { url }: FastifyRequest): string {
     const pages = new Set(this.registered.filter(({ method }) => method === 'GET').map((page) => page.path));
     const own = path.split('/');
     const asked = (url.split('?')[0] ?? '').split('/');
@@ -129,7 +126,7 @@ export class Pages {
       own.pop();
       asked.pop();
     }
-    return own.length > 1 ? asked.join('/') : pathTo(view, '');
+    return asked.join('/');
   }
 
   async #enter(place: Place, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -143,7 +140,8 @@ export class Pages {
   }
 
   /** Throws what AuthenticateSession throws, and a Failure where the person may not be. */
-  async #viewOf({ role, side: only }: Place, request: FastifyRequest): Promise<View> {
+  async #viewOf(place: Place, request: FastifyRequest): Promise<View> {
+    const { role, side: only } = place;
     const person = await this.#door.personOf(request, { unattended: asksForStream(request) });
     request.person = person;
     const { side, merchantId, ...others } = request.params as { side: Side; merchantId: string };
@@ -158,6 +156,7 @@ export class Pages {
     };
     const view: View = {
       ...{ ...this.#door.plainViewOf(request), person, side, role: has },
+      ...(request.method === 'POST' && { url: this.#pageAbove(place, request) }),
       tenant: { merchantId, environment },
       call: { ...options, headers: { ...(headers as Record<string, string>), ...actor } },
     };

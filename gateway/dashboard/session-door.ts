@@ -5,6 +5,7 @@ import type { DashboardClients } from './dashboard-clients.ts';
 import { formatOf } from './format.ts';
 import { languageOf } from './language.ts';
 import { asksForStream } from './live.ts';
+import { referrerPathOf } from './referrer.ts';
 import { clearSessionCookie, csrfTokenOf, sessionTokenOf, tokenHashOf } from './session-cookie.ts';
 import type { Person, PlainView } from './view.ts';
 
@@ -66,6 +67,7 @@ export class SessionDoor {
   /** What pages without a merchant are drawn from. */
   plainViewOf(request: FastifyRequest): PlainView {
     const language = languageOf(request);
-    return { language, format: formatOf(language), person: request.person ?? undefined, url: request.url };
+    const url = request.method === 'POST' ? (referrerPathOf(request) ?? '/') : request.url;
+    return { language, format: formatOf(language), person: request.person ?? undefined, url };
   }
 }

@@ -27,7 +27,7 @@ export interface PlainView {
   readonly format: Format;
   /** Undefined before sign-in. */
   readonly person: Person | undefined;
-  /** Path and query that were asked for. */
+  /** Path and query of the page that was asked for; where a form was sent, of the page that it was on. */
   readonly url: string;
 }
 

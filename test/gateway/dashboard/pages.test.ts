@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type DashboardDesk, startDashboardDesk } from './dashboard-desk.ts';
+import { type DashboardDesk, type SeenPage, startDashboardDesk, type Visitor } from './dashboard-desk.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {
@@ -69,16 +70,41 @@ test('pages are in the language that was chosen, else in the browser’s, else i
   expect(await languageOf({ cookie: `${session}; language=xx` })).toBe('pt-BR');
 });
 
+/** Where the link to the other language leads. */
+async function otherLanguage(visitor: Visitor, { document }: SeenPage): Promise<[number, string]> {
+  const link = document.querySelector('a[href^="/language"]')!.getAttribute('href')!;
+  const { status, path } = await visitor.get(link);
+  return [status, path];
+}
+
 test('the answer to a form leads to another language by the page that the form was on', async () => {
   const { merchant, visitor } = await member();
   const path = `/live/${merchant}/members`;
   const refused = await visitor.submit(path, '/invite', { email: 'no address' });
   expect(refused.status).toBe(422);
-  const link = refused.document.querySelector('a[href^="/language"]')!.getAttribute('href')!;
-  const page = await visitor.get(link);
-  expect(page.status).toBe(200);
-  expect(page.path).toBe(path);
+  expect(await otherLanguage(visitor, refused)).toEqual([200, path]);
+  const stale = await visitor.submit(path, '/invite', { email: 'a@b.example', _key: 'none' });
+  expect(stale.status).toBe(400);
+  expect(await otherLanguage(visitor, stale)).toEqual([200, path]);
 });
+
+test.for([
+  ['/account?page=x', '/account?page=x'],
+  ['https://evil.example/account', '/'],
+])(
+  'a form of no merchant that fails leads to another language by this host’s page: from %s',
+  async ([from, to]) => {
+    const { visitor } = await member();
+    const headers = { cookie: `__Host-session=${visitor.token}`, referer: new URL(from!, desk.baseUrl).href };
+    const body = new URLSearchParams({ _csrf: 'stale' });
+    const answer = await visitor.fetch('/account/sign-out-everywhere', { method: 'POST', body, headers });
+    expect(answer.status).toBe(403);
+    const link = parse(await answer.text())
+      .querySelector('a[href^="/language"]')!
+      .getAttribute('href');
+    expect(link).toBe(`/language?return=${encodeURIComponent(to!)}`);
+  },
+);
 
 test('nothing but its own notices is said above a page', async () => {
   const { merchant, visitor } = await member();

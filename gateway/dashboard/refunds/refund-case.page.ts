@@ -112,7 +112,7 @@ function disputeTable(view: View, disputes: readonly Dispute[]): Html {
     return outcome === DisputeOutcome.LOST ? t.outcomes.LOST : t.outcomes.WON;
   };
   return dataTable<Dispute>(
-    t.disputes,
+    t.disputesHint,
     [
       { label: t.dispute, cell: ({ id }) => html`<code>${id}</code>` },
       { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
@@ -129,7 +129,7 @@ function eventTable(view: View, events: readonly Event[]): Html {
   if (events.length === 0) return html`<p>${t.noEvents}</p>`;
   const deliveries = ({ id }: Event) => pathTo(view, `/deliveries?event=${id}`);
   return dataTable<Event>(
-    t.events,
+    t.eventsHint,
     [
       { label: t.event, cell: ({ type }) => html`<code>${type}</code>` },
       { label: t.published, cell: ({ timestamp }) => moment(view, timestamp) },

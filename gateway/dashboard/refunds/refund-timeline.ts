@@ -1,7 +1,7 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type RefundCase, RefundCaseStatus } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { moment } from '../components.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, nothing } from '../html.ts';
 import { textsFor, type View } from '../view.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
@@ -14,8 +14,9 @@ export function timeline(view: View, refundCase: RefundCase): Html {
   const now = Date.now();
   const item = ([name, at]: NamedTime) => {
     const isAhead = timestampMs(at) > now;
-    return html`<li class="${isAhead ? 'ahead' : 'past'}"><strong>${t.times[name]}</strong>
-${moment(view, at)} <span class="soft">${view.format.relative(at)}</span></li>`;
+    // How long ago something was changes by the second, and would be a change of the page to look at.
+    const left = isAhead ? html` <span class="soft">${view.format.relative(at)}</span>` : nothing;
+    return html`<li class="${isAhead ? 'ahead' : 'past'}"><strong>${t.times[name]}</strong> ${moment(view, at)}${left}</li>`;
   };
   return html`<ol class="timeline">${timesOf(refundCase).map(item)}</ol>`;
 }

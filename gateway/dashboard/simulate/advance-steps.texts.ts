@@ -2,7 +2,7 @@ export const advanceStepTexts = {
   'pt-BR': {
     title: 'Simular: antecipação',
     steps: {
-      approve: ['A análise aprova', ''],
+      approve: ['A análise aprova', 'O pedido espera o pagamento.'],
       release: ['Pagar a antecipação', 'O valor líquido vai para o lojista.'],
       refuse: ['Recusar', 'As parcelas ficam livres.'],
       settle: ['Liquidar', 'Só depois da última data antecipada.'],
@@ -23,7 +23,7 @@ export const advanceStepTexts = {
   en: {
     title: 'Simulate: advance',
     steps: {
-      approve: ['The review approves', ''],
+      approve: ['The review approves', 'The request waits for its payout.'],
       release: ['Pay the advance out', 'The net amount goes to the merchant.'],
       refuse: ['Refuse', 'The instalments are free again.'],
       settle: ['Settle', 'Only after the last advanced date.'],

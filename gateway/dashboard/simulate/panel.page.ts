@@ -62,8 +62,8 @@ ${liveRegion('outcome', live.outcome)}
 ${refundForm(view, products, { draft: drafts.refund, ...saleOf(drafts.refund) })}
 ${fundsCard(view, liveRegion('balance', live.balance))}
 ${advancesCard(view)}
-${eventsCard(view, eventTypes)}
-${reachCard(view)}</div>
+${eventsCard(view, eventTypes)}</div>
+${reachCard(view)}
 <h2>${t.recentCases}</h2>${liveRegion('cases', live.cases)}
 <h2>${t.recentAdvances}</h2>${liveRegion('advances', live.advances)}`;
   const isRefused = drafts.sale !== undefined || drafts.refund !== undefined;
@@ -117,14 +117,14 @@ function reachCard(view: View): Html {
   const t = textsFor(view, simulateTexts);
   const item = (name: (typeof STATES)[number]) =>
     html`<div><dt><code>${name}</code></dt><dd>${t.reachSteps[name]}</dd></div>`;
-  return html`<details class="card reach"><summary>${t.reach}</summary><dl>${STATES.map(item)}</dl></details>`;
+  return html`<details class="confirm reach"><summary>${t.reach}</summary><dl>${STATES.map(item)}</dl></details>`;
 }
 
 function caseTable(view: View, cases: readonly RefundCase[]): Html {
   const t = textsFor(view, simulateTexts);
   const r = textsFor(view, refundsTexts);
   return dataTable<RefundCase>(
-    r.caption,
+    t.recentHint,
     [
       {
         label: r.case,
@@ -144,7 +144,7 @@ function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
   const t = textsFor(view, simulateTexts);
   const r = textsFor(view, refundsTexts);
   return dataTable<AdvanceRequest>(
-    t.recentAdvances,
+    t.recentHint,
     [
       {
         label: t.advances,

@@ -17,7 +17,7 @@ export const refundStepTexts = {
         'Costuma acontecer sozinho em segundos, por um fluxo de trabalho. Aqui pelas mesmas chamadas.',
       ],
       submitted: ['O provedor recebeu', 'O caso continua em processamento.'],
-      succeeded: ['O provedor pagou', ''],
+      succeeded: ['O provedor pagou', 'O cliente recebeu o dinheiro.'],
       failed: ['O provedor não pagou', 'O débito volta ao saldo.'],
       returned: [
         'O provedor devolve depois',
@@ -61,7 +61,7 @@ export const refundStepTexts = {
         'Usually happens by itself within seconds, by a workflow. Here by the same calls.',
       ],
       submitted: ['The provider took it in', 'The case stays in processing.'],
-      succeeded: ['The provider paid', ''],
+      succeeded: ['The provider paid', 'The customer has the money.'],
       failed: ['The provider did not pay', 'The debit goes back to the balance.'],
       returned: [
         'The provider returns it late',

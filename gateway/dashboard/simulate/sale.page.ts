@@ -5,9 +5,9 @@ import {
   DisputeOutcome,
   type RefundCase,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { copyable, dataTable, details, field, form, moment, select } from '../components.ts';
+import { copyable, dataTable, details, field, form, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import { stateBadge } from '../refunds/refund-case.parts.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
@@ -55,7 +55,7 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
 ${ids}
 <div class="cards panel">${refundForm(view, products, { sale })}
 ${blockCard(view, saleId)}
-<section class="card"><h2>${t.disputes}</h2>${disputeTable(view, saleId, disputes)}
+<section class="card"><h2>${t.disputes}</h2>${disputeList(view, saleId, disputes)}
 <p class="hint">${t.openDisputeHint}</p>
 ${form(view, { action: `/simulate/sales/${saleId}/open-dispute`, submit: t.openDispute, tone: 'plain' })}</section>
 </div>
@@ -86,35 +86,27 @@ ${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
 })}</section>`;
 }
 
-function disputeTable(view: View, saleId: string, disputes: readonly Dispute[]): Html {
+function disputeList(view: View, saleId: string, disputes: readonly Dispute[]): Html {
   const t = textsFor(view, simulateTexts);
-  const stateText = ({ closedAt, outcome }: Dispute) => {
-    if (!closedAt) return t.disputeStates.OPEN;
-    return outcome === DisputeOutcome.LOST ? t.disputeStates.LOST : t.disputeStates.WON;
-  };
-  const close = ({ id, closedAt }: Dispute) => {
+  if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
+  const close = (id: string) => {
     const action = `/simulate/sales/${saleId}/disputes/${id}`;
-    if (closedAt) return '—';
     return html`<div class="row">${form(view, { action: `${action}/won`, submit: t.won, tone: 'plain' })}
 ${form(view, { action: `${action}/lost`, submit: t.lost, tone: 'plain' })}</div>`;
   };
-  return dataTable<Dispute>(
-    t.disputes,
-    [
-      { label: t.dispute, cell: ({ openedAt }) => moment(view, openedAt) },
-      { label: t.state, cell: stateText },
-      { label: t.actions, cell: close },
-    ],
-    disputes,
-    t.noDisputes,
-  );
+  const item = ({ id, openedAt, closedAt, outcome }: Dispute) => {
+    const state = closedAt ? (outcome === DisputeOutcome.LOST ? 'LOST' : 'WON') : 'OPEN';
+    return html`<li>${t.opened(view.format.dateTime(openedAt))}: <strong>${t.disputeStates[state]}</strong>
+${closedAt ? nothing : close(id)}</li>`;
+  };
+  return html`<ul class="disputes">${disputes.map(item)}</ul>`;
 }
 
 function caseTable(view: View, cases: readonly RefundCase[]): Html {
   const t = textsFor(view, simulateTexts);
   const r = textsFor(view, refundsTexts);
   return dataTable<RefundCase>(
-    t.saleCases,
+    t.saleCasesHint,
     [
       {
         label: r.case,

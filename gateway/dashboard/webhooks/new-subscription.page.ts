@@ -71,9 +71,6 @@ function option(view: View, type: EventType, checked: ReadonlySet<string>): Html
 const checkedIf = (is: boolean) => (is ? html` checked` : nothing);
 
 /** What an event type says, in the language of who looks where there is a translation. */
-export function describeEventType(
-  view: View,
-  { name, description }: Pick<EventType, 'name' | 'description'>,
-) {
+function describeEventType(view: View, { name, description }: Pick<EventType, 'name' | 'description'>) {
   return textsFor(view, eventTypeTexts).descriptions[name] ?? description;
 }

@@ -10,6 +10,8 @@ type Regions = Readonly<Record<string, Html>>;
 const BUSY_LOOK_MS = 1_000;
 const QUIET_LOOK_MS = 3_000;
 const QUIET_AFTER_MS = 60_000;
+/** However many look on, a process draws no more often than this: each waits longer in its place. */
+const MOST_LOOKS_PER_SECOND = 100;
 const HEARTBEAT_MS = 15_000;
 /** A browser opens a new stream by itself, after a while of its own, so that not all come back at once. */
 const LONGEST_MS = 10 * 60_000;
@@ -26,6 +28,12 @@ export function liveRegion(name: string, content: Html): Html {
 /** Whether a page is asked for as a stream of its changes. */
 export function asksForStream({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
   return method === 'GET' && headers.accept === 'text/event-stream';
+}
+
+/** After how many milliseconds a page is drawn again that has not changed for a while, with so many streams open. */
+export function lookAgainMs(quietForMs: number, open: number): number {
+  const wanted = quietForMs > QUIET_AFTER_MS ? QUIET_LOOK_MS : BUSY_LOOK_MS;
+  return Math.max(wanted, (open * 1_000) / MOST_LOOKS_PER_SECOND);
 }
 
 /** The open streams of a listener. */
@@ -68,8 +76,9 @@ export class LiveStreams {
     raw.once('close', () => stream.abort());
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
     raw.writeHead(200, headers as Record<string, string>);
+    const again = (quietForMs: number) => lookAgainMs(quietForMs, this.#open.size);
     // Whatever ends it, the answer has begun: the browser connects anew, and is told why by the page itself.
-    await follow(raw, stream.signal, first, look).catch(() => undefined);
+    await follow(raw, stream.signal, first, look, again).catch(() => undefined);
     stream.abort();
     return true;
   }
@@ -80,6 +89,7 @@ async function follow(
   signal: AbortSignal,
   first: Regions,
   look: () => Promise<Regions>,
+  again: (quietForMs: number) => number,
 ): Promise<void> {
   const { least, most } = RECONNECT_MS;
   const shown = new Map<string, string>();
@@ -88,6 +98,7 @@ async function follow(
   let text = `retry: ${Math.round(least + Math.random() * (most - least))}\n`;
   while (!signal.aborted) {
     const changed = await changesOf(regions, shown);
+    if (signal.aborted) return;
     if (changed) text += `data: ${JSON.stringify(changed)}\n\n`;
     else if (performance.now() - heardAt > HEARTBEAT_MS) text += ': still here\n\n';
     if (changed) changedAt = performance.now();
@@ -96,8 +107,7 @@ async function follow(
       if (!raw.write(text)) await once(raw, 'drain', { signal });
       text = '';
     }
-    const isQuiet = performance.now() - changedAt > QUIET_AFTER_MS;
-    await delay(isQuiet ? QUIET_LOOK_MS : BUSY_LOOK_MS, undefined, { signal });
+    await delay(again(performance.now() - changedAt), undefined, { signal });
     regions = await look();
   }
 }

@@ -6,7 +6,7 @@ import { createClient } from '@connectrpc/connect';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Html, html } from '../../../gateway/dashboard/html.ts';
-import { LiveStreams } from '../../../gateway/dashboard/live.ts';
+import { LiveStreams, lookAgainMs } from '../../../gateway/dashboard/live.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { newKey } from '../../support/house.ts';
 import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries/deliveries-desk.ts';
@@ -165,5 +165,12 @@ describe('streams', () => {
     const sent = (await whole).match(/data: .*/g);
     expect(sent).toHaveLength(2);
     expect(sent![1]).toContain('closed');
+  });
+
+  it('look again every second, less often when nothing changes, and no more than a hundred times a second', () => {
+    expect(lookAgainMs(0, 1)).toBe(1_000);
+    expect(lookAgainMs(10 * 60_000, 1)).toBe(3_000);
+    expect(lookAgainMs(0, 100)).toBe(1_000);
+    for (const open of [200, 1_000, 5_000]) expect(open / (lookAgainMs(0, open) / 1_000)).toBe(100);
   });
 });

@@ -92,16 +92,23 @@ it('has the contact told of a 410, and not of what a person disables', async () 
   expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_GONE-${gone.id}`]);
 });
 
-it('has the contact told once of several deliveries that are given up for their age', async () => {
-  const { tenant, id } = await activeSubscription();
-  for (let n = 0; n < 3; n += 1) await desk.publish(tenant);
-  await desk.claim();
-  await desk.sql(
-    `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000' where merchant_id = $1`,
-    [tenant.merchantId],
-  );
-  await desk.dispatch.applyRetention({});
-  expect(await stateOf(tenant, id)).toBe(ERROR);
-  const told = await notices();
-  expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);
-});
+it.each([
+  { which: 'that was well', before: 204 },
+  { which: 'that was in ERROR', before: 500 },
+])(
+  'has the contact told once of a subscription $which whose deliveries are given up for their age',
+  async ({ before }) => {
+    const { tenant, id } = await activeSubscription();
+    await publishAndAnswer(tenant, before);
+    for (let n = 0; n < 3; n += 1) await desk.publish(tenant);
+    await desk.claim();
+    await desk.sql(
+      `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000' where merchant_id = $1`,
+      [tenant.merchantId],
+    );
+    expect(await desk.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 3n });
+    expect(await stateOf(tenant, id)).toBe(ERROR);
+    const told = await notices();
+    expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);
+  },
+);

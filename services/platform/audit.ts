@@ -11,8 +11,8 @@ const MAX_REQUEST_BYTES = 8 * 1024;
 /**
  * Writes down, in the transaction of a change, which person made it, from where, and what she asked for. Changes that
  * systems make for themselves leave no entry.
- * @param callSha256 names the call where several of its transactions may say so: the first leaves the entry. While one
- * does, a lock keeps out the same call.
+ * @param callSha256 identifies the call where more than one of its transactions may leave the entry, under a lock that
+ * keeps out the same call: only the first of them does. Null where every transaction leaves its own.
  */
 export async function recordAudit(
   em: EntityManager,

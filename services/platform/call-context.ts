@@ -39,9 +39,14 @@ export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
   return context.values.get(requestIdKey);
 }
 
-/** Puts the person for whom the call is made into its values; the interceptors ask for the grant. */
-export function identifyActor(values: ContextValues, actor: Actor): void {
-  values.set(actorKey, actor);
+/** Puts the person whom a call's headers name into its values, if they name one; the interceptors ask for the grant. */
+export function identifyActor(
+  values: ContextValues,
+  headerOf: (name: string) => string | null | undefined,
+): void {
+  const accountId = headerOf(ACTOR_HEADERS.accountId) ?? undefined;
+  if (accountId === undefined) return;
+  values.set(actorKey, { accountId, ipAddress: headerOf(ACTOR_HEADERS.ipAddress) ?? '' });
 }
 
 /** The person for whom a call is made; undefined when a system acts for itself. */

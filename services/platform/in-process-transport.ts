@@ -18,7 +18,7 @@ import {
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { ACTOR_HEADERS, type Caller, identifyActor, identifyCall } from './call-context.ts';
+import { type Caller, identifyActor, identifyCall } from './call-context.ts';
 import { InProcessAnswer, InProcessCall } from './in-process-call.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
@@ -65,11 +65,7 @@ export function createInProcessTransport(
       if (!run) return callElsewhere(elsewhere, method, signal, timeoutMs, headers, input, contextValues);
       const values = contextValues ?? createContextValues();
       identifyCall(values, caller, headerOf(headers, REQUEST_ID_HEADER) ?? uuidv7());
-      const accountId = headerOf(headers, ACTOR_HEADERS.accountId);
-      if (typeof accountId === 'string') {
-        const ipAddress = headerOf(headers, ACTOR_HEADERS.ipAddress) ?? '';
-        identifyActor(values, { accountId, ipAddress });
-      }
+      identifyActor(values, (name) => headerOf(headers, name));
       const message = isMessage(input, method.input) ? input : create(method.input, input);
       const call = new InProcessCall(method, message, headers, values);
       return call.run(() => run(call), timeoutMs, signal) as Promise<UnaryResponse<I, O>>;

@@ -67,14 +67,14 @@ function mapError(error: unknown): ConnectError {
 const authorize: Interceptor = (next) => (request) => {
   const { method, contextValues } = request;
   const grants = callerOf(contextValues)?.grants;
-  const require = (grant: string | undefined) => {
+  const demand = (grant: string | undefined) => {
     if (grant === undefined || grants?.has(grant)) return;
     throw toConnectError(permissionDenied('GRANT_MISSING', `this call takes the grant ${grant}`, { grant }));
   };
-  require(requiredGrant(method));
+  demand(requiredGrant(method));
   const actor = actorOf({ values: contextValues });
   if (actor) {
-    require('on-behalf-of');
+    demand('on-behalf-of');
     if (!isUuid(actor.accountId)) throw toConnectError(invalidActor());
   }
   return next(request);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HandlerContext } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { ACTOR_HEADERS, type Caller, identifyActor, identifyCall } from './call-context.ts';
+import { type Caller, identifyActor, identifyCall } from './call-context.ts';
 import { toConnectError, unauthenticated } from './errors.ts';
 import { requiredGrant } from './grants.ts';
 import { REQUEST_ID_HEADER } from './in-process-transport.ts';
@@ -28,9 +28,7 @@ export function serviceTokenGate(tokens: readonly ServiceToken[]): (context: Han
       callerFor(context, callers),
       REQUEST_ID.test(requestId) ? requestId : uuidv7(),
     );
-    const accountId = context.requestHeader.get(ACTOR_HEADERS.accountId);
-    const ipAddress = context.requestHeader.get(ACTOR_HEADERS.ipAddress) ?? '';
-    if (accountId !== null) identifyActor(context.values, { accountId, ipAddress });
+    identifyActor(context.values, (name) => context.requestHeader.get(name));
   };
 }
 

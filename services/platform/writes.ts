@@ -41,8 +41,8 @@ export interface IdempotencyScope extends Tenant {
 /**
  * How every write RPC runs: idempotency, the work, its outbox rows and its audit entry in one transaction. The same key
  * with the same request answers as the first time (24 hours), with another one ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED),
- * while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet. A write whose
- * caller has stopped waiting is rolled back.
+ * while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet. A write
+ * whose caller has stopped waiting is rolled back.
  */
 export class Writes {
   readonly #database: Database;
@@ -97,8 +97,8 @@ export class Writes {
   }
 
   /**
-   * A transaction of a write before the one in `run`, idempotent by itself and under a lock of what it changes. What it
-   * changes commits with the audit entry of the call, which may not get as far as `run`; that leaves no other then.
+   * A transaction of a write before the one in `run`, idempotent by itself and under a lock of what it changes. It
+   * commits with the call's audit entry, since the call may not get as far as `run`, which then leaves no other.
    */
   begin<T>(
     request: WriteRequest,

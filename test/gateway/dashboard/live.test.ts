@@ -98,6 +98,15 @@ describe('the stream of a page', () => {
   });
 });
 
+it('a stream of a dashboard that closes is ended, not cut off', async () => {
+  const desk = await startDeliveriesDesk();
+  const { base, developer } = await desk.shop();
+  const stream = await openStream(developer, `${base}/deliveries`);
+  await stream.next();
+  await Promise.all([desk.app.close(), expect(stream.next()).resolves.toBeUndefined()]);
+  await desk.close();
+});
+
 describe('streams', () => {
   /** An application that streams what it looks at; `first` is the region at first. */
   async function startStreaming(first: Html, look: () => Promise<Html>) {

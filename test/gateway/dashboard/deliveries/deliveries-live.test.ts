@@ -28,12 +28,12 @@ afterAll(async () => {
 
 const accounts = () => createClient(AccountService, desk.transport);
 
-let shop: Shop;
+let shop: Shop & { readonly subscriptionId: string };
 let window: Awaited<ReturnType<typeof openWindow>>;
 let page: Page;
 beforeEach(async () => {
-  shop = await desk.shop();
-  await desk.subscribed(shop.tenant);
+  const opened = await desk.shop();
+  shop = { ...opened, subscriptionId: (await desk.subscribed(opened.tenant)).id };
   window = await openWindow(browser, desk.baseUrl, shop.developer);
   page = window.page;
 });
@@ -73,6 +73,15 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     await page.getByRole('button', { name: 'Resend this event' }).waitFor();
     expect(await page.getByRole('button', { name: 'Try now' }).count()).toBe(0);
     expect(await page.locator('[data-live="state"] .badge').textContent()).toBe('Canceled');
+    expect(await stayed()).toBe(true);
+  });
+
+  it('shows a subscription’s newest deliveries and its state', async () => {
+    await open(`/webhooks/${shop.subscriptionId}`);
+    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await page.locator('main').getByText('HTTP 503').waitFor();
+    await desk.webhooks.disable(shop.tenant, shop.subscriptionId);
+    await page.locator('main .badge', { hasText: 'Disabled' }).waitFor();
     expect(await stayed()).toBe(true);
   });
 

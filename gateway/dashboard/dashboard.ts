@@ -7,17 +7,22 @@ import helmet from '@fastify/helmet';
 import files from '@fastify/static';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { countedAddress } from '../client-address.ts';
 import { newRequestId } from '../plugins/response-headers.ts';
 import { closeInTime } from '../plugins/shutdown.ts';
+import { RateLimit, WINDOW_SECONDS } from '../rate-limit.ts';
 import type { DashboardApp } from './dashboard-app.ts';
 import { createDashboardClients } from './dashboard-clients.ts';
 import { DashboardLog } from './dashboard-log.ts';
 import { answerFailures } from './failure-page.ts';
+import { Failure } from './failures.ts';
 import { Pages, type Registered } from './pages.ts';
 import type { DashboardConfig } from './room.ts';
 import { registerRooms } from './rooms.ts';
 import { SessionDoor } from './session-door.ts';
 
+const ASSETS = '/assets/';
 const BODY_LIMIT_BYTES = 64 * 1024;
 const ASSET_MAX_AGE_MS = 5 * 60_000;
 const LONGEST_PATH = 16 * 1024;
@@ -73,20 +78,33 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   await app.register(helmet, { ...headersFor(config), global: true });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('request-id', request.id);
-    if (!request.url.startsWith('/assets/')) reply.header('cache-control', 'no-store');
+    if (!request.url.startsWith(ASSETS)) reply.header('cache-control', 'no-store');
   });
+  limitAddresses(app, config);
   const clients = createDashboardClients(transport);
   const door = new SessionDoor(clients);
   answerFailures(app, door);
   await app.register(files, {
     root: fileURLToPath(new URL('assets', import.meta.url)),
-    prefix: '/assets/',
+    prefix: ASSETS,
     maxAge: ASSET_MAX_AGE_MS,
     index: false,
   });
   const pages = new Pages(app, door);
   registerRooms({ app, pages, door, clients, config, baseUrl: () => baseUrl });
   return Object.assign(app, { registered: pages.registered });
+}
+
+/** Pages cost reads, also those of who has no session; they are counted in the memory of this process. */
+function limitAddresses(app: DashboardApp, { RATE_LIMIT_ADDRESS: points }: DashboardConfig): void {
+  const limit = new RateLimit('address', new RateLimiterMemory({ points, duration: WINDOW_SECONDS }));
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.url.startsWith(ASSETS)) return;
+    const { admitted, retryAfter } = await limit.take(countedAddress(request.ip));
+    if (admitted) return;
+    reply.header('retry-after', retryAfter);
+    throw Failure.of(429, 'tooMany');
+  });
 }
 
 function isReadable(url: string): boolean {

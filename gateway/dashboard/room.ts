@@ -13,6 +13,7 @@ export type DashboardConfig = Pick<
   | 'PUBLIC_URL_SANDBOX'
   | 'TRUSTED_PROXIES'
   | 'HTTP_REQUEST_TIMEOUT'
+  | 'RATE_LIMIT_ADDRESS'
   | 'OIDC_ISSUER'
   | 'OIDC_CLIENT_ID'
   | 'OIDC_CLIENT_SECRET'

@@ -110,7 +110,7 @@ export const SETTINGS = {
   RATE_LIMIT_ADDRESS: setting(
     integer(1, 1_000_000),
     '50',
-    'requests per second and address without a valid key',
+    'requests per second and address without a valid key, and to the dashboard',
   ),
   RATE_LIMIT_STORE: setting(
     rateLimitStore,

@@ -9,8 +9,12 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
 
-/** Nobody is at the issuer's: people get their sessions from the services. */
-const OWN_SETTINGS = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', OIDC_ISSUER: 'https://issuer.invalid' };
+/** Nobody is at the issuer's: people get their sessions from the services. All of a test's people are at one address. */
+const OWN_SETTINGS = {
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  OIDC_ISSUER: 'https://issuer.invalid',
+  RATE_LIMIT_ADDRESS: '1000000',
+};
 
 /** The dashboard on real services, and people who use it. */
 export interface DashboardDesk {

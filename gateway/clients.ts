@@ -50,6 +50,8 @@ export function createClients(transport: Transport): Clients {
 }
 
 /** Options of a call made for a request: its id goes along, and it does not wait for ever. */
-export function callFor({ id }: Pick<FastifyRequest, 'id'>): CallOptions {
+export function callFor({
+  id,
+}: Pick<FastifyRequest, 'id'>): CallOptions & { headers: Record<string, string> } {
   return { headers: { [REQUEST_ID_HEADER]: id }, timeoutMs: DEADLINE_MS };
 }

@@ -1,8 +1,10 @@
-import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect';
+import type { FastifyRequest } from 'fastify';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Caller } from '../../services/platform/call-context.ts';
-import { type Clients, createClients } from '../clients.ts';
+import { ACTOR_HEADERS, type Caller } from '../../services/platform/call-context.ts';
+import { type Clients, callFor, createClients } from '../clients.ts';
+import type { Person } from './view.ts';
 
 /** Who the dashboard is to the services: it acts for people, and may do what the most powerful of them may. */
 export const DASHBOARD_CALLER: Caller = {
@@ -29,4 +31,14 @@ export function createDashboardClients(transport: Transport): DashboardClients {
     accounts: createClient(AccountService, transport),
     deliveries: createClient(DeliveryService, transport),
   };
+}
+
+/** Options of a call made for somebody who is signed in: what it changes is written down as hers. */
+export function callAs(
+  { accountId }: Pick<Person, 'accountId'>,
+  request: Pick<FastifyRequest, 'id' | 'ip'>,
+): CallOptions {
+  const { headers, ...options } = callFor(request);
+  const actor = { [ACTOR_HEADERS.accountId]: accountId, [ACTOR_HEADERS.ipAddress]: request.ip };
+  return { ...options, headers: { ...headers, ...actor } };
 }

@@ -4,9 +4,8 @@ import { type Static, type TObject, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import type { Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { ACTOR_HEADERS } from '../../services/platform/call-context.ts';
-import { callFor } from '../clients.ts';
 import type { DashboardApp } from './dashboard-app.ts';
+import { callAs } from './dashboard-clients.ts';
 import { Failure, failureOf, noSuchPage, type Refusals } from './failures.ts';
 import { type Section, sendPage } from './layout.ts';
 import { asksForStream, LiveStreams } from './live.ts';
@@ -16,7 +15,7 @@ import { isAtLeast, type Page, pathTo, type Side, type View } from './view.ts';
 
 /** What every page and action of a merchant says of itself. */
 interface Place {
-  /** Behind /live/<merchant> and /sandbox/<merchant>: `/webhooks/:subscriptionId`. Parameters are UUIDs, but for `name` ones. */
+  /** Behind /live/<merchant> and /sandbox/<merchant>: `/webhooks/:subscriptionId`. Parameters are UUIDs, but for `name`. */
   readonly path: string;
   /** The least role that may come here. */
   readonly role: Role;
@@ -149,16 +148,11 @@ export class Pages {
     if (has === undefined || (only !== undefined && side !== only)) throw noSuchPage();
     if (Object.entries(others).some(([name, value]) => name !== 'name' && !isId(value))) throw noSuchPage();
     const environment = side === 'live' ? Environment.LIVE : Environment.TEST;
-    const { headers, ...options } = callFor(request);
-    const actor = {
-      [ACTOR_HEADERS.accountId]: person.accountId,
-      [ACTOR_HEADERS.ipAddress]: request.ip,
-    };
     const view: View = {
       ...{ ...this.#door.plainViewOf(request), person, side, role: has },
       ...(request.method === 'POST' && { url: this.#pageAbove(place, request) }),
       tenant: { merchantId, environment },
-      call: { ...options, headers: { ...(headers as Record<string, string>), ...actor } },
+      call: callAs(person, request),
     };
     request.view = view;
     if (!isAtLeast(has, role)) throw Failure.of(403, 'forbidden');

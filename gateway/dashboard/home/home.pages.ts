@@ -1,10 +1,8 @@
-import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
-import { REQUEST_ID_HEADER } from '../../../services/platform/in-process-transport.ts';
 import { callFor } from '../../clients.ts';
+import { callAs } from '../dashboard-clients.ts';
 import { failureOf } from '../failures.ts';
 import { sendPage } from '../layout.ts';
 import { requireOwnForm } from '../pages.ts';
@@ -42,7 +40,9 @@ export function homePages({ app, door, clients: { accounts } }: RoomDependencies
     { ...ofOwnForm, schema: { body, params: Type.Object({ merchantId: id(), invitationId: id() }) } },
     async (request, reply) => {
       const { merchantId, invitationId } = request.params;
-      await said(accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAs(request)));
+      await said(
+        accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAs(request.person!, request)),
+      );
       return reply.redirect(`/live/${merchantId}`, 303);
     },
   );
@@ -51,13 +51,13 @@ export function homePages({ app, door, clients: { accounts } }: RoomDependencies
     '/merchants/:merchantId/leave',
     { ...ofOwnForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
     async (request, reply) => {
-      await said(accounts.removeMember(writeOf(request), callAs(request)));
+      await said(accounts.removeMember(writeOf(request), callAs(request.person!, request)));
       return reply.redirect('/?notice=left', 303);
     },
   );
 }
 
-interface OwnForm extends Pick<FastifyRequest, 'id' | 'ip' | 'person'> {
+interface OwnForm extends Pick<FastifyRequest, 'person'> {
   readonly params: { readonly merchantId: string };
   readonly body: { readonly _key: string };
 }
@@ -67,14 +67,6 @@ const writeOf = ({ params: { merchantId }, body: { _key }, person }: OwnForm) =>
   ...{ merchantId, environment: Environment.LIVE, idempotencyKey: _key },
   accountId: person!.accountId,
 });
-
-function callAs(request: OwnForm): CallOptions {
-  const actor = {
-    [ACTOR_HEADERS.accountId]: request.person!.accountId,
-    [ACTOR_HEADERS.ipAddress]: request.ip,
-  };
-  return { ...callFor(request), headers: { [REQUEST_ID_HEADER]: request.id, ...actor } };
-}
 
 const said = <T>(call: Promise<T>): Promise<T> =>
   call.catch((error) => {

@@ -45,7 +45,7 @@ function isInTrouble({ state, errorAt, disabledAt }: WebhookSubscription): boole
 }
 
 /** Names each subscription in trouble, since when, and why; nothing where all is well. */
-export function troubleBanner(view: View, subscriptions: readonly WebhookSubscription[]): Html {
+function troubleBanner(view: View, subscriptions: readonly WebhookSubscription[]): Html {
   const t = textsFor(view, troubleTexts);
   const troubled = subscriptions.filter(isInTrouble);
   if (troubled.length === 0) return nothing;

@@ -13,9 +13,9 @@ export interface TakenMail {
   readonly mail: Email;
 }
 
-/** What the server answers to a recipient or to the mail itself, by address; all others it takes. */
+/** What the server answers to a sender, a recipient or the mail itself, by address; all others it takes. */
 export interface Refusal {
-  readonly at: 'RCPT' | 'DATA';
+  readonly at: 'MAIL' | 'RCPT' | 'DATA';
   readonly code: number;
 }
 
@@ -38,6 +38,10 @@ export async function startSmtpInbox(): Promise<SmtpInbox> {
   const asked: string[] = [];
   const server = new SMTPServer({
     ...{ authOptional: true, disabledCommands: ['AUTH', 'STARTTLS'], logger: false },
+    onMailFrom({ address }, _session, answer) {
+      const refusal = refusals.get(address);
+      answer(refusal?.at === 'MAIL' ? refused(refusal, address) : undefined);
+    },
     onRcptTo({ address }, _session, answer) {
       asked.push(address);
       const refusal = refusals.get(address);

@@ -1,3 +1,4 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
 import { newFormKey } from './pages.ts';
@@ -42,11 +43,10 @@ export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 
-/** A moment that a script may show relative to now; without one it is the date. */
-export function moment(view: PlainView, at: Parameters<PlainView['format']['dateTime']>[0]): Html {
+/** A moment in Brazil's time; a dash for none. */
+export function moment(view: PlainView, at: Timestamp | undefined): Html {
   if (!at) return html`${textsFor(view, layoutTexts).none}`;
-  const iso = new Date(Number(at.seconds) * 1_000 + at.nanos / 1e6).toISOString();
-  return html`<time datetime="${iso}">${view.format.dateTime(at)}</time>`;
+  return html`<time datetime="${timestampDate(at).toISOString()}">${view.format.dateTime(at)}</time>`;
 }
 
 /** Something long to copy; the button works where scripts do. */

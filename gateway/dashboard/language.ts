@@ -15,7 +15,7 @@ export const LANGUAGE_COOKIE = 'language';
 export function languageOf({ cookies, headers }: Pick<FastifyRequest, 'cookies' | 'headers'>): Language {
   const chosen = LANGUAGES.find((language) => language === cookies[LANGUAGE_COOKIE]);
   if (chosen) return chosen;
-  const wanted = (headers['accept-language'] ?? '').split(',').map((range) => range.trim().slice(0, 2));
-  const known = wanted.find((language) => ['pt', 'en'].includes(language.toLowerCase()));
-  return known?.toLowerCase() === 'en' ? 'en' : 'pt-BR';
+  const ranges = (headers['accept-language'] ?? '').toLowerCase().split(',');
+  const known = ranges.map((range) => range.trim().slice(0, 2)).find((range) => ['pt', 'en'].includes(range));
+  return known === 'en' ? 'en' : 'pt-BR';
 }

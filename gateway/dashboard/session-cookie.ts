@@ -22,6 +22,7 @@ export function setSessionCookie(reply: FastifyReply, token: string): void {
   reply.setCookie(SESSION_COOKIE, token, ATTRIBUTES);
 }
 
+/** Takes its session from a browser. */
 export function clearSessionCookie(reply: FastifyReply): void {
   reply.clearCookie(SESSION_COOKIE, ATTRIBUTES);
 }

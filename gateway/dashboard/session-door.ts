@@ -52,6 +52,14 @@ export class SessionDoor {
     }
   }
 
+  /** Lets in who is signed in, as the request's person, and shows others the way. */
+  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const person = await this.visitorOf(request);
+    if (!person) return this.show(request, reply);
+    request.person = person;
+  }
+
+  /** Whether a call failed for want of a session. */
   isClosedTo(error: unknown): boolean {
     return error instanceof ConnectError && error.code === Code.Unauthenticated;
   }

@@ -23,11 +23,7 @@ export function accountPages(dependencies: RoomDependencies): void {
   const { app, door, clients, config } = dependencies;
   languageRoute(dependencies);
   const providerName = new URL(config.OIDC_ISSUER ?? '').host;
-  const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
-    const person = await door.visitorOf(request);
-    if (!person) return door.show(request, reply);
-    request.person = person;
-  };
+  const onRequest = (request: FastifyRequest, reply: FastifyReply) => door.admit(request, reply);
   const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
 
   const querystring = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });

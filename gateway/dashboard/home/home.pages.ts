@@ -20,11 +20,7 @@ const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0,
  * merchant. A role holds in both environments; the audit trail of the live one tells how it came and went.
  */
 export function homePages({ app, door, clients: { accounts } }: RoomDependencies): void {
-  const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
-    const person = await door.visitorOf(request);
-    if (!person) return door.show(request, reply);
-    request.person = person;
-  };
+  const onRequest = (request: FastifyRequest, reply: FastifyReply) => door.admit(request, reply);
   const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
 
   app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {

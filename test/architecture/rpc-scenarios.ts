@@ -209,7 +209,7 @@ async function webhooks(house: TestHouse) {
 
   await dispatch(transport);
   const deliveries = createClient(DeliveryService, transport);
-  const page = await deliveries.listDeliveries({ ...tenant, subscriptionId });
+  const page = await deliveries.listDeliveries({ ...tenant, subscriptionId, withLastAttempt: true });
   await deliveries.getDelivery({ ...tenant, deliveryId: page.deliveries[0]!.id });
   await twoPages((bounds) => deliveries.listDeliveries({ ...tenant, ...bounds }));
   await operations(transport, tenant, subscriptionId, () => events.publishEvent({ ...write(), ...about }));

@@ -154,5 +154,3 @@ export const deliveriesTexts = {
     },
   },
 };
-
-export type DeliveriesTexts = (typeof deliveriesTexts)['en'];

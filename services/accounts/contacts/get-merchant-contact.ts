@@ -15,7 +15,7 @@ export async function getMerchantContact(
   request: GetMerchantContactRequest,
 ): Promise<GetMerchantContactResponse> {
   const tenant = tenantOf(request);
-  const [contact] = await database.read(selectContact({ ...tenant }));
+  const [contact] = await database.read(selectContact(tenant));
   if (contact) {
     return answer({ emails: [contact.email], language: Language[contact.language], isSet: true });
   }

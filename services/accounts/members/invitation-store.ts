@@ -6,7 +6,6 @@ import type { RoleName } from './role.ts';
 
 /** What there is to know of an invitation before it changes. */
 export interface LockedInvitation {
-  readonly email: string;
   readonly role: RoleName;
   readonly state: InvitationState;
 }
@@ -19,7 +18,7 @@ export async function lockInvitation(
 ): Promise<LockedInvitation | undefined> {
   await lockMembers(tx);
   const [invitation] = await tx.executeForMerchant<LockedInvitation>(
-    `select email, role, ${INVITATION_STATE} as state from accounts.invitation
+    `select role, ${INVITATION_STATE} as state from accounts.invitation
       where merchant_id = :merchantId and id = :id`,
     { id, now },
   );

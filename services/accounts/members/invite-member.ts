@@ -15,7 +15,10 @@ import { comparedEmail } from '../email-address.ts';
 import { INVITATION_LIFETIME_MS } from './invitation.ts';
 import { lockMembers, requireRoom } from './member-store.ts';
 
-/** Invites an address, in the place of its open invitation, and has it told. MEMBER_ALREADY_EXISTS, MEMBER_LIMIT_REACHED. */
+/**
+ * Invites an address, in the place of its open invitation, and has it told. MEMBER_ALREADY_EXISTS,
+ * MEMBER_LIMIT_REACHED.
+ */
 export function inviteMember(writes: Writes, request: InviteMemberRequest, context: HandlerContext) {
   return writes.run<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
     const { role } = request;

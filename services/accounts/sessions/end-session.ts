@@ -5,7 +5,7 @@ import type {
 import type { Database } from '../../platform/database.ts';
 
 /** How a session ends, given the time twice: it is over then, and forgotten as long after as one that has expired. */
-export const endedNow = 'update accounts.session set ended_at = ?, expires_at = least(expires_at, ?)';
+export const END_SESSION = 'update accounts.session set ended_at = ?, expires_at = least(expires_at, ?)';
 
 /** Ends a session of an account; one that has ended or is not there stays so. */
 export async function endSession(
@@ -14,7 +14,7 @@ export async function endSession(
 ): Promise<EndSessionResponse> {
   const now = new Date();
   await database.transaction((em) =>
-    em.execute(`${endedNow} where account_id = ? and id = ? and ended_at is null`, [
+    em.execute(`${END_SESSION} where account_id = ? and id = ? and ended_at is null`, [
       ...[now, now, accountId, sessionId],
     ]),
   );

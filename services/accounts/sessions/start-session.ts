@@ -7,7 +7,7 @@ import type {
 import type { Database } from '../../platform/database.ts';
 import { alreadyExists } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
-import { endedNow } from './end-session.ts';
+import { END_SESSION } from './end-session.ts';
 import { sessionMessage } from './session.message.ts';
 import { selectShownSession } from './session.queries.ts';
 import type { SessionLimits } from './session.ts';
@@ -25,7 +25,7 @@ export async function startSession(
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
     if (!(await addSession(em, request, session))) await requireSame(em, tokenSha256, accountId);
     if (replacedTokenSha256) {
-      await em.execute(`${endedNow} where token_sha256 = ? and token_sha256 <> ? and ended_at is null`, [
+      await em.execute(`${END_SESSION} where token_sha256 = ? and token_sha256 <> ? and ended_at is null`, [
         ...[now, now, Buffer.from(replacedTokenSha256), Buffer.from(tokenSha256)],
       ]);
     }

@@ -36,7 +36,7 @@ ${rotated ? html`<p>${t.oldKey} <code>${rotated.hint}…</code> ${t.endsAt} ${mo
 
 function shownOnce(view: View, key: string): Html {
   const t = textsFor(view, apiKeysTexts);
-  return html`${notice('busy', t.once)}<p class="new-key">${copyable(view, key)}</p>`;
+  return html`${notice('busy', t.once)}<p class="new-key" data-once>${copyable(view, key)}</p>`;
 }
 
 function notShown(view: View, id: string, hint: string): Html {

@@ -99,6 +99,18 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
     await context.close();
   });
 
+  test('is shown to who clicks twice, too', async () => {
+    const { context, page } = await openWindow(browser, baseUrl, developer);
+    await page.goto(path());
+    await page.getByLabel('Name').fill('till');
+    await page.getByLabel('catalog:read').check();
+    await page.getByRole('button', { name: 'Issue key' }).dblclick();
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+    expect(await page.locator('.new-key code').textContent()).toMatch(KEY);
+    expect(await keysOf()).toHaveLength(1);
+    await context.close();
+  });
+
   test('can be copied where it is shown', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -38,7 +38,7 @@ export function send(
 }
 
 /** Kept by nobody, framed by nobody, no script or style but the dashboard's own, no session given, no way to another host. */
-export function expectSafe(what: string, { status, headers, text, location }: Answer): void {
+function expectSafe(what: string, { status, headers, text, location }: Answer): void {
   expect(status, what).toBeLessThan(500);
   expect(headers.get('cache-control'), what).toBe('no-store');
   expect(headers.get('content-security-policy')?.split(';').sort(), what).toEqual(POLICY.toSorted());

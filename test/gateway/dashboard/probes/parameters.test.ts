@@ -144,7 +144,7 @@ const queriesWith = (name: string) => [
 async function expectUnbroken(visitor: Visitor, address: string, queries: readonly string[]): Promise<void> {
   const answers = await Promise.all(queries.map((query) => ask(visitor, `${address}?${query}`)));
   answers.forEach(({ status }, index) => {
-    expect([200, 400, 404, 422], `${address}?${queries[index]}`).toContain(status);
+    expect([200, 400, 404, 422], `${address}?${queries[index]?.slice(0, 100)}`).toContain(status);
   });
 }
 

@@ -33,7 +33,7 @@ export const nameOf = ({ method, path }: Place) => `${method} ${path}`;
 
 export const sideOf = ({ side }: Place): Side => side ?? 'live';
 
-/** Values that forms take beyond what their schemas say, by field and, where fields are alike, by action. */
+/** Values that forms take beyond what their schemas say, by field. */
 const TYPED: Readonly<Record<string, string>> = {
   email: 'probe@people.example',
   contact: 'probe@people.example',
@@ -42,7 +42,16 @@ const TYPED: Readonly<Record<string, string>> = {
   name: 'probe',
   scopes: 'funds:read',
   expires: '',
-  amount: '',
+  amount: '200.00',
+  gross: '120.00',
+  fees: '',
+  paid: '300.00',
+  installments: '1',
+  sold_days_ago: '0',
+  asked_days_ago: '0',
+  sale_id: '',
+  paid_at: '',
+  type: 'payment.succeeded.v1',
   until: '',
   approval_reason: 'probe',
   contest_reason: 'probe',

@@ -5,7 +5,7 @@ import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { resendDesk } from '../../../services/webhooks/resend-desk.ts';
 import { newKey } from '../../../support/house.ts';
 import { sqlOf } from '../../../support/list-walk.ts';
@@ -71,7 +71,7 @@ async function makeMoney(desk: DashboardDesk, tenant: Tenant) {
   await seed.sale(90_000n, 6);
   const advanceRequestId = (await seed.advance(30_000n)).id;
   const { quote } = await advances.quoteAdvance({ ...write(), maxAmountMinor: 20_000n });
-  const refundCaseId = (await seed.refundCase()).id;
+  const refundCaseId = (await seed.refundCase({ initiator: RefundInitiator.CUSTOMER })).id;
   const productId = await seed.product();
   return {
     advanceRequestId,

@@ -1,7 +1,8 @@
-import { Code, ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { toConnectError, unauthenticated } from '../../services/platform/errors.ts';
 import { callFor } from '../clients.ts';
 import type { DashboardClients } from './dashboard-clients.ts';
+import { reasonOf } from './failures.ts';
 import { formatOf } from './format.ts';
 import { languageOf } from './language.ts';
 import { asksForStream } from './live.ts';
@@ -11,6 +12,8 @@ import type { Person, PlainView } from './view.ts';
 
 /** Where somebody signs in; `return` is the path to come back to. */
 export const SIGN_IN_PATH = '/sign-in';
+
+const NO_SESSION: readonly unknown[] = ['SESSION_INVALID', 'SESSION_EXPIRED'];
 
 /** Knows who comes by the session's cookie, and shows the way in to those who have none. */
 export class SessionDoor {
@@ -22,11 +25,11 @@ export class SessionDoor {
 
   /**
    * Who has the request's session. Unattended requests do not keep it from idling out.
-   * @throws ConnectError UNAUTHENTICATED when there is none.
+   * @throws ConnectError UNAUTHENTICATED (SESSION_INVALID, SESSION_EXPIRED) when there is none.
    */
   async personOf(request: FastifyRequest, { unattended = false } = {}): Promise<Person> {
     const token = sessionTokenOf(request);
-    if (token === undefined) throw new ConnectError('no session', Code.Unauthenticated);
+    if (token === undefined) throw toConnectError(unauthenticated('SESSION_INVALID', 'there is no session'));
     const { account, session, memberships } = await this.#clients.accounts.authenticateSession(
       { tokenSha256: tokenHashOf(token), unattended },
       callFor(request),
@@ -59,9 +62,9 @@ export class SessionDoor {
     request.person = person;
   }
 
-  /** Whether a call failed for want of a session. */
+  /** Whether a call failed for want of a session, and not because the services do not know the dashboard itself. */
   isClosedTo(error: unknown): boolean {
-    return error instanceof ConnectError && error.code === Code.Unauthenticated;
+    return NO_SESSION.includes(reasonOf(error));
   }
 
   /** Answers a request without a session: readers go to sign in and come back, forms and streams do not. */

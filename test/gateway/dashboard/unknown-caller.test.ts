@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { remoteTransport } from '../../../services/platform/remote-transport.ts';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { type DashboardDesk, startDashboardDesk } from './dashboard-desk.ts';
+
+let desk: DashboardDesk;
+let unknown: Dashboard;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+  const transport = remoteTransport(desk.house.baseUrl, 'of nobody');
+  unknown = await createDashboard({ config: desk.house.config, transport, logger: createLogger('silent') });
+});
+afterAll(async () => {
+  await unknown.close();
+  await desk.close();
+});
+
+test.for(['/account', '/live'])(
+  'nobody is signed out where services refuse the dashboard: %s',
+  async (path) => {
+    const merchant = randomUUID();
+    const { token } = await desk.signIn({ [merchant]: Role.ADMIN });
+    const url = path === '/live' ? `/live/${merchant}` : path;
+    const answer = await unknown.inject({ url, cookies: { '__Host-session': token } });
+    expect(answer.statusCode).toBe(500);
+    expect(answer.cookies).toEqual([]);
+    expect(answer.body).not.toMatch(/token/i);
+  },
+);

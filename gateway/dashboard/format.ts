@@ -9,18 +9,26 @@ const DAY_S = 86_400;
 
 /** How amounts, dates and times are written in a language. */
 export class Format {
-  readonly #language: Language;
   readonly #money: Intl.NumberFormat;
+  readonly #compactMoney: Intl.NumberFormat;
   readonly #number: Intl.NumberFormat;
   readonly #date: Intl.DateTimeFormat;
+  readonly #month: Intl.DateTimeFormat;
+  readonly #shortMonth: Intl.DateTimeFormat;
   readonly #dateTime: Intl.DateTimeFormat;
   readonly #relative: Intl.RelativeTimeFormat;
 
   constructor(language: Language) {
-    this.#language = language;
-    this.#money = new Intl.NumberFormat(language, { style: 'currency', currency: 'BRL' });
+    const reais = { style: 'currency', currency: 'BRL' } as const;
+    this.#money = new Intl.NumberFormat(language, reais);
+    this.#compactMoney = new Intl.NumberFormat(language, {
+      ...{ ...reais, notation: 'compact', maximumFractionDigits: 1 },
+    });
     this.#number = new Intl.NumberFormat(language);
-    this.#date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
+    const utc = { timeZone: 'UTC' } as const;
+    this.#date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', ...utc });
+    this.#month = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', ...utc });
+    this.#shortMonth = new Intl.DateTimeFormat(language, { month: 'short', year: '2-digit', ...utc });
     this.#dateTime = new Intl.DateTimeFormat(language, {
       dateStyle: 'short',
       timeStyle: 'medium',
@@ -37,6 +45,12 @@ export class Format {
     return this.#money.format(decimal as Intl.StringNumericLiteral);
   }
 
+  /** An amount in centavos where there is little room, so that a double is exact enough: R$ 12,3 mil. */
+  compactMoney(amountMinor: bigint): string {
+    return this.#compactMoney.format(Number(amountMinor) / 100);
+  }
+
+  /** A count: 1.234. */
   number(value: number | bigint): string {
     return this.#number.format(value);
   }
@@ -48,10 +62,12 @@ export class Format {
 
   /** November 2026, given as 2026-11. */
   month(yearMonth: string): string {
-    const format = new Intl.DateTimeFormat(this.#language, {
-      ...{ month: 'long', year: 'numeric', timeZone: 'UTC' },
-    });
-    return format.format(new Date(`${yearMonth}-01T00:00:00Z`));
+    return this.#month.format(new Date(`${yearMonth}-01T00:00:00Z`));
+  }
+
+  /** Nov 26, given as 2026-11. */
+  shortMonth(yearMonth: string): string {
+    return this.#shortMonth.format(new Date(`${yearMonth}-01T00:00:00Z`)).replaceAll(' de ', ' ');
   }
 
   /** A moment in Brazil's time, to the second; empty for none. */

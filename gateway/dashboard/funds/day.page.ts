@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { addDays, type CivilDate, isCivilDate, weekday } from '../../../services/platform/civil-date.ts';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { badge, dataTable, type Tone } from '../components.ts';
+import { badge, dataTable } from '../components.ts';
 import { noSuchPage } from '../failures.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -94,14 +94,13 @@ function releaseTable(view: View, releases: readonly FundsRelease[]): Html {
 function status(view: View, { status, blockedReasons }: FundsRelease): Html {
   const t = textsFor(view, fundsTexts);
   const reasons = blockedReasons.map((reason) => t.reasons[enumName(BlockReason, reason)]);
-  const shown = (tone: Tone, text: string) => badge(tone, text);
   switch (status) {
     case FundsReleaseStatus.RELEASED:
-      return shown('good', t.kinds.released);
+      return badge('good', t.kinds.released);
     case FundsReleaseStatus.SCHEDULED:
-      return shown('busy', t.kinds.scheduled);
+      return badge('busy', t.kinds.scheduled);
     case FundsReleaseStatus.BLOCKED:
-      return html`${shown('bad', t.kinds.blocked)} <span class="reasons">${reasons.join(', ')}</span>`;
+      return html`${badge('bad', t.kinds.blocked)} <span class="reasons">${reasons.join(', ')}</span>`;
     case FundsReleaseStatus.UNSPECIFIED:
       return nothing;
     default:

@@ -1,5 +1,4 @@
 import { type Html, html } from '../html.ts';
-import type { Language } from '../language.ts';
 import { textsFor, type View } from '../view.ts';
 import type { Amounts } from './amounts.ts';
 import { fundsTexts } from './funds.texts.ts';
@@ -28,18 +27,19 @@ const FILLS: Readonly<Record<ProjectedKind, string>> = {
   advanced: '#c3c9d1',
 };
 
+/** Lengths of the picture, in the units of its view box. */
 const WIDTH = 320;
-const ROW = 26;
-const BAR = 16;
-const LABELS = 54;
-const BARS = 184;
+const ROW_HEIGHT = 26;
+const BAR_HEIGHT = 16;
+const LABELS_WIDTH = 54;
+const BARS_WIDTH = 184;
 const TEXT_GAP = 6;
 
 /** A bar for each month, divided by where the money is; the same numbers stand in a table, so text is short. */
 export function projectionChart(view: View, months: readonly ProjectedMonth[]): Html {
   const t = textsFor(view, fundsTexts);
   const largest = months.reduce((one, other) => (projectedTotal(other) > projectedTotal(one) ? other : one));
-  const height = months.length * ROW;
+  const height = months.length * ROW_HEIGHT;
   const description = t.projection.description(
     view.format.month(largest.month),
     view.format.money(projectedTotal(largest)),
@@ -57,25 +57,25 @@ ${months.map((month, row) => bar(view, month, row, projectedTotal(largest)))}
 
 function bar(view: View, month: ProjectedMonth, row: number, mostMinor: bigint): Html {
   const t = textsFor(view, fundsTexts);
-  const y = row * ROW;
-  const middle = String(y + ROW / 2);
+  const y = row * ROW_HEIGHT;
+  const middle = String(y + ROW_HEIGHT / 2);
   let end = 0n;
   const pieces = PROJECTED_KINDS.filter((kind) => month[kind] > 0n).map((kind) => {
     const start = end;
     end += month[kind];
     const x = lengthOf(start, mostMinor);
     const says = `${view.format.month(month.month)} · ${t.kinds[kind]}: ${view.format.money(month[kind])}`;
-    return html`<rect x="${(LABELS + x).toFixed(2)}" y="${String(y + (ROW - BAR) / 2)}" width="${(lengthOf(end, mostMinor) - x).toFixed(2)}" height="${String(BAR)}" fill="${FILLS[kind]}"><title>${says}</title></rect>`;
+    return html`<rect x="${(LABELS_WIDTH + x).toFixed(2)}" y="${String(y + (ROW_HEIGHT - BAR_HEIGHT) / 2)}" width="${(lengthOf(end, mostMinor) - x).toFixed(2)}" height="${String(BAR_HEIGHT)}" fill="${FILLS[kind]}"><title>${says}</title></rect>`;
   });
-  const textX = (LABELS + lengthOf(end, mostMinor) + TEXT_GAP).toFixed(2);
-  return html`<g><text x="${String(LABELS - TEXT_GAP)}" y="${middle}" text-anchor="end" dominant-baseline="central">${shortMonth(view.language, month.month)}</text>
+  const textX = (LABELS_WIDTH + lengthOf(end, mostMinor) + TEXT_GAP).toFixed(2);
+  return html`<g><text x="${String(LABELS_WIDTH - TEXT_GAP)}" y="${middle}" text-anchor="end" dominant-baseline="central">${view.format.shortMonth(month.month)}</text>
 ${pieces}
-<text x="${textX}" y="${middle}" dominant-baseline="central">${compactMoney(view.language, end)}</text></g>`;
+<text x="${textX}" y="${middle}" dominant-baseline="central">${view.format.compactMoney(end)}</text></g>`;
 }
 
-/** Of a length of BARS, rounded to hundredths; amounts may be too large for a double. */
+/** Of a length of BARS_WIDTH, rounded to hundredths; amounts may be too large for a double. */
 function lengthOf(amountMinor: bigint, mostMinor: bigint): number {
-  return Number((amountMinor * BigInt(BARS) * 100n) / mostMinor) / 100;
+  return Number((amountMinor * BigInt(BARS_WIDTH) * 100n) / mostMinor) / 100;
 }
 
 function legend(view: View): Html {
@@ -84,17 +84,4 @@ function legend(view: View): Html {
     (kind) =>
       html`<li><svg aria-hidden="true" width="14" height="14" viewBox="0 0 14 14"><rect width="14" height="14" fill="${FILLS[kind]}"/></svg> ${t.kinds[kind]}</li>`,
   )}</ul>`;
-}
-
-function shortMonth(language: Language, month: YearMonth): string {
-  const format = new Intl.DateTimeFormat(language, { month: 'short', year: '2-digit', timeZone: 'UTC' });
-  return format.format(new Date(`${month}-01T00:00:00Z`)).replaceAll(' de ', ' ');
-}
-
-/** R$ 12,3 mil: where there is no room for centavos, and a double is exact enough. */
-function compactMoney(language: Language, amountMinor: bigint): string {
-  const format = new Intl.NumberFormat(language, {
-    ...{ style: 'currency', currency: 'BRL', notation: 'compact', maximumFractionDigits: 1 },
-  });
-  return format.format(Number(amountMinor) / 100);
 }

@@ -116,18 +116,26 @@ export async function startHouse({
   const gateway = { config: { ...config, DATABASE_URL: databaseUrl }, transport, logger };
   const live = createGateway({ environment: 'live', ...gateway });
   const sandbox = createGateway({ environment: 'test', ...gateway });
-  const dashboard = await createDashboard({
-    ...{ config, transport: services.transportFor(DASHBOARD_CALLER), logger },
-  });
   const listen = async (server: Listener, port: number, publicUrl?: string) => {
     await server.listen({ host: config.HOST, port });
     stack.defer(async () => void (await server.close()));
     return publicUrl ?? `http://${config.HOST}:${(server.server.address() as AddressInfo).port}`;
   };
+  const grpcUrl = await listen(services.server, config.GRPC_PORT);
+  const liveUrl = await listen(live, config.LIVE_PORT);
+  const sandboxUrl = await listen(sandbox, config.SANDBOX_PORT);
+  const dashboard = await createDashboard({
+    // It links to the guides of both environments.
+    config: {
+      ...config,
+      PUBLIC_URL_LIVE: config.PUBLIC_URL_LIVE ?? liveUrl,
+      PUBLIC_URL_SANDBOX: config.PUBLIC_URL_SANDBOX ?? sandboxUrl,
+    },
+    transport: services.transportFor(DASHBOARD_CALLER),
+    logger,
+  });
   return {
-    grpcUrl: await listen(services.server, config.GRPC_PORT),
-    liveUrl: await listen(live, config.LIVE_PORT),
-    sandboxUrl: await listen(sandbox, config.SANDBOX_PORT),
+    ...{ grpcUrl, liveUrl, sandboxUrl },
     dashboardUrl: await listen(dashboard, config.DASHBOARD_PORT, config.PUBLIC_URL_DASHBOARD),
     opsUrl: await listen(ops, config.OPS_PORT),
     startWorker: () => {

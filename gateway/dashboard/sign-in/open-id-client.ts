@@ -90,7 +90,7 @@ export class OpenIdClient {
   #discover(): Promise<oidc.Configuration> {
     const { clientId, clientSecret } = this.#options;
     const issuer = new URL(this.#options.issuer);
-    const isHere = isSecureAddress(issuer.href);
+    const isHere = issuer.protocol === 'http:' && isSecureAddress(issuer.href);
     return oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
       timeout: TIMEOUT_S,
       // Signatures of ID tokens are checked too, though they come from the provider itself.

@@ -33,6 +33,20 @@ export function dataTable<Row>(
 
 const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);
 
+/** An amount for people, with its centavos for machines. */
+export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint): Html {
+  return html`<data value="${String(amountMinor)}"${amountMinor === 0n ? html` class="zero"` : nothing}>${format.money(amountMinor)}</data>`;
+}
+
+/** A column of amounts in centavos. */
+export function amountColumn<Row>(
+  view: Pick<PlainView, 'format'>,
+  label: string,
+  amountMinorOf: (row: Row) => bigint,
+): Column<Row> {
+  return { label, isNumber: true, cell: (row) => money(view, amountMinorOf(row)) };
+}
+
 /** Names and what they are, side by side. */
 export function details(pairs: readonly (readonly [name: string, value: Html | string])[]): Html {
   return html`<dl>${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

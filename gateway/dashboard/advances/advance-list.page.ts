@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { dataTable, moment, pager } from '../components.ts';
+import { amountColumn, dataTable, moment, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -41,11 +41,6 @@ ${pager(view, nextPageToken)}`,
 
 function requestTable(view: View, requests: readonly AdvanceRequest[], empty: string): Html {
   const t = textsFor(view, advancesTexts);
-  const amount = (label: string, of: (request: AdvanceRequest) => bigint) => ({
-    label,
-    isNumber: true,
-    cell: (request: AdvanceRequest) => view.format.money(of(request)),
-  });
   return dataTable<AdvanceRequest>(
     t.list,
     [
@@ -54,9 +49,9 @@ function requestTable(view: View, requests: readonly AdvanceRequest[], empty: st
         cell: ({ id, requestedAt }) =>
           html`<a href="${pathTo(view, `/advances/${id}`)}">${moment(view, requestedAt)}</a>`,
       },
-      amount(t.amount, (request) => request.amountMinor),
-      amount(t.fee, (request) => request.feeAmountMinor),
-      amount(t.net, (request) => request.netAmountMinor),
+      amountColumn(view, t.amount, (request) => request.amountMinor),
+      amountColumn(view, t.fee, (request) => request.feeAmountMinor),
+      amountColumn(view, t.net, (request) => request.netAmountMinor),
       { label: t.status, cell: ({ status }) => statusBadge(view, status) },
     ],
     requests,

@@ -1,5 +1,5 @@
 import type { AdvanceQuote, QuotePart } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { dataTable, details, form, moment, notice } from '../components.ts';
+import { amountColumn, dataTable, details, form, moment, notice } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { advancesTexts } from './advances.texts.ts';
@@ -73,8 +73,8 @@ function coveredTable(view: View, parts: readonly QuotePart[]): Html {
     [
       { label: t.date, cell: ({ date }) => date },
       { label: t.days, isNumber: true, cell: ({ days }) => days },
-      { label: texts.amount, isNumber: true, cell: ({ amountMinor }) => view.format.money(amountMinor) },
-      { label: texts.fee, isNumber: true, cell: ({ feeMinor }) => view.format.money(feeMinor) },
+      amountColumn(view, texts.amount, ({ amountMinor }) => amountMinor),
+      amountColumn(view, texts.fee, ({ feeMinor }) => feeMinor),
     ],
     rows,
     '',

@@ -1,6 +1,4 @@
 import type { ReleaseCalendarDay } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { type Html, html, nothing } from '../html.ts';
-import type { PlainView } from '../view.ts';
 
 /** Where the money of a release is, in the order in which it is shown. */
 export const AMOUNT_KINDS = ['released', 'scheduled', 'blocked', 'advanced', 'deducted'] as const;
@@ -45,9 +43,4 @@ export function sumOf(all: readonly Amounts[]): Amounts {
 /** The kinds of which there is something. */
 export function presentKinds(amounts: Amounts): AmountKind[] {
   return AMOUNT_KINDS.filter((kind) => amounts[kind] !== 0n);
-}
-
-/** An amount for people, with its centavos for machines. */
-export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint): Html {
-  return html`<data value="${String(amountMinor)}"${amountMinor === 0n ? html` class="zero"` : nothing}>${format.money(amountMinor)}</data>`;
 }

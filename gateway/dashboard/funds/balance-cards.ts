@@ -1,10 +1,9 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { notice } from '../components.ts';
+import { money, notice } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../failures.ts';
 import { type Html, html } from '../html.ts';
 import { textsFor, type View } from '../view.ts';
-import { money } from './amounts.ts';
 import { fundsTexts } from './funds.texts.ts';
 
 /** The balance; undefined when its sums exceed what can be counted. */

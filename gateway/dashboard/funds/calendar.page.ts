@@ -6,11 +6,11 @@ import type {
   ListDebtsResponse,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
-import { dataTable, field, moment, pager } from '../components.ts';
+import { amountColumn, dataTable, field, moment, money, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
-import { amountsOf, money, presentKinds, sumOf } from './amounts.ts';
+import { amountsOf, presentKinds, sumOf } from './amounts.ts';
 import { balanceCards, balanceOf } from './balance-cards.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { monthTable } from './month-table.ts';
@@ -88,8 +88,8 @@ function debtsSection(view: View, { debts, nextPageToken }: ListDebtsResponse, i
     [
       { label: t.debtFor, cell: ({ sourceId }) => html`<code>${sourceId}</code>` },
       { label: t.debtSale, cell: ({ saleId }) => (saleId ? html`<code>${saleId}</code>` : '—') },
-      { label: t.debtAmount, isNumber: true, cell: ({ amountMinor }) => money(view, amountMinor) },
-      { label: t.debtOpen, isNumber: true, cell: ({ openAmountMinor }) => money(view, openAmountMinor) },
+      amountColumn(view, t.debtAmount, ({ amountMinor }) => amountMinor),
+      amountColumn(view, t.debtOpen, ({ openAmountMinor }) => openAmountMinor),
       { label: t.debtSince, cell: ({ occurredAt }) => moment(view, occurredAt) },
     ],
     debts,

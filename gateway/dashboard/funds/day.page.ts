@@ -6,12 +6,12 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { addDays, type CivilDate, isCivilDate, weekday } from '../../../services/platform/civil-date.ts';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { badge, dataTable } from '../components.ts';
+import { amountColumn, badge, dataTable, money } from '../components.ts';
 import { noSuchPage } from '../failures.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
-import { amountsOf, money, presentKinds, sumOf } from './amounts.ts';
+import { amountsOf, presentKinds, sumOf } from './amounts.ts';
 import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { monthOf } from './months.ts';
@@ -67,11 +67,6 @@ function sums(view: View, releases: readonly FundsRelease[]): Html {
 
 function releaseTable(view: View, releases: readonly FundsRelease[]): Html {
   const t = textsFor(view, fundsTexts).day;
-  const amount = (label: string, of: (row: FundsRelease) => bigint) => ({
-    label,
-    isNumber: true,
-    cell: (row: FundsRelease) => money(view, of(row)),
-  });
   const left = (row: FundsRelease) =>
     row.blockedAmountMinor + row.releasedAmountMinor + row.scheduledAmountMinor;
   return html`${dataTable<FundsRelease>(
@@ -79,12 +74,12 @@ function releaseTable(view: View, releases: readonly FundsRelease[]): Html {
     [
       { label: t.status, cell: (row) => status(view, row) },
       { label: t.sales, isNumber: true, cell: ({ salesCount }) => view.format.number(salesCount) },
-      amount(t.gross, (row) => row.grossAllocatedAmountMinor),
-      amount(t.fees, (row) => row.feesAllocatedAmountMinor),
-      amount(t.net, (row) => row.originalAmountMinor),
-      amount(t.deducted, (row) => row.deductionsAmountMinor),
-      amount(t.advanced, (row) => row.advancedAmountMinor),
-      amount(t.left, left),
+      amountColumn(view, t.gross, (row) => row.grossAllocatedAmountMinor),
+      amountColumn(view, t.fees, (row) => row.feesAllocatedAmountMinor),
+      amountColumn(view, t.net, (row) => row.originalAmountMinor),
+      amountColumn(view, t.deducted, (row) => row.deductionsAmountMinor),
+      amountColumn(view, t.advanced, (row) => row.advancedAmountMinor),
+      amountColumn(view, t.left, left),
     ],
     releases,
     t.empty,

@@ -3,10 +3,10 @@ import type {
   ReleaseCalendarDay,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, weekday } from '../../../services/platform/civil-date.ts';
-import { badge } from '../components.ts';
+import { badge, money } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
-import { amountsOf, money, presentKinds } from './amounts.ts';
+import { amountsOf, presentKinds } from './amounts.ts';
 import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { weeksOf } from './months.ts';

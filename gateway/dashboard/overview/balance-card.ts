@@ -1,7 +1,6 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { details } from '../components.ts';
+import { details, money } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { money } from '../funds/amounts.ts';
 import { balanceOf } from '../funds/balance-cards.ts';
 import { type Html, html } from '../html.ts';
 import { pathTo, textsFor, type View } from '../view.ts';

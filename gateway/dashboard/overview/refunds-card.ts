@@ -1,6 +1,6 @@
 import { type RefundCase, RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { money } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { money } from '../funds/amounts.ts';
 import { type Html, html } from '../html.ts';
 import { deadline } from '../refunds/refund-case.parts.ts';
 import { pathTo, textsFor, type View } from '../view.ts';

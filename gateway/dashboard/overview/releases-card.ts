@@ -1,7 +1,7 @@
 import type { ReleaseCalendarDay } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
+import { money } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { money } from '../funds/amounts.ts';
 import { monthOf, monthsFrom } from '../funds/months.ts';
 import { type Html, html } from '../html.ts';
 import { pathTo, textsFor, type View } from '../view.ts';

@@ -6,7 +6,7 @@ import {
   type Product,
   ProductStatus,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { copyable, dataTable, details, moment } from '../components.ts';
+import { amountColumn, copyable, dataTable, details, moment } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { textsFor, type View } from '../view.ts';
@@ -55,7 +55,7 @@ function priceTable(view: View, { prices }: Product): Html {
   return dataTable<Price>(
     t.pricesHint,
     [
-      { label: t.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
       { label: t.charge, cell: (price) => chargeText(view, price) },
       {
         label: t.trial,

@@ -7,7 +7,7 @@ import {
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { dataTable, field, moment, pager, select } from '../components.ts';
+import { amountColumn, dataTable, field, moment, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -119,7 +119,7 @@ function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[])
         label: t.case,
         cell: ({ id, reason }) => html`<a href="${pathTo(view, `/refunds/${id}`)}">${excerpt(reason)}</a>`,
       },
-      { label: t.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
       { label: t.status, cell: (refundCase) => stateBadge(view, refundCase) },
       { label: t.deadline, cell: (refundCase) => deadline(view, refundCase) },
       { label: t.blockers, cell: (refundCase) => blockers(view, refundCase) },

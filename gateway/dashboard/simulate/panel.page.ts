@@ -5,7 +5,7 @@ import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/fu
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { statusBadge } from '../advances/advance-status.ts';
-import { dataTable, details, field, form, moment, select } from '../components.ts';
+import { amountColumn, dataTable, details, field, form, moment, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html } from '../html.ts';
 import { liveRegion } from '../live.ts';
@@ -131,7 +131,7 @@ function caseTable(view: View, cases: readonly RefundCase[]): Html {
         cell: ({ id }) =>
           html`<a href="${pathTo(view, `/simulate/refund-cases/${id}`)}"><code>${id}</code></a>`,
       },
-      { label: r.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
       { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
       { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
     ],
@@ -150,7 +150,7 @@ function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
         label: t.advances,
         cell: ({ id }) => html`<a href="${pathTo(view, `/simulate/advances/${id}`)}"><code>${id}</code></a>`,
       },
-      { label: r.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
       { label: r.status, cell: ({ status }) => statusBadge(view, status) },
       { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
     ],

@@ -5,7 +5,7 @@ import {
   DisputeOutcome,
   type RefundCase,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { copyable, dataTable, details, field, form, select } from '../components.ts';
+import { amountColumn, copyable, dataTable, details, field, form, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
@@ -113,7 +113,7 @@ function caseTable(view: View, cases: readonly RefundCase[]): Html {
         cell: ({ id }) =>
           html`<a href="${pathTo(view, `/simulate/refund-cases/${id}`)}"><code>${id}</code></a>`,
       },
-      { label: r.amount, cell: ({ amountMinor }) => view.format.money(amountMinor), isNumber: true },
+      amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
       { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
     ],
     cases,

@@ -57,11 +57,14 @@ export function selectionOf(values: ResendValues): { selection: Selection } | { 
 export function resendPart(view: View, subscription: WebhookSubscription): Html {
   if (!mayDevelop(view)) return nothing;
   const t = textsFor(view, resendsTexts);
+  return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, lastDay())}</details>`;
+}
+
+/** What did not arrive within the last day. */
+export function lastDay(): ResendValues {
   const now = timestampNow();
-  const values: ResendValues = {
-    ...{ from: localTime({ ...now, seconds: now.seconds - DAY_S }), to: localTime(now), only_failed: 'yes' },
-  };
-  return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, values)}</details>`;
+  const from = { ...now, seconds: now.seconds - DAY_S };
+  return { from: localTime(from), to: localTime(now), only_failed: 'yes' };
 }
 
 /** The forms with what was typed, and what is wrong with it. */

@@ -7,6 +7,7 @@ import type { RoomDependencies } from '../room.ts';
 import { type Page, textsFor, type View } from '../view.ts';
 import { trail } from './deliveries-trail.ts';
 import {
+  lastDay,
   type ResendFaults,
   ResendFields,
   type ResendValues,
@@ -28,7 +29,11 @@ export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages'
   };
 
   pages.page({ ...place, query: ResendFields }, async (view, { params, query }) =>
-    formPage(view, await subscriptionOf(view, params.subscriptionId!), query),
+    formPage(
+      view,
+      await subscriptionOf(view, params.subscriptionId!),
+      Object.keys(query).length > 0 ? query : lastDay(),
+    ),
   );
 
   pages.action({ ...place, form: ResendFields, refusals }, async (view, { params, form, key }) => {

@@ -1,4 +1,5 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { Type } from 'typebox';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
 import { newFormKey } from './pages.ts';
@@ -68,6 +69,9 @@ export function copyable(view: PlainView, text: string): Html {
   const t = textsFor(view, layoutTexts);
   return html`<span class="copyable"><code>${text}</code> <button type="button" class="small" data-copy data-copied="${t.copied}" hidden>${t.copy}</button></span>`;
 }
+
+/** The query's page token, on a page with a `pager`. */
+export const pageParameter = Type.Optional(Type.String({ maxLength: 256 }));
 
 /** The links under a list: to its first page, and to the next where there is one. `page` is the query's page token. */
 export function pager(view: PlainView, nextPageToken: string): Html {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ListSessionsResponse, Session } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
-import { badge, dataTable, details, moment, pager } from '../components.ts';
+import { badge, dataTable, details, moment, pageParameter, pager } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { LANGUAGES } from '../language.ts';
 import { sendPage } from '../layout.ts';
@@ -26,7 +26,7 @@ export function accountPages(dependencies: RoomDependencies): void {
   const onRequest = (request: FastifyRequest, reply: FastifyReply) => door.admit(request, reply);
   const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
 
-  const querystring = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  const querystring = Type.Object({ page: pageParameter });
   app.get(ACCOUNT_PATH, { onRequest, schema: { querystring } }, async (request, reply) => {
     const person = request.person!;
     const sessions = await clients.accounts.listSessions(

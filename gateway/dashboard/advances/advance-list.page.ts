@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { amountColumn, dataTable, moment, pager } from '../components.ts';
+import { amountColumn, dataTable, moment, pageParameter, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -11,7 +11,7 @@ import { advancesTexts } from './advances.texts.ts';
 
 const PAGE_SIZE = 25;
 
-const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 256 })) });
+const query = Type.Object({ page: pageParameter });
 
 /** /advances: the requests and how far they are. */
 export function advanceListPage({ pages, clients }: RoomDependencies): void {

@@ -2,6 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { API_KEY_SCOPES } from '../../../services/platform/api-key-scopes.ts';
+import { pageParameter } from '../components.ts';
 import { Failure } from '../failures.ts';
 import type { RoomDependencies } from '../room.ts';
 import { API_KEYS_PATH, apiKeysPage, OVERLAPS_S } from './api-keys.page.ts';
@@ -16,7 +17,7 @@ const expires = Type.Optional(Type.String({ maxLength: 10 }));
 /** Keys for the public API: issued, rotated and revoked by developers. */
 export function apiKeysPages(dependencies: RoomDependencies): void {
   const { pages, clients } = dependencies;
-  const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  const query = Type.Object({ page: pageParameter });
   pages.page({ ...PLACE, path: API_KEYS_PATH, query }, (view, input) =>
     apiKeysPage(clients, view, input.query),
   );

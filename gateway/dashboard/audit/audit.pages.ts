@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { dataTable, field, moment, pager, select } from '../components.ts';
+import { dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -13,7 +13,7 @@ const PAGE_SIZE = 50;
 const MOST_PEOPLE = 100;
 
 const query = Type.Object({
-  page: Type.Optional(Type.String({ maxLength: 200 })),
+  page: pageParameter,
   /** Empty for everybody. */
   person: Type.Optional(Type.Union([Type.Literal(''), Type.String({ format: 'uuid' })])),
 });

@@ -6,7 +6,7 @@ import type {
   ListDebtsResponse,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
-import { amountColumn, dataTable, field, moment, money, pager } from '../components.ts';
+import { amountColumn, dataTable, field, moment, money, pageParameter, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
@@ -21,7 +21,7 @@ const DEBTS_PER_PAGE = 20;
 const query = Type.Object({
   month: Type.Optional(Type.String({ pattern: '^(?:(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2]))?$' })),
   /** Of the debts. */
-  page: Type.Optional(Type.String({ maxLength: 256 })),
+  page: pageParameter,
 });
 
 /** /funds: the balance, a month of the release calendar, and the open debts. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { badge, dataTable, field, form, moment, pager, select } from '../components.ts';
+import { badge, dataTable, field, form, moment, pageParameter, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
@@ -54,7 +54,7 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
 
 /** All open invitations, in pages. */
 export function invitationsPage({ pages, clients: { accounts } }: RoomDependencies): void {
-  const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  const query = Type.Object({ page: pageParameter });
   pages.page(
     { path: INVITATIONS_PATH, role: Role.ADMIN, section: 'members', query },
     async (view, { query: { page: pageToken = '' } }) => {

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { pageParameter } from '../components.ts';
 import { refusalText } from '../failures.ts';
 import type { Outcome } from '../pages.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -20,7 +21,7 @@ const email = Type.String({ maxLength: 254 });
 /** The people of a merchant: who may do what here, who is invited, whom to write to. For administrators. */
 export function membersPages(dependencies: RoomDependencies): void {
   const { pages, clients } = dependencies;
-  const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  const query = Type.Object({ page: pageParameter });
   pages.page({ ...PLACE, path: MEMBERS_PATH, query }, (view, input) =>
     membersPage(clients, view, input.query),
   );

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { dataTable, field, moment, pager, select } from '../components.ts';
+import { dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
@@ -12,7 +12,7 @@ const PAGE_SIZE = 25;
 
 const Query = Type.Object({
   status: Type.Optional(Type.String({ maxLength: 100 })),
-  page: Type.Optional(Type.String({ maxLength: 200 })),
+  page: pageParameter,
 });
 
 /** The merchant's products, newest first. */

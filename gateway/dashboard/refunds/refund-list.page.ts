@@ -7,7 +7,7 @@ import {
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { amountColumn, dataTable, field, moment, pager, select } from '../components.ts';
+import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -26,7 +26,7 @@ const Query = Type.Object({
   initiator: filter(),
   payment: filter(),
   order: filter(),
-  page: Type.Optional(Type.String({ maxLength: 200 })),
+  page: pageParameter,
   notice: filter(),
 });
 

@@ -5,7 +5,7 @@ import {
   DeliveryStatus,
   type ListDeliveriesRequest,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, select } from '../components.ts';
+import { field, pageParameter, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { textsFor, type View } from '../view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
@@ -24,7 +24,7 @@ export const DeliveriesQuery = Type.Object({
   object: Text,
   event: Text,
   resend: Text,
-  page: Type.Optional(Type.String({ maxLength: 200 })),
+  page: pageParameter,
 });
 
 export type DeliveriesQueryValues = Static<typeof DeliveriesQuery>;

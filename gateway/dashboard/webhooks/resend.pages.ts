@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Resend, ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { badge, confirmForm, dataTable, details, moment, pager, type Tone } from '../components.ts';
+import {
+  badge,
+  confirmForm,
+  dataTable,
+  details,
+  moment,
+  pageParameter,
+  pager,
+  type Tone,
+} from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -16,7 +25,7 @@ const PAGE_SIZE = 25;
 /** Resends: all of a merchant, and one with its progress. */
 export function resendPages({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
   const place = { role: Role.VIEWER, section: 'webhooks' } as const;
-  const query = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+  const query = Type.Object({ page: pageParameter });
 
   pages.page({ ...place, path: '/resends', query }, async (view, { query: { page = '' } }) => {
     const [{ resends, nextPageToken }, endpoints] = await Promise.all([

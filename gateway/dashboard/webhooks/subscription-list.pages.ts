@@ -4,7 +4,7 @@ import type {
   ListWebhookSubscriptionsResponse,
   WebhookSubscription,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, moment, pager } from '../components.ts';
+import { dataTable, moment, pageParameter, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
@@ -14,7 +14,7 @@ import { stateBadges, troubleOf } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 const PAGE_SIZE = 25;
-const QUERY = Type.Object({ page: Type.Optional(Type.String({ maxLength: 200 })) });
+const QUERY = Type.Object({ page: pageParameter });
 
 /** The list of subscriptions. */
 export function subscriptionListPage({ pages, clients }: RoomDependencies): void {

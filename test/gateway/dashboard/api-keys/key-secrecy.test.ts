@@ -11,7 +11,7 @@ import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { chromiumPath } from '../../../support/chromium.ts';
 import { sqlOf } from '../../../support/list-walk.ts';
-import { openChromium, openWindow } from '../chromium-desk.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
 import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
 
 const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
@@ -111,10 +111,13 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
     await context.close();
   });
 
-  test('can be copied where it is shown', async () => {
-    const { context, page } = await openWindow(browser, baseUrl, developer);
+  test('can be read by everybody where it is shown, and copied', async () => {
+    const { context, page } = await openWindow(browser, baseUrl, developer, { width: 360 });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const key = await issue(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const scroll = 'document.documentElement.scrollWidth - window.innerWidth';
+    expect(await page.evaluate<number>(scroll)).toBeLessThanOrEqual(0);
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);

@@ -61,6 +61,23 @@ describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () =>
     await context.close();
   });
 
+  test('a form that is refused says so to everybody, at its field', async () => {
+    const { context, page, violations } = await open(360);
+    await page.goto(`/live/${merchant}/members`);
+    await page.locator('#email').fill(email);
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.locator('#email-fault').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.goto(`/live/${merchant}/api-keys`);
+    await page.getByLabel('Name').fill('till');
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    await page.locator('#scopes-fault').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    // The refusals themselves.
+    expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
+    await context.close();
+  });
+
   test('a role is changed and somebody removed by keyboard alone, without scripts too', async () => {
     const somebody = await desk.signIn({ [merchant]: Role.VIEWER });
     for (const javaScriptEnabled of [true, false]) {

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newKey } from '../../../support/house.ts';
+import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { ask, send } from './ask.ts';
+import { proofOf } from './probe-place.ts';
+
+/** The forms that are a person's own, at no merchant's page. */
+
+let desk: DashboardDesk;
+let merchant: string;
+let visitor: Visitor;
+let other: Visitor;
+let paths: string[];
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+  merchant = randomUUID();
+  const email = `${randomUUID()}@people.example`;
+  await desk.signIn({ [merchant]: Role.ADMIN });
+  other = await desk.signIn({ [merchant]: Role.ADMIN });
+  visitor = await desk.signIn({ [merchant]: Role.VIEWER }, email);
+  const invitingMerchant = randomUUID();
+  const { invitation } = await accounts().inviteMember({
+    ...{ merchantId: invitingMerchant, environment: Environment.LIVE, idempotencyKey: newKey() },
+    ...{ email, role: Role.VIEWER },
+  });
+  const [session] = (await sessionsOf(visitor)).map(({ id }) => id);
+  paths = [
+    ...[`/account/sessions/${session}/end`, '/account/sign-out-everywhere', '/sign-out'],
+    ...[`/merchants/${merchant}/leave`, `/invitations/${invitingMerchant}/${invitation!.id}/accept`],
+  ];
+});
+afterAll(() => desk.close());
+
+const accounts = () => createClient(AccountService, desk.transport);
+const sessionsOf = async ({ accountId }: Visitor) => (await accounts().listSessions({ accountId })).sessions;
+
+/** What all of these forms could change. */
+const stateOf = async () => ({
+  sessions: (await sessionsOf(visitor)).map(({ id }) => id),
+  members: (
+    await accounts().listMembers({ merchantId: merchant, environment: Environment.LIVE })
+  ).members.map(({ account, role }) => [account!.id, role]),
+  invitations: (await accounts().listAccountInvitations({ accountId: visitor.accountId })).invitations,
+});
+
+/** The routes that take POST, of Fastify's drawing of its routes as a tree. */
+function postedRoutes(tree: string): string[] {
+  const parts: string[] = [];
+  return tree.split('\n').flatMap((line) => {
+    const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+)(?: \((.*)\))?$/.exec(line) ?? [];
+    if (indent === undefined || part === undefined) return [];
+    parts.splice(indent.length / 4, parts.length, part);
+    return methods?.includes('POST') ? [parts.join('')] : [];
+  });
+}
+
+test('all forms of one’s own are probed here', () => {
+  const own = postedRoutes(desk.app.printRoutes({ commonPrefix: false })).filter(
+    (path) => !path.startsWith('/:side'),
+  );
+  const shape = (path: string) => path.replaceAll(/:[a-zA-Z]+|[0-9a-f-]{36}/g, '*');
+  expect(own.map(shape).sort()).toEqual(paths.map(shape).sort());
+});
+
+test('a form of one’s own takes the session’s token, from this site, as a form', async () => {
+  const before = await stateOf();
+  const proof = proofOf(visitor);
+  for (const path of paths) {
+    const wrong = [{ ...proof, _csrf: '' }, { ...proof, _csrf: proofOf(other)._csrf }, { _key: proof._key }];
+    for (const fields of wrong) expect((await send(visitor, path, fields)).status, path).toBe(403);
+    for (const site of ['cross-site', 'same-site', 'none']) {
+      expect((await send(visitor, path, proof, { 'sec-fetch-site': site })).status, path).toBe(403);
+    }
+    for (const type of ['application/json', 'text/plain']) {
+      const init = { method: 'POST', body: JSON.stringify(proof), headers: { 'content-type': type } };
+      expect((await ask(visitor, path, init)).status, `${path} ${type}`).toBe(400);
+    }
+    expect((await ask(visitor, `${path}?${new URLSearchParams(proof)}`)).status, path).toBe(404);
+  }
+  expect(await stateOf()).toEqual(before);
+  expect(before.invitations).toHaveLength(1);
+});
+
+test('nobody ends another’s sessions, leaves for her, or accepts what she is offered', async () => {
+  const before = await stateOf();
+  const [end, , , , accept] = paths;
+  expect([303, 404]).toContain((await send(other, end!, proofOf(other))).status);
+  expect((await send(other, accept!, proofOf(other))).status).toBe(404);
+  const named = { ...proofOf(other), accountId: visitor.accountId, account_id: visitor.accountId };
+  await send(other, paths[3]!, named);
+  const after = await stateOf();
+  expect(after.sessions).toEqual(before.sessions);
+  expect(after.invitations).toEqual(before.invitations);
+  expect(after.members).toEqual(before.members.filter(([id]) => id !== other.accountId));
+});

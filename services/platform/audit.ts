@@ -6,7 +6,8 @@ import { actorOf, requestIdOf } from './call-context.ts';
 import { RECORD_LIFETIME } from './record-lifetime.ts';
 import type { Tenant } from './tenant.ts';
 
-const MAX_REQUEST_BYTES = 8 * 1024;
+/** Enough for whatever a person can write: reasons of 2000 characters, each of six bytes as JSON may have it. */
+const MAX_REQUEST_BYTES = 16 * 1024;
 
 /**
  * Writes down, in the transaction of a change, which person made it, from where, and what she asked for. Changes that

@@ -74,7 +74,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('the audit trail over %
     const write = () => ({ ...tenant, idempotencyKey: newKey(), objectId: 'one' });
     const { eventTypes } = await events.listEventTypes({});
     const { name: type, dataExample } = eventTypes.find(({ name }) => name === 'refund.failed.v1')!;
-    const data = { ...dataExample!, reason: 'é'.repeat(4_096) };
+    const data = { ...dataExample!, reason: 'é'.repeat(8_192) };
     await events.publishEvent({ ...write(), type, data }, { headers: headersOf(accountId) });
     const { entries } = await desk().client.listAuditEntries(tenant);
     expect(entries).toHaveLength(1);

@@ -6,6 +6,10 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
+  MerchantDecisionKind,
+  RefundCaseService,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -14,6 +18,7 @@ import { SCENARIOS } from '../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { ALL_GRANTS, bearer, newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
 import { sqlOf } from '../../support/list-walk.ts';
+import { refundsOf } from '../refunds/refund-case-fixture.ts';
 import { type ActedCall, actingTransport, isKeyed } from './acting-transport.ts';
 
 const actor = { accountId: randomUUID(), ipAddress: '203.0.113.9' };
@@ -175,6 +180,19 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     expect(invitation!.request).toEqual({ email, role: 'ROLE_ADMIN' });
     expect(publication!.request).toEqual({ type: type!.name, objectId: 'one', data: type!.dataExample });
   });
+
+  it.each(['😀', '\u0001'])(
+    'hides nothing behind a reason that is as long as can be, of %j',
+    async (character) => {
+      const { tenant, write, open } = refundsOf(house);
+      const { id: refundCaseId } = await open();
+      const reason = character.repeat(2_000);
+      const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED, reason };
+      await createClient(RefundCaseService, acting()).decideRefundCase(decision, { headers });
+      const [entry] = await entriesOf(tenant);
+      expect(entry!.request).toMatchObject({ refundCaseId, reason });
+    },
+  );
 });
 
 test('the scenarios show the keys and secrets that no entry may hold', async () => {

@@ -239,7 +239,7 @@ export declare type AuditEntry = Message<"payments.accounts.v1.AuditEntry"> & {
   action: string;
 
   /**
-   * The request without merchant, environment and idempotency key; empty when it was larger than 8 KiB.
+   * The request without merchant, environment and idempotency key; empty when it was larger than 16 KiB.
    *
    * @generated from field: google.protobuf.Struct request = 6;
    */

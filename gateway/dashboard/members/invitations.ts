@@ -36,7 +36,7 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
   const t = textsFor(view, membersTexts);
   const roles = textsFor(view, roleTexts);
   return dataTable<Invitation>(
-    t.invitations,
+    t.invitationsHint,
     [
       { label: t.email, cell: ({ email }) => email },
       { label: t.role, cell: ({ role }) => badge('off', roles[roleName(role)]) },

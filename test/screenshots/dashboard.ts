@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { startWholeSystem, temporaryDataDir } from '../contract/whole-system.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { type DemoFile, FailingMerchant, until } from './failing-merchant.ts';
@@ -22,7 +23,7 @@ export async function takeDashboardPictures(folder: string): Promise<void> {
   if (!chromiumPath) throw new Error('no chromium on the PATH');
   mkdirSync(folder, { recursive: true });
   using data = temporaryDataDir();
-  await using _ = await startWholeSystem(data.path, {});
+  await using _ = await startWholeSystem(data.path, { WEBHOOK_SCHEDULE_SANDBOX: '0s,2s,4s' });
   const demo: DashboardDemo = JSON.parse(readFileSync(join(data.path, 'demo.json'), 'utf8'));
   const failing = await failingSubscription(new FailingMerchant(demo));
   await using browser = await chromium.launch({ executablePath: chromiumPath });
@@ -59,7 +60,7 @@ export async function takeDashboardPictures(folder: string): Promise<void> {
   await tour.picture('narrow', sandbox);
 }
 
-/** A subscription whose endpoint answers 503, and a delivery to it that has been tried twice. */
+/** A subscription in ERROR, whose endpoint answers 503, and a delivery to it that has failed to its end. */
 async function failingSubscription(merchant: FailingMerchant) {
   await merchant.fail('shop', 503);
   const subscriptionId = await merchant.subscribe('shop');
@@ -67,7 +68,7 @@ async function failingSubscription(merchant: FailingMerchant) {
   const [delivery] = await merchant.deliveriesOf(
     subscriptionId,
     EVENTS,
-    ({ attemptCount }) => attemptCount >= 2,
+    ({ status }) => status === DeliveryStatus.EXHAUSTED,
   );
   return { subscriptionId, deliveryId: delivery!.id };
 }
@@ -90,6 +91,7 @@ async function resendPicture(tour: Tour, path: string): Promise<void> {
   await page.locator('details:has(form[action$="/resends"]) > summary').first().click();
   await page.locator('form[action$="/resends"] button').first().click();
   await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
+  await page.locator('progress').waitFor();
   await tour.shoot('resend');
 }
 

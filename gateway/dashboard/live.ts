@@ -62,10 +62,12 @@ export class LiveStreams {
   ): Promise<boolean> {
     const own = [...this.#open.values()].filter((id) => id === sessionId).length;
     if (this.#closed || own >= MOST_PER_SESSION) return false;
-    const stream = new AbortController();
-    this.#open.set(stream, sessionId);
     reply.hijack();
     const { raw } = reply;
+    // Who left while the page was drawn does not close again.
+    if (raw.destroyed) return true;
+    const stream = new AbortController();
+    this.#open.set(stream, sessionId);
     const longest = setTimeout(() => stream.abort(), LONGEST_MS);
     stream.signal.addEventListener('abort', () => {
       clearTimeout(longest);

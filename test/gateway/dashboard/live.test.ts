@@ -159,6 +159,31 @@ describe('streams', () => {
     await closed;
   });
 
+  it('of readers who left while the page was drawn are open no more', async () => {
+    const streams = new LiveStreams();
+    const app = fastify();
+    app.addHook('preClose', async () => streams.close());
+    const begun: boolean[] = [];
+    app.get('/', async (request, reply) => {
+      if ('left' in (request.query as object)) await once(reply.raw, 'close');
+      begun.push(await streams.send('session', reply, {}, async () => ({})));
+      if (!begun.at(-1)) throw new Error('too many');
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    for (let n = 1; n <= 7; n += 1) {
+      const reader = connect(port, '127.0.0.1');
+      reader.write('GET /?left HTTP/1.1\r\nhost: x\r\n\r\n');
+      await delay(20);
+      reader.destroy();
+      await expect.poll(() => begun).toHaveLength(n);
+    }
+    const stays = await fetch(`http://127.0.0.1:${port}/`);
+    expect(stays.status).toBe(200);
+    await stays.body!.cancel();
+    await app.close();
+  });
+
   it('take a new key of a form for no change', async () => {
     let state = 'open';
     let looks = 0;

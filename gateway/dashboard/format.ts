@@ -1,11 +1,11 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { ACCOUNT_TIME_ZONE, civilDateAt, daysBetween } from '../../services/platform/civil-date.ts';
 import type { Language } from './language.ts';
 
-/** What everybody in the dashboard means by a day and an hour. */
-const TIME_ZONE = 'America/Sao_Paulo';
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
+const THOUSAND_MINOR = 100_000n;
 
 /** How amounts, dates and times are written in a language. */
 export class Format {
@@ -32,7 +32,7 @@ export class Format {
     this.#dateTime = new Intl.DateTimeFormat(language, {
       dateStyle: 'short',
       timeStyle: 'medium',
-      timeZone: TIME_ZONE,
+      timeZone: ACCOUNT_TIME_ZONE,
     });
     this.#relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   }
@@ -45,8 +45,9 @@ export class Format {
     return this.#money.format(decimal as Intl.StringNumericLiteral);
   }
 
-  /** An amount in centavos where there is little room, so that a double is exact enough: R$ 12,3 mil. */
+  /** An amount in centavos where there is little room, so that a double is exact enough: R$ 12,3 mil; R$ 651,40. */
   compactMoney(amountMinor: bigint): string {
+    if (amountMinor < THOUSAND_MINOR) return this.money(amountMinor);
     return this.#compactMoney.format(Number(amountMinor) / 100);
   }
 
@@ -75,14 +76,17 @@ export class Format {
     return at ? this.#dateTime.format(timestampDate(at)) : '';
   }
 
-  /** How far a moment is from now, in the largest unit that fits: in 3 days, 5 minutes ago. */
+  /**
+   * How far a moment is from now, in the largest unit that fits: in 3 days, 5 minutes ago. From a day on by the dates in
+   * Brazil, so that "tomorrow" is tomorrow.
+   */
   relative(at: Timestamp, now: Date = new Date()): string {
     const seconds = Math.trunc((timestampDate(at).getTime() - now.getTime()) / 1_000);
     const distance = Math.abs(seconds);
     if (distance < MINUTE_S) return this.#relative.format(seconds, 'second');
     if (distance < HOUR_S) return this.#relative.format(Math.trunc(seconds / MINUTE_S), 'minute');
     if (distance < DAY_S) return this.#relative.format(Math.trunc(seconds / HOUR_S), 'hour');
-    return this.#relative.format(Math.trunc(seconds / DAY_S), 'day');
+    return this.#relative.format(daysBetween(civilDateAt(now), civilDateAt(timestampDate(at))), 'day');
   }
 }
 

@@ -1,9 +1,8 @@
 import { type CivilDate, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
+import { MAX_AMOUNT_MINOR, parseReais, typedReais } from '../reais-input.ts';
 import { type PlainView, textsFor } from '../view.ts';
 import { advancesTexts } from './advances.texts.ts';
-import { parseReais } from './reais-input.ts';
 
-const MOST_MINOR = 9_007_199_254_740_991n;
 const EXAMPLE_MINOR = 123_456n;
 
 /** What somebody typed into the form of a quote; empty where she wants no bound. */
@@ -23,7 +22,7 @@ export type BoundFaults = Partial<TypedBounds>;
 
 /** An amount as one would type it. */
 export function exampleAmount({ format }: PlainView): string {
-  return format.money(EXAMPLE_MINOR).replace(/^R\$\s*/, '');
+  return typedReais(format, EXAMPLE_MINOR);
 }
 
 /** Reads what was typed; faults when it is no amount that can be asked for or no date to come. */
@@ -44,7 +43,7 @@ function amountFault(view: PlainView, minor: bigint | undefined): Pick<BoundFaul
   const t = textsFor(view, advancesTexts).form.faults;
   if (minor === undefined) return { amount: t.amount(exampleAmount(view)) };
   if (minor === 0n) return { amount: t.tooSmall };
-  return minor > MOST_MINOR ? { amount: t.tooLarge(view.format.money(MOST_MINOR)) } : {};
+  return minor > MAX_AMOUNT_MINOR ? { amount: t.tooLarge(view.format.money(MAX_AMOUNT_MINOR)) } : {};
 }
 
 function untilFault(view: PlainView, until: string): Pick<BoundFaults, 'until'> {

@@ -1,9 +1,9 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { parseReais } from '../advances/reais-input.ts';
 import { withStatus } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { parseReais } from '../reais-input.ts';
 import { textsFor, type View } from '../view.ts';
 import { drawPanel } from './panel.page.ts';
 import { METHODS, MOST_DAYS_AGO } from './sale-form.ts';

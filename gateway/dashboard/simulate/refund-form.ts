@@ -1,6 +1,7 @@
 import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { field, form, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
+import { typedReais } from '../reais-input.ts';
 import { textsFor, type View } from '../view.ts';
 import { productField } from './sale-form.ts';
 import { simulateTexts } from './simulate.texts.ts';
@@ -27,7 +28,7 @@ export function refundForm(
 ): Html {
   const t = textsFor(view, simulateTexts);
   const beginnings = BEGINNINGS.map((name) => [name, t.whoOptions[name]] as const);
-  const paid = plainAmount(view, sale?.paidAmountMinor ?? 12_000n);
+  const paid = typedReais(view.format, sale?.paidAmountMinor ?? 12_000n);
   const values = draft?.values;
   const productId = values?.refund_product ?? sale?.productId;
   const fields = html`${sale ? html`<input type="hidden" name="sale_id" value="${sale.saleId}"><input type="hidden" name="paid_at" value="${sale.paidAt}">` : nothing}
@@ -42,10 +43,4 @@ ${productField(view, 'refund_product', products, productId)}`;
   return html`<section class="card"><h2>${sale ? t.saleRefund : t.refund}</h2>
 ${sale ? nothing : html`<p class="hint">${t.refundHint}</p>`}
 ${form(view, { action: '/simulate/refund-cases', submit: t.open, fields })}</section>`;
-}
-
-/** An amount as somebody would type it: 120,00. */
-function plainAmount(view: View, amountMinor: bigint): string {
-  const digits = amountMinor.toString().padStart(3, '0');
-  return `${digits.slice(0, -2)}${view.language === 'en' ? '.' : ','}${digits.slice(-2)}`;
 }

@@ -1,6 +1,7 @@
 import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { field, form, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
+import { typedReais } from '../reais-input.ts';
 import { textsFor, type View } from '../view.ts';
 import { simulateTexts } from './simulate.texts.ts';
 import { amountField, type Draft, daysField, typedField } from './typed-values.ts';
@@ -15,8 +16,8 @@ export function saleForm(view: View, products: readonly Product[], draft?: Draft
   const methods = METHODS.map((name) => [name, t.methods[name]] as const);
   const { soldDaysAgo: label, soldDaysAgoHint: hint } = t;
   const fields = html`${field({ name: 'method', label: t.method }, select(methods, draft?.values.method ?? ''))}
-${amountField(draft, { name: 'gross', label: t.gross, initial: view.language === 'en' ? '120.00' : '120,00' })}
-${amountField(draft, { name: 'fees', label: t.fees, initial: view.language === 'en' ? '0.00' : '0,00' })}
+${amountField(draft, { name: 'gross', label: t.gross, initial: typedReais(view.format, 12_000n) })}
+${amountField(draft, { name: 'fees', label: t.fees, initial: typedReais(view.format, 0n) })}
 ${typedField(draft, { name: 'installments', label: t.installments, hint: t.installmentsHint, initial: '1' }, html`type="number" min="1" max="99"`)}
 ${daysField(draft, { name: 'sold_days_ago', label, hint, initial: '0' }, MOST_DAYS_AGO)}
 ${productField(view, 'sale_product', products, draft?.values.sale_product)}`;

@@ -1,13 +1,12 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
-import { parseReais } from '../advances/reais-input.ts';
 import { field } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
+import { MAX_AMOUNT_MINOR, parseReais } from '../reais-input.ts';
 import type { View } from '../view.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
 
 /** What somebody typed into a form, and what is wrong with it, by the fields' names. */
 export interface Draft {

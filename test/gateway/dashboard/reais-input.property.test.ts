@@ -1,14 +1,16 @@
 import fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { parseReais } from '../../../../gateway/dashboard/advances/reais-input.ts';
-import { formatOf } from '../../../../gateway/dashboard/format.ts';
-import { LANGUAGES } from '../../../../gateway/dashboard/language.ts';
+import { formatOf } from '../../../gateway/dashboard/format.ts';
+import { LANGUAGES } from '../../../gateway/dashboard/language.ts';
+import { parseReais, typedReais } from '../../../gateway/dashboard/reais-input.ts';
 
 test.each(LANGUAGES)('every amount as it is written in %s is read as the same amount', (language) => {
   const format = formatOf(language);
   fc.assert(
     fc.property(fc.bigInt(0n, 2n ** 80n), (minor) => {
       expect(parseReais(language, format.money(minor))).toBe(minor);
+      expect(parseReais(language, typedReais(format, minor))).toBe(minor);
+      expect(typedReais(format, minor)).toMatch(/^[\d.,]+$/);
     }),
   );
 });

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
-import { newFormKey } from './pages.ts';
-import { type Page, type PlainView, pathTo, textsFor, type View } from './view.ts';
+import { type Page, type Person, type PlainView, pathTo, textsFor, type View } from './view.ts';
 
 /** How good or bad what a badge or notice says is. */
 export type Tone = 'good' | 'busy' | 'bad' | 'off';
@@ -99,18 +99,26 @@ interface FormOptions {
   readonly submit: string;
   readonly tone?: 'primary' | 'danger' | 'plain';
   readonly fields?: Html;
-  /** Kept when a form is shown again after a refusal, so that it is still the same request. */
-  readonly key?: string;
 }
 
-/** A form of a merchant's page: it carries what proves that it is this session's, and a key of its own. */
-export function form(view: View, { action, submit, tone = 'primary', fields, key }: FormOptions): Html {
-  return html`<form method="post" action="${pathTo(view, action)}">
-<input type="hidden" name="_csrf" value="${view.person.csrfToken}">
-<input type="hidden" name="_key" value="${key ?? newFormKey()}">
-${fields ?? nothing}
-<button class="${tone}">${submit}</button>
+/** What a form carries unseen, by the fields' names. */
+export function hiddenFields(values: Readonly<Record<string, string>>): Html {
+  return html`${Object.entries(values).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}`;
+}
+
+/** A form of who is signed in: it carries what proves that it is this session's, and a key of its own. */
+export function personForm({ csrfToken }: Person, action: string, content: Html): Html {
+  return html`<form method="post" action="${action}">${hiddenFields({ _csrf: csrfToken, _key: randomUUID() })}
+${content}
 </form>`;
+}
+
+/** A form of a merchant's page. */
+export function form(view: View, { action, submit, tone = 'primary', fields }: FormOptions): Html {
+  const content = html`${fields ?? nothing}<button class="${tone}">${submit}</button>`;
+  return personForm(view.person, pathTo(view, action), content);
 }
 
 /** A form for what cannot be taken back: it opens first, and says what will happen. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
@@ -173,6 +172,3 @@ export function requireOwnForm(request: FastifyRequest): void {
   const foreign = site !== undefined && site !== 'same-origin';
   if (token === undefined || foreign || !isCsrfToken(token, given)) throw Failure.of(403, 'staleForm');
 }
-
-/** A fresh key for a form. */
-export const newFormKey = () => randomUUID();

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ListSessionsResponse, Session } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
-import { badge, dataTable, details, moment, pageParameter, pager } from '../components.ts';
+import { badge, dataTable, details, moment, pageParameter, pager, personForm } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { LANGUAGES } from '../language.ts';
 import { sendPage } from '../layout.ts';
@@ -82,7 +82,7 @@ function accountPage(
 ${sessionTable(view, person, sessions)}
 ${pager(view, nextPageToken)}
 <details class="confirm"><summary>${t.everywhere}</summary><p>${t.everywhereText}</p>
-${form(person, `${ACCOUNT_PATH}/sign-out-everywhere`, html`<button class="danger">${t.signOutEverywhere}</button>`)}
+${personForm(person, `${ACCOUNT_PATH}/sign-out-everywhere`, html`<button class="danger">${t.signOutEverywhere}</button>`)}
 </details>`,
   };
 }
@@ -106,14 +106,14 @@ function sessionTable(view: PlainView, person: Person, sessions: readonly Sessio
       {
         label: t.action,
         cell: ({ id }) =>
-          form(person, `${ACCOUNT_PATH}/sessions/${id}/end`, html`<button class="small">${t.end}</button>`),
+          personForm(
+            person,
+            `${ACCOUNT_PATH}/sessions/${id}/end`,
+            html`<button class="small">${t.end}</button>`,
+          ),
       },
     ],
     sessions,
     t.none,
   );
 }
-
-/** Ending what has ended is no error, so these forms need no key of their own. */
-const form = ({ csrfToken }: Person, action: string, button: Html): Html =>
-  html`<form method="post" action="${action}"><input type="hidden" name="_csrf" value="${csrfToken}">${button}</form>`;

@@ -1,5 +1,5 @@
 import type { AdvanceQuote, QuotePart } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { amountColumn, dataTable, details, form, moment, notice } from '../components.ts';
+import { amountColumn, dataTable, details, form, hiddenFields, moment, notice } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { advancesTexts } from './advances.texts.ts';
@@ -28,6 +28,8 @@ export function quotePage(
   const { amountMinor, feeAmountMinor, netAmountMinor, expiresAt } = quote;
   const isLess = maxAmountMinor !== undefined && amountMinor < maxAmountMinor;
   const again = new URLSearchParams({ ...typed });
+  // What was typed goes along, for another quote when this one comes to nothing.
+  const fields = hiddenFields({ quoteId: quote.id, ...typed });
   return {
     title: t.title,
     body: html`${isLess ? notice('off', t.less(money(maxAmountMinor), money(amountMinor))) : nothing}
@@ -42,17 +44,11 @@ ${details([
   ],
 ])}
 <p>${t.takeText}</p>
-${form(view, { action: '/advances/request', submit: t.take(money(netAmountMinor)), fields: hiddenFields(quote, typed) })}
+${form(view, { action: '/advances/request', submit: t.take(money(netAmountMinor)), fields })}
 <p><a href="${pathTo(view, `/advances/new?${again}`)}">${t.other}</a></p></div>
 <h2>${t.releases}</h2>
 ${coveredTable(view, quote.parts)}`,
   };
-}
-
-/** What was typed goes along, for another quote when this one comes to nothing. */
-function hiddenFields({ id }: AdvanceQuote, typed: TypedBounds): Html {
-  const fields = Object.entries({ quoteId: id, ...typed });
-  return html`${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`;
 }
 
 function coveredTable(view: View, parts: readonly QuotePart[]): Html {

@@ -1,8 +1,7 @@
 import type { Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { moment, pager } from '../components.ts';
+import { moment, pager, personForm } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { roleName, roleTexts } from '../members/role.texts.ts';
-import { newFormKey } from '../pages.ts';
 import { type Page, type Person, type PlainView, textsFor } from '../view.ts';
 import { homeTexts } from './home.texts.ts';
 
@@ -60,6 +59,3 @@ export function leaveForm(view: PlainView, person: Person, merchantId: string): 
   return html`<details class="confirm"><summary>${t.leave}</summary><p>${t.leaveText}</p>
 ${personForm(person, `/merchants/${merchantId}/leave`, button)}</details>`;
 }
-
-const personForm = ({ csrfToken }: Person, action: string, button: Html): Html =>
-  html`<form method="post" action="${action}"><input type="hidden" name="_csrf" value="${csrfToken}"><input type="hidden" name="_key" value="${newFormKey()}">${button}</form>`;

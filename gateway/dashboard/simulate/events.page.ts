@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, form, select } from '../components.ts';
+import { field, form, hiddenFields, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { Failure } from '../failures.ts';
 import { type Html, html } from '../html.ts';
@@ -59,7 +59,7 @@ ${field({ name: 'type', label: t.eventType }, select(options, chosen.name))}
 function publication(view: View, { name: type, description, dataExample = {} }: EventType): Html {
   const t = textsFor(view, simulateTexts);
   const objectId = typeof dataExample.id === 'string' ? dataExample.id : view.tenant.merchantId;
-  const fields = html`<input type="hidden" name="type" value="${type}">
+  const fields = html`${hiddenFields({ type })}
 ${field({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, (attributes) => {
   return html`<input ${attributes} value="${objectId}" maxlength="100" required>`;
 })}`;

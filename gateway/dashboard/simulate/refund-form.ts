@@ -1,5 +1,5 @@
 import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { field, form, select } from '../components.ts';
+import { field, form, hiddenFields, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { typedReais } from '../reais-input.ts';
 import { textsFor, type View } from '../view.ts';
@@ -31,7 +31,7 @@ export function refundForm(
   const paid = typedReais(view.format, sale?.paidAmountMinor ?? 12_000n);
   const values = draft?.values;
   const productId = values?.refund_product ?? sale?.productId;
-  const fields = html`${sale ? html`<input type="hidden" name="sale_id" value="${sale.saleId}"><input type="hidden" name="paid_at" value="${sale.paidAt}">` : nothing}
+  const fields = html`${sale ? hiddenFields({ sale_id: sale.saleId, paid_at: sale.paidAt }) : nothing}
 ${amountField(draft, { name: 'amount', label: t.amount, initial: paid })}
 ${amountField(draft, { name: 'paid', label: t.paid, initial: paid })}
 ${field({ name: 'who', label: t.who }, select(beginnings, values?.who ?? ''))}

@@ -1,6 +1,6 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { form, moment } from '../components.ts';
+import { form, hiddenFields, moment } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { textsFor, type View } from '../view.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
@@ -17,8 +17,7 @@ export interface MissedPeriod {
 /** The offer to resend what a subscription missed. */
 export function missedPeriod(view: View, subscriptionId: string, { from, to }: MissedPeriod): Html {
   const t = textsFor(view, subscriptionTexts).missed;
-  const hidden = (name: string, value: string) => html`<input type="hidden" name="${name}" value="${value}">`;
-  const fields = html`${hidden('from', from)}${hidden('to', to)}`;
+  const fields = hiddenFields({ from, to });
   const at = (time: string) => moment(view, timestampOf(new Date(time)));
   return html`<section class="card missed"><h2>${t.title}</h2>
 <p>${t.text} ${at(from)} ${t.to} ${at(to)}.</p>

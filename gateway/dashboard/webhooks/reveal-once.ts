@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../failures.ts';
-import { newFormKey } from '../pages.ts';
 import type { View } from '../view.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function revealOnce(
   view: View,
   subscriptionId: string,
 ): Promise<string | undefined> {
-  const request = { ...view.tenant, subscriptionId, idempotencyKey: newFormKey() };
+  const request = { ...view.tenant, subscriptionId, idempotencyKey: randomUUID() };
   try {
     return (await webhookSubscriptions.revealSigningSecret(request, view.call)).signingSecret;
   } catch (error) {

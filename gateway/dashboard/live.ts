@@ -16,7 +16,8 @@ const HEARTBEAT_MS = 15_000;
 /** A browser opens a new stream by itself, after a while of its own, so that not all come back at once. */
 const LONGEST_MS = 10 * 60_000;
 const RECONNECT_MS = { least: 1_000, most: 4_000 };
-const MOST_PER_SESSION = 6;
+/** Hidden tabs let theirs go, so nobody has as many in sight. */
+const MOST_PER_PERSON = 12;
 /** Forms have a new key at every drawing, which is no change to look at. */
 const FORM_KEYS = /name="_key" value="[^"]*"/g;
 
@@ -52,22 +53,22 @@ export class LiveStreams {
    * with all checks of the page; when it throws, the stream ends. It looks no sooner than the reader has taken what was
    * sent before.
    * @param first the regions as they are now.
-   * @returns false, with nothing sent, when the session has too many streams already.
+   * @returns false, with nothing sent, when the person has too many streams already, in whatever sessions.
    */
   async send(
-    sessionId: string,
+    accountId: string,
     reply: FastifyReply,
     first: Regions,
     look: () => Promise<Regions>,
   ): Promise<boolean> {
-    const own = [...this.#open.values()].filter((id) => id === sessionId).length;
-    if (this.#closed || own >= MOST_PER_SESSION) return false;
+    const own = [...this.#open.values()].filter((id) => id === accountId).length;
+    if (this.#closed || own >= MOST_PER_PERSON) return false;
     reply.hijack();
     const { raw } = reply;
     // Who left while the page was drawn does not close again.
     if (raw.destroyed) return true;
     const stream = new AbortController();
-    this.#open.set(stream, sessionId);
+    this.#open.set(stream, accountId);
     const longest = setTimeout(() => stream.abort(), LONGEST_MS);
     stream.signal.addEventListener('abort', () => {
       clearTimeout(longest);

@@ -79,7 +79,7 @@ export class Pages {
         if (!asksForStream(request)) return sendPage(reply, view, page, section);
         if (!page.live) throw noSuchPage();
         const look = async () => (await draw(await this.#viewOf(options, request), input)).live ?? {};
-        if (!(await this.#streams.send(view.person.sessionId, reply, page.live, look))) {
+        if (!(await this.#streams.send(view.person.accountId, reply, page.live, look))) {
           throw Failure.of(429, 'unavailable');
         }
       },

@@ -58,9 +58,12 @@ export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 
-/** A moment in Brazil's time; a dash for none. */
+/** Stands where there is nothing. */
+export const NONE = '—';
+
+/** A moment in Brazil's time; NONE where there is none. */
 export function moment(view: PlainView, at: Timestamp | undefined): Html {
-  if (!at) return html`${textsFor(view, layoutTexts).none}`;
+  if (!at) return html`${NONE}`;
   return html`<time datetime="${timestampDate(at).toISOString()}">${view.format.dateTime(at)}</time>`;
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ListSessionsResponse, Session } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
-import { badge, dataTable, details, moment, pageParameter, pager, personForm } from '../components.ts';
+import { badge, dataTable, details, moment, NONE, pageParameter, pager, personForm } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { LANGUAGES } from '../language.ts';
 import { sendPage } from '../layout.ts';
@@ -73,8 +73,8 @@ function accountPage(
     title: t.title,
     notices: { ended: t.ended },
     body: html`${details([
-      [t.name, person.name || '—'],
-      [t.email, person.email || '—'],
+      [t.name, person.name || NONE],
+      [t.email, person.email || NONE],
       [t.provider, providerName],
       [t.language, html`${languages}`],
     ])}

@@ -6,7 +6,7 @@ import type {
   ListDebtsResponse,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
-import { amountColumn, dataTable, field, moment, money, pageParameter, pager } from '../components.ts';
+import { amountColumn, dataTable, field, moment, money, NONE, pageParameter, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
@@ -87,7 +87,7 @@ function debtsSection(view: View, { debts, nextPageToken }: ListDebtsResponse, i
     t.debtsHint,
     [
       { label: t.debtFor, cell: ({ sourceId }) => html`<code>${sourceId}</code>` },
-      { label: t.debtSale, cell: ({ saleId }) => (saleId ? html`<code>${saleId}</code>` : '—') },
+      { label: t.debtSale, cell: ({ saleId }) => (saleId ? html`<code>${saleId}</code>` : NONE) },
       amountColumn(view, t.debtAmount, ({ amountMinor }) => amountMinor),
       amountColumn(view, t.debtOpen, ({ openAmountMinor }) => openAmountMinor),
       { label: t.debtSince, cell: ({ occurredAt }) => moment(view, occurredAt) },

@@ -6,7 +6,7 @@ import {
   type Product,
   ProductStatus,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { amountColumn, copyable, dataTable, details, moment } from '../components.ts';
+import { amountColumn, copyable, dataTable, details, moment, NONE } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
 import { textsFor, type View } from '../view.ts';
@@ -59,7 +59,7 @@ function priceTable(view: View, { prices }: Product): Html {
       { label: t.charge, cell: (price) => chargeText(view, price) },
       {
         label: t.trial,
-        cell: ({ trialDays }) => (trialDays ? t.days(view.format.number(trialDays)) : '—'),
+        cell: ({ trialDays }) => (trialDays ? t.days(view.format.number(trialDays)) : NONE),
       },
       {
         label: t.installments,
@@ -85,7 +85,7 @@ function offerTable(view: View, { offers, prices }: Product): Html {
         label: t.price,
         cell: (offer) => {
           const price = priceOf(offer);
-          return price ? view.format.money(price.amountMinor) : '—';
+          return price ? view.format.money(price.amountMinor) : NONE;
         },
         isNumber: true,
       },

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, moment } from '../components.ts';
+import { dataTable, moment, NONE } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
@@ -33,7 +33,7 @@ export function deliveriesTable(
       {
         label: t.next,
         cell: ({ nextAttemptAt, endedAt }) =>
-          endedAt || !nextAttemptAt ? '—' : dueWords(view, nextAttemptAt),
+          endedAt || !nextAttemptAt ? NONE : dueWords(view, nextAttemptAt),
       },
       { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
     ],
@@ -74,7 +74,7 @@ function eventCell(
 }
 
 function lastAnswer(view: View, { lastAttempt, attemptCount }: Delivery): Html {
-  if (attemptCount === 0) return html`—`;
+  if (attemptCount === 0) return html`${NONE}`;
   const latency = latencyWords(view, lastAttempt);
   return html`<span>${answerWords(view, lastAttempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}</span>`;
 }

@@ -5,7 +5,7 @@ import {
   type Event,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { confirmForm, copyable, details, form, moment } from '../components.ts';
+import { confirmForm, copyable, details, form, moment, NONE } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
@@ -119,7 +119,7 @@ function eventPart(view: View, { delivery }: SeenDelivery, event: Event | undefi
     [t.object, html`${copyable(view, objectId)} <a href="${pathTo(view, ofObject)}">${t.sameObject}</a>`],
     [t.sequence, view.format.number(sequence)],
     [t.request, copyable(view, requestId)],
-    [t.published, event ? moment(view, event.timestamp) : '—'],
+    [t.published, event ? moment(view, event.timestamp) : NONE],
   ])}
 <h3>${t.data}</h3>
 ${event ? html`<pre>${JSON.stringify(event.data ?? {}, undefined, 2)}</pre>` : html`<p class="empty">${t.eventGone}</p>`}`;

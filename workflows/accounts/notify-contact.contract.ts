@@ -14,7 +14,9 @@ export interface NotifyContactInput {
   /** Of the subscription or the invitation. */
   readonly subjectId: string;
   /** When what was written about last had happened; the same is not written about again. */
-  readonly told?: string;
+  readonly told?: string | undefined;
+  /** Until when the run before kept quiet; this one goes on with it. */
+  readonly quietUntil?: string | undefined;
 }
 
 /** Whether mail was due, and what came of it, in addresses. */

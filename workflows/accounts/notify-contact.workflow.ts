@@ -1,12 +1,12 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import {
+  condition,
   continueAsNew,
   defineSignal,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
   setHandler,
-  sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { searchAttributesOf } from '../search-attributes.ts';
@@ -26,7 +26,9 @@ const { tellRecipient } = proxyActivities<NoticeActivities>({
   retry: { initialInterval: '2 seconds', maximumInterval: '15 minutes' },
 });
 
-const QUIET = '1 hour';
+const QUIET_MS = 3_600_000;
+/** A webhook may fail and recover many times in an hour, and Temporal takes so many signals of one run, no more. */
+const MOST_STARTS = 200;
 const DETAILS = `Writes to the merchant's contact, then keeps quiet for an hour.
 
 - **Cancel**: no more is written of what has happened until now.`;
@@ -38,18 +40,26 @@ type Told = 'sent' | 'refused' | 'left';
  * when there is trouble again in that time, and at its end still, it then writes about that.
  */
 export async function notifyContact(input: NotifyContactInput): Promise<NotifyContactResult> {
-  let startedAgain = false;
+  let starts = 0;
   setHandler(defineSignal(STARTED_AGAIN_SIGNAL), () => {
-    startedAgain = true;
+    starts += 1;
   });
+  const goOn = (next: Pick<NotifyContactInput, 'told' | 'quietUntil'>) =>
+    continueAsNew<typeof notifyContact>({ ...input, quietUntil: undefined, ...next });
+  const keepQuiet = async (told: string | undefined, quietUntil: string) => {
+    const restMs = Date.parse(quietUntil) - Date.now();
+    if (restMs > 0 && (await condition(() => starts >= MOST_STARTS, restMs)))
+      await goOn({ told, quietUntil });
+  };
   setCurrentDetails(DETAILS);
   const { environment, kind, subjectId } = input;
   const isOfSubscription = kind !== 'INVITATION';
   if (isOfSubscription) {
     upsertSearchAttributes(searchAttributesOf({ environment, subscriptionIds: [subjectId] }));
   }
-  // The start comes with a signal of its own.
-  startedAgain = false;
+  if (input.quietUntil !== undefined) await keepQuiet(input.told, input.quietUntil);
+  // The start comes with a signal of its own, and what happened before it is looked at here.
+  starts = 0;
   const found = await findNotice(input);
   if (found.state === 'NO_SMTP') return { outcome: 'NO_SMTP' };
   let { told } = input;
@@ -60,9 +70,11 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
     const count = (outcome: Told) => outcomes.filter((one) => one === outcome).length;
     result = { outcome: 'TOLD', sent: count('sent'), refused: count('refused'), left: count('left') };
     setCurrentDetails(`Sent to ${result.sent} of ${outcomes.length} addresses.\n\n${DETAILS}`);
-    if (isOfSubscription && result.sent > 0) await sleep(QUIET);
+    if (isOfSubscription && result.sent > 0) {
+      await keepQuiet(told, new Date(Date.now() + QUIET_MS).toISOString());
+    }
   }
-  if (startedAgain) await continueAsNew<typeof notifyContact>({ ...input, ...(told && { told }) });
+  if (starts > 0) await goOn({ told });
   return result;
 }
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@connectrpc/connect';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -122,4 +122,28 @@ it('ends with the hour when nothing else has happened', async () => {
   expect(await handle.result()).toEqual({ outcome: 'TOLD', sent: 1, refused: 0, left: 0 });
   expect((await handle.describe()).runId).toBe(handle.signaledRunId);
   expect(reasons(email)).toEqual(['500']);
+}, 60_000);
+
+it('keeps quiet for its hour in another run when it was started too often for one', async () => {
+  const { email, fails, start } = await troubled();
+  inbox.refusals.set(email, { at: 'RCPT', code: 451 });
+  await fails(500);
+  const handle = await start();
+  await vi.waitFor(() => expect(inbox.asked(email)).toBeGreaterThan(0), { timeout: 20_000 });
+  await Promise.all(Array.from({ length: 250 }, start));
+  inbox.refusals.delete(email);
+  await mailTo(inbox, email);
+  const first = temporal.client.workflow.getHandle(handle.workflowId, handle.signaledRunId);
+  await vi.waitFor(async () => expect((await first.describe()).status.name).toBe('CONTINUED_AS_NEW'));
+  const next = temporal.client.workflow.getHandle(handle.workflowId);
+  await fails(501);
+  await start();
+  await next.result();
+  expect(reasons(email)).toEqual(['500', '501']);
+  expect((await first.fetchHistory()).events!.some((event) => event.timerFiredEventAttributes)).toBe(false);
+  const steps = (await next.fetchHistory()).events!.flatMap((event) => {
+    if (event.timerFiredEventAttributes) return ['an hour'];
+    return event.activityTaskScheduledEventAttributes ? ['a look'] : [];
+  });
+  expect(steps.slice(0, 2)).toEqual(['an hour', 'a look']);
 }, 60_000);

@@ -44,7 +44,8 @@ export interface Registered extends Place {
 }
 
 const NO_FIELDS = Type.Object({});
-const UUID_PARAMETER = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Ids are written in one way only, so that no page has two addresses. */
+export const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * The pages of merchants and what can be done on them. Who comes to one has a session, is a member of the merchant and
@@ -161,8 +162,7 @@ export class Pages {
 
 const routeOf = ({ path }: Place) => `/:side(^live|sandbox$)/:merchantId${path}`;
 
-/** Ids are written in one way only, so that no page has two addresses. */
-const isId = (value: unknown) => typeof value === 'string' && UUID_PARAMETER.test(value);
+const isId = (value: unknown) => typeof value === 'string' && ID.test(value);
 
 /** Refuses what another site, or another session's form, has the browser send. */
 export function requireOwnForm(request: FastifyRequest): void {

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
-import type { Outcome } from '../pages.ts';
+import { ID, type Outcome } from '../pages.ts';
 import type { RoomDependencies } from '../room.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 const form = Type.Object({
-  quoteId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+  quoteId: Type.String({ pattern: ID.source }),
   amount: Type.Optional(Type.String({ maxLength: 40 })),
   until: Type.Optional(Type.String({ maxLength: 40 })),
 });

@@ -5,13 +5,12 @@ import { callFor } from '../../clients.ts';
 import { callAs } from '../dashboard-clients.ts';
 import { failureOf } from '../failures.ts';
 import { sendPage } from '../layout.ts';
-import { requireOwnForm } from '../pages.ts';
+import { ID, requireOwnForm } from '../pages.ts';
 import type { RoomDependencies } from '../room.ts';
 import { homePage } from './home.page.ts';
 import { homeRefusals } from './home.texts.ts';
 
-const UUID = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$';
-const id = () => Type.String({ pattern: UUID });
+const id = () => Type.String({ pattern: ID.source });
 const body = Type.Object({ _key: id() });
 const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) });
 

@@ -16,11 +16,12 @@ const PREFIX = '__Host-sign-in-';
 const ATTRIBUTES = { path: '/', httpOnly: true, secure: true, sameSite: 'lax' } as const;
 const LIFETIME_S = 10 * 60;
 const MOST_FLOWS = 10;
+const STATE = /^[\w-]{43}$/;
 const VALUE = /^(\d{1,12})\.([\w-]{43})\.([\w-]{43})\.([\w-]*)$/;
 
 /** Begins a sign-in, which the browser alone remembers, for ten minutes. */
 export function beginFlow(request: FastifyRequest, reply: FastifyReply, returnPath: string): SignInFlow {
-  const open = Object.keys(request.cookies).filter((name) => name.startsWith(PREFIX));
+  const open = Object.keys(request.cookies).filter(isFlow);
   // Those were left lying: browsers would send them until requests are too large.
   if (open.length >= MOST_FLOWS) for (const name of open) reply.clearCookie(name, ATTRIBUTES);
   const flow = {
@@ -39,7 +40,7 @@ export function endFlow(
   reply: FastifyReply,
   state: unknown,
 ): SignInFlow | undefined {
-  if (typeof state !== 'string') return undefined;
+  if (typeof state !== 'string' || !STATE.test(state)) return undefined;
   const value = request.cookies[`${PREFIX}${state}`];
   if (value === undefined) return undefined;
   reply.clearCookie(`${PREFIX}${state}`, ATTRIBUTES);
@@ -47,5 +48,8 @@ export function endFlow(
   if (Number(expiresAt) <= nowS()) return undefined;
   return { state, nonce, codeVerifier, returnPath: returnPathOf(Buffer.from(path, 'base64url').toString()) };
 }
+
+/** Other names, which none of ours has, may not even be names that a cookie can be given. */
+const isFlow = (name: string) => name.startsWith(PREFIX) && STATE.test(name.slice(PREFIX.length));
 
 const nowS = () => Math.floor(Date.now() / 1_000);

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+
+let desk: DashboardDesk;
+beforeAll(async () => {
+  desk = await startDashboardDesk();
+});
+afterAll(() => desk.close());
+
+const ask = (path: string, cookie: string) =>
+  fetch(`${desk.baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });
+
+test.for(['a b', 'é', '\t', '(,)', '__proto__', 'x'.repeat(5_000), ''])(
+  'a sign-in that was never begun is over, whatever its name: %#',
+  async (state) => {
+    const path = `/sign-in/callback?code=x&state=${encodeURIComponent(state)}`;
+    const answer = await ask(path, `__Host-sign-in-${Buffer.from(state).toString('latin1')}=1`);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.getSetCookie()).toEqual([]);
+  },
+);
+
+test('cookies that only look like sign-ins keep nobody from beginning one', async () => {
+  const cookies = Array.from({ length: 12 }, (_, n) => `__Host-sign-in-${n} ,é=x`);
+  // There is nobody at this desk's issuer.
+  expect((await ask('/sign-in/start', Buffer.from(cookies.join('; ')).toString('latin1'))).status).toBe(503);
+});

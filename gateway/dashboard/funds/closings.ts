@@ -2,7 +2,7 @@ import { BankHoliday, type ReleaseCalendarHoliday } from '../../../proto/gen/pay
 import type { CivilDate } from '../../../services/platform/civil-date.ts';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { type PlainView, textsFor } from '../view.ts';
-import { fundsTexts } from './funds.texts.ts';
+import { closingTexts } from './closings.texts.ts';
 import { isWeekend } from './months.ts';
 
 /** Why banks are closed on a date, in words: its holidays, else the weekend; empty on a business day. */
@@ -11,7 +11,7 @@ export function closingOf(
   date: CivilDate,
   holidays: readonly ReleaseCalendarHoliday[],
 ): string {
-  const t = textsFor(view, fundsTexts);
+  const t = textsFor(view, closingTexts);
   const names = holidays
     .filter((each) => each.date === date)
     .map(({ holiday }) => t.holidays[enumName(BankHoliday, holiday)]);

@@ -1,0 +1,38 @@
+export const closingTexts = {
+  'pt-BR': {
+    weekend: 'Fim de semana',
+    holidays: {
+      NEW_YEAR: 'Ano-Novo',
+      CARNIVAL_MONDAY: 'Segunda-feira de Carnaval',
+      CARNIVAL_TUESDAY: 'Terça-feira de Carnaval',
+      GOOD_FRIDAY: 'Sexta-feira Santa',
+      TIRADENTES: 'Tiradentes',
+      LABOUR_DAY: 'Dia do Trabalho',
+      CORPUS_CHRISTI: 'Corpus Christi',
+      INDEPENDENCE: 'Independência do Brasil',
+      OUR_LADY_OF_APARECIDA: 'Nossa Senhora Aparecida',
+      ALL_SOULS: 'Finados',
+      REPUBLIC: 'Proclamação da República',
+      BLACK_AWARENESS: 'Consciência Negra',
+      CHRISTMAS: 'Natal',
+    },
+  },
+  en: {
+    weekend: 'Weekend',
+    holidays: {
+      NEW_YEAR: 'New Year',
+      CARNIVAL_MONDAY: 'Carnival Monday',
+      CARNIVAL_TUESDAY: 'Carnival Tuesday',
+      GOOD_FRIDAY: 'Good Friday',
+      TIRADENTES: 'Tiradentes',
+      LABOUR_DAY: 'Labour Day',
+      CORPUS_CHRISTI: 'Corpus Christi',
+      INDEPENDENCE: 'Independence Day',
+      OUR_LADY_OF_APARECIDA: 'Our Lady of Aparecida',
+      ALL_SOULS: 'All Souls',
+      REPUBLIC: 'Republic Day',
+      BLACK_AWARENESS: 'Black Awareness Day',
+      CHRISTMAS: 'Christmas',
+    },
+  },
+};

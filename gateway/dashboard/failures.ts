@@ -1,10 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../../services/platform/errors.ts';
 import { failureTexts } from './failures.texts.ts';
-import type { Language, Texts } from './language.ts';
+import { inEach, type Language, type Texts } from './language.ts';
 
-/** Sentences for the refusals that a room's actions meet, by the reason of the RPC. */
-export type Refusals = Texts<Readonly<Record<string, string>>>;
+/** A room's texts, with sentences for the refusals that its actions meet, by the reason of the RPC. */
+export type Refusals = Texts<{ readonly refusals: Readonly<Record<string, string>> }>;
 
 type Kind = keyof (typeof failureTexts)['en'];
 
@@ -21,14 +21,13 @@ export class Failure extends Error {
   }
 
   static of(status: number, kind: Kind, cause?: unknown): Failure {
-    return new Failure(status, textOf(kind), cause);
+    return new Failure(
+      status,
+      inEach(failureTexts, (t) => t[kind]),
+      cause,
+    );
   }
 }
-
-const textOf = (kind: Kind): Texts<string> => ({
-  'pt-BR': failureTexts['pt-BR'][kind],
-  en: failureTexts.en[kind],
-});
 
 /** There is no such page, or not for who asks: the same answer. */
 export const noSuchPage = () => Failure.of(404, 'notFound');
@@ -41,7 +40,7 @@ export function reasonOf(error: unknown): string | undefined {
 /** What a room says of a refused call in a language; undefined where it has no sentence for it. */
 export function refusalText(error: unknown, refusals: Refusals, language: Language): string | undefined {
   const reason = reasonOf(error);
-  return reason === undefined ? undefined : refusals[language][reason];
+  return reason === undefined ? undefined : refusals[language].refusals[reason];
 }
 
 /** The one mapping of whatever was thrown to a page that says so. What nobody foresaw says nothing of its cause. */
@@ -81,7 +80,7 @@ function failureOfRpc(error: ConnectError, refusals: Refusals | undefined): Fail
 }
 
 function sentences(reason: string, refusals: Refusals | undefined): Texts<string> | undefined {
-  const portuguese = refusals?.['pt-BR'][reason];
-  const english = refusals?.en[reason];
+  const portuguese = refusals?.['pt-BR'].refusals[reason];
+  const english = refusals?.en.refusals[reason];
   return portuguese && english ? { 'pt-BR': portuguese, en: english } : undefined;
 }

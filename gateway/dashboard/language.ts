@@ -8,6 +8,12 @@ export type Language = (typeof LANGUAGES)[number];
 /** The same texts in each language. */
 export type Texts<T> = Readonly<Record<Language, T>>;
 
+/** What is picked of texts, in each language. */
+export const inEach = <T, U>(texts: Texts<T>, pick: (texts: T) => U): Texts<U> => ({
+  'pt-BR': pick(texts['pt-BR']),
+  en: pick(texts.en),
+});
+
 /** Holds the language that somebody chose; it says nothing of who she is. */
 export const LANGUAGE_COOKIE = 'language';
 

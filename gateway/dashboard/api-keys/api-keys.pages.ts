@@ -4,14 +4,15 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { API_KEY_SCOPES } from '../../../services/platform/api-key-scopes.ts';
 import { pageParameter } from '../components.ts';
 import { Failure } from '../failures.ts';
+import { inEach } from '../language.ts';
 import type { RoomDependencies } from '../room.ts';
 import { API_KEYS_PATH, apiKeysPage, OVERLAPS_S } from './api-keys.page.ts';
-import { apiKeyRefusals, apiKeysTexts } from './api-keys.texts.ts';
+import { apiKeysTexts } from './api-keys.texts.ts';
 import { keyAnswerPage } from './key-answer.page.ts';
 import { expiryAt, type KeyFault, SCOPE_NAMES } from './key-form.ts';
 
 const PLACE = { role: Role.DEVELOPER, section: 'api-keys' } as const;
-const ACTION = { ...PLACE, refusals: apiKeyRefusals };
+const ACTION = { ...PLACE, refusals: apiKeysTexts };
 const expires = Type.Optional(Type.String({ maxLength: 10 }));
 
 /** Keys for the public API: issued, rotated and revoked by developers. */
@@ -74,7 +75,10 @@ function rotateAction({ pages, clients }: RoomDependencies): void {
 }
 
 const expiryFailure = () =>
-  new Failure(422, { 'pt-BR': apiKeysTexts['pt-BR'].faults.expiry, en: apiKeysTexts.en.faults.expiry });
+  new Failure(
+    422,
+    inEach(apiKeysTexts, (t) => t.faults.expiry),
+  );
 
 function revokeAction({ pages, clients }: RoomDependencies): void {
   const path = `${API_KEYS_PATH}/:apiKeyId/revoke`;

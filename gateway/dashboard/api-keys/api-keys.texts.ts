@@ -126,9 +126,3 @@ export const apiKeysTexts = {
     },
   },
 };
-
-/** What to say when a service refuses, in each language. */
-export const apiKeyRefusals = {
-  'pt-BR': apiKeysTexts['pt-BR'].refusals,
-  en: apiKeysTexts.en.refusals,
-};

@@ -8,7 +8,7 @@ import { sendPage } from '../layout.ts';
 import { ID, requireOwnForm } from '../pages.ts';
 import type { RoomDependencies } from '../room.ts';
 import { homePage } from './home.page.ts';
-import { homeRefusals } from './home.texts.ts';
+import { homeTexts } from './home.texts.ts';
 
 const id = () => Type.String({ pattern: ID.source });
 const body = Type.Object({ _key: id() });
@@ -65,5 +65,5 @@ const writeOf = ({ params: { merchantId }, body: { _key }, person }: OwnForm) =>
 
 const said = <T>(call: Promise<T>): Promise<T> =>
   call.catch((error) => {
-    throw failureOf(error, homeRefusals);
+    throw failureOf(error, homeTexts);
   });

@@ -52,9 +52,3 @@ export const homeTexts = {
     },
   },
 };
-
-/** What to say when a service refuses, in each language. */
-export const homeRefusals = {
-  'pt-BR': homeTexts['pt-BR'].refusals,
-  en: homeTexts.en.refusals,
-};

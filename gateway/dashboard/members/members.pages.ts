@@ -9,12 +9,12 @@ import { isAtLeast, textsFor, type View } from '../view.ts';
 import { CONTACT_LANGUAGES } from './contact-form.ts';
 import { invitationsPage } from './invitations.ts';
 import { membersPage, type Refused } from './members.page.ts';
-import { memberRefusals, membersTexts } from './members.texts.ts';
+import { membersTexts } from './members.texts.ts';
 import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { ROLE_NAMES, ROLES } from './role.texts.ts';
 
 const PLACE = { role: Role.ADMIN, section: 'members' } as const;
-const ACTION = { ...PLACE, refusals: memberRefusals };
+const ACTION = { ...PLACE, refusals: membersTexts };
 const role = Type.Enum([...ROLE_NAMES]);
 const email = Type.String({ maxLength: 254 });
 
@@ -122,7 +122,7 @@ function showAgain(clients: RoomDependencies['clients']) {
   return (view: View, error: unknown, mended?: Mended): Promise<Outcome> => {
     const isUnknown = error instanceof ConnectError && error.code === Code.NotFound;
     const isTyped = error instanceof ConnectError && error.code === Code.InvalidArgument;
-    const said = refusalText(error, memberRefusals, view.language);
+    const said = refusalText(error, membersTexts, view.language);
     const text = isTyped && mended ? textsFor(view, membersTexts).emailFault : said;
     if (text === undefined || isUnknown) throw error;
     const again = mended ? { status: 422, ...mended(text) } : { status: 409, text };

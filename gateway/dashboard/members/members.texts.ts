@@ -111,9 +111,3 @@ export const membersTexts = {
     },
   },
 };
-
-/** What to say when a service refuses, in each language. */
-export const memberRefusals = {
-  'pt-BR': membersTexts['pt-BR'].refusals,
-  en: membersTexts.en.refusals,
-};

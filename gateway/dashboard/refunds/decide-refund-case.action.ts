@@ -19,7 +19,6 @@ const ContestForm = Type.Object({ contest_reason: Type.String({ maxLength: MAX_T
 
 /** The merchant approves or contests a refund case. */
 export function decideRefundCaseActions({ pages, clients }: RoomDependencies): void {
-  const refusals = { 'pt-BR': refundsTexts['pt-BR'].refusals, en: refundsTexts.en.refusals };
   const decide = async (
     view: View,
     id: string,
@@ -38,7 +37,7 @@ export function decideRefundCaseActions({ pages, clients }: RoomDependencies): v
     );
     return { redirect: `/refunds/${id}`, notice: decision === 'approve' ? 'approved' : 'contested' };
   };
-  const place = { role: Role.DEVELOPER, section: 'refunds', refusals } as const;
+  const place = { role: Role.DEVELOPER, section: 'refunds', refusals: refundsTexts } as const;
   pages.action(
     { ...place, path: '/refunds/:refundCaseId/approve', form: ApproveForm },
     (view, { params, form: { approval_reason = '' }, key }) =>

@@ -5,6 +5,7 @@ import { details, field, form } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { Failure } from '../failures.ts';
 import { type Html, html } from '../html.ts';
+import { inEach } from '../language.ts';
 import { liveRegion } from '../live.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { advanceStepTexts } from './advance-steps.texts.ts';
@@ -31,8 +32,8 @@ ${liveRegion('state', live.state)}
 <h2>${t.possible}</h2>
 ${liveRegion('steps', live.steps)}
 <p><a href="${pathTo(view, '/simulate')}">${textsFor(view, simulateTexts).back}</a></p>`;
-    const told = ADVANCE_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]);
-    const notices = { ...Object.fromEntries(told), advance: textsFor(view, simulateTexts).done.advance };
+    const ofSteps = ADVANCE_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]);
+    const notices = { ...Object.fromEntries(ofSteps), advance: textsFor(view, simulateTexts).done.advance };
     return { title: t.title, body, live, notices };
   });
 }
@@ -55,10 +56,10 @@ export function advanceStepActions(pages: SandboxPages, clients: DashboardClient
 }
 
 const missing = () =>
-  new Failure(422, {
-    'pt-BR': advanceStepTexts['pt-BR'].reasonMissing,
-    en: advanceStepTexts.en.reasonMissing,
-  });
+  new Failure(
+    422,
+    inEach(advanceStepTexts, (t) => t.reasonMissing),
+  );
 
 async function readRequest({ advances }: DashboardClients, view: View, id: string): Promise<AdvanceRequest> {
   const asked = { ...view.tenant, advanceRequestId: id };

@@ -4,6 +4,7 @@ import { field, form, hiddenFields, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { Failure } from '../failures.ts';
 import { type Html, html } from '../html.ts';
+import { inEach } from '../language.ts';
 import { liveRegion } from '../live.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
@@ -37,8 +38,10 @@ export function publishEventAction(pages: SandboxPages, { events }: DashboardCli
       const { eventTypes } = await events.listEventTypes({}, view.call);
       const data = eventTypes.find(({ name }) => name === type)?.dataExample;
       if (!data) {
-        const { 'pt-BR': portuguese, en } = simulateTexts;
-        throw new Failure(422, { 'pt-BR': portuguese.noSuchType, en: en.noSuchType });
+        throw new Failure(
+          422,
+          inEach(simulateTexts, (t) => t.noSuchType),
+        );
       }
       const event = { type, objectId: object_id, data };
       await events.publishEvent({ ...view.tenant, ...event, idempotencyKey: key }, view.call);

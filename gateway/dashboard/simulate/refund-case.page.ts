@@ -4,6 +4,7 @@ import { form, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { Failure } from '../failures.ts';
 import { type Html, html } from '../html.ts';
+import { inEach } from '../language.ts';
 import { liveRegion } from '../live.ts';
 import { blockerList, deadline, stateBadge, stateOf } from '../refunds/refund-case.parts.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
@@ -19,6 +20,7 @@ import {
   type SimulatedCase,
 } from './refund-steps.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
+import { simulateTexts } from './simulate.texts.ts';
 import { idOf } from './typed-values.ts';
 
 const MOST_DISPUTES = 20;
@@ -41,7 +43,7 @@ export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients
 ${liveRegion('state', live.state)}
 <h2>${t.possible}</h2>
 ${liveRegion('steps', live.steps)}
-<p><a href="${pathTo(view, '/simulate')}">← ${t.title.split(':')[0]}</a></p>`;
+<p><a href="${pathTo(view, '/simulate')}">${textsFor(view, simulateTexts).back}</a></p>`;
     const notices = Object.fromEntries(
       REFUND_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]),
     );
@@ -70,7 +72,10 @@ export function refundStepActions(pages: SandboxPages, clients: DashboardClients
 }
 
 const missing = () =>
-  new Failure(422, { 'pt-BR': refundStepTexts['pt-BR'].reasonMissing, en: refundStepTexts.en.reasonMissing });
+  new Failure(
+    422,
+    inEach(refundStepTexts, (t) => t.reasonMissing),
+  );
 
 async function readSimulated(clients: DashboardClients, view: View, id: string): Promise<SimulatedCase> {
   const { tenant, call } = view;

@@ -1,9 +1,10 @@
 import type { Static, TObject } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { REQUEST_ID_HEADER } from '../../../services/platform/in-process-transport.ts';
-import { noSuchPage, type Refusals } from '../failures.ts';
+import { noSuchPage } from '../failures.ts';
 import type { Outcome, Pages } from '../pages.ts';
 import type { Page, View } from '../view.ts';
+import { simulateTexts } from './simulate.texts.ts';
 
 type Params = Readonly<Record<string, string>>;
 
@@ -15,11 +16,9 @@ const PLACE = { role: Role.DEVELOPER, section: 'simulate', side: 'sandbox' } as 
  */
 export class SandboxPages {
   readonly #pages: Pages;
-  readonly #refusals: Refusals;
 
-  constructor(pages: Pages, refusals: Refusals) {
+  constructor(pages: Pages) {
     this.#pages = pages;
-    this.#refusals = refusals;
   }
 
   page<Query extends TObject>(
@@ -33,7 +32,7 @@ export class SandboxPages {
     options: { readonly path: string; readonly form: Form },
     act: (view: View, input: { params: Params; form: Static<Form>; key: string }) => Promise<Outcome>,
   ): void {
-    this.#pages.action({ ...options, ...PLACE, refusals: this.#refusals }, (view, input) =>
+    this.#pages.action({ ...options, ...PLACE, refusals: simulateTexts }, (view, input) =>
       act(requireSandbox(view), input),
     );
   }

@@ -10,12 +10,10 @@ import { releaseDueFundsAction } from './release-due-funds.action.ts';
 import { blockActions, saleDisputeActions } from './sale.actions.ts';
 import { simulatedSalePage } from './sale.page.ts';
 import { SandboxPages } from './sandbox-pages.ts';
-import { simulateTexts } from './simulate.texts.ts';
 
 /** Pages of simulate: what others do to a merchant, in the sandbox alone. */
 export function simulatePages({ pages, clients }: RoomDependencies): void {
-  const refusals = { 'pt-BR': simulateTexts['pt-BR'].refusals, en: simulateTexts.en.refusals };
-  const sandbox = new SandboxPages(pages, refusals);
+  const sandbox = new SandboxPages(pages);
   panelPage(sandbox, clients);
   recordSaleAction(sandbox, clients);
   openRefundCaseAction(sandbox, clients);

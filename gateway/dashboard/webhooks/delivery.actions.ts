@@ -4,8 +4,7 @@ import { resendsTexts } from './resends.texts.ts';
 
 /** What can be done with one delivery. */
 export function deliveryActions({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
-  const refusals = { 'pt-BR': resendsTexts['pt-BR'].refusals, en: resendsTexts.en.refusals };
-  const place = { role: Role.DEVELOPER, section: 'webhooks', refusals } as const;
+  const place = { role: Role.DEVELOPER, section: 'webhooks', refusals: resendsTexts } as const;
 
   pages.action({ ...place, path: '/deliveries/:deliveryId/retry' }, async (view, { params, key }) => {
     const deliveryId = params.deliveryId!;

@@ -21,7 +21,6 @@ const PATH = '/webhooks/:subscriptionId/resends';
 /** How resends begin: a page of its own for what is asked for, and what its forms do. */
 export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
   const place = { path: PATH, role: Role.DEVELOPER, section: 'webhooks' } as const;
-  const refusals = { 'pt-BR': resendsTexts['pt-BR'].refusals, en: resendsTexts.en.refusals };
 
   const subscriptionOf = async (view: View, subscriptionId: string) => {
     const request = { ...view.tenant, subscriptionId };
@@ -36,27 +35,30 @@ export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages'
     ),
   );
 
-  pages.action({ ...place, form: ResendFields, refusals }, async (view, { params, form, key }) => {
-    const subscriptionId = params.subscriptionId!;
-    const read = selectionOf(form);
-    if ('faults' in read) {
-      return formPage(view, await subscriptionOf(view, subscriptionId), form, read.faults);
-    }
-    try {
-      const { resend } = await clients.deliveries.resendDeliveries(
-        {
-          ...{ ...view.tenant, idempotencyKey: key, subscriptionId, selection: read.selection },
-          onlyFailed: form.only_failed === 'yes',
-        },
-        view.call,
-      );
-      return { redirect: `/resends/${resend!.id}`, notice: 'begun' };
-    } catch (error) {
-      const faults = faultsOf(error);
-      if (!faults) throw error;
-      return formPage(view, await subscriptionOf(view, subscriptionId), form, faults);
-    }
-  });
+  pages.action(
+    { ...place, form: ResendFields, refusals: resendsTexts },
+    async (view, { params, form, key }) => {
+      const subscriptionId = params.subscriptionId!;
+      const read = selectionOf(form);
+      if ('faults' in read) {
+        return formPage(view, await subscriptionOf(view, subscriptionId), form, read.faults);
+      }
+      try {
+        const { resend } = await clients.deliveries.resendDeliveries(
+          {
+            ...{ ...view.tenant, idempotencyKey: key, subscriptionId, selection: read.selection },
+            onlyFailed: form.only_failed === 'yes',
+          },
+          view.call,
+        );
+        return { redirect: `/resends/${resend!.id}`, notice: 'begun' };
+      } catch (error) {
+        const faults = faultsOf(error);
+        if (!faults) throw error;
+        return formPage(view, await subscriptionOf(view, subscriptionId), form, faults);
+      }
+    },
+  );
 }
 
 /** What of the form a refusal is about; undefined where it is about something else. */

@@ -9,9 +9,9 @@ import { revealOnce } from './reveal-once.ts';
 import { revealedPage, revealPage, rotatedPage, rotatePage } from './signing-secret.page.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 import { readSecrets, readSubscription } from './subscription-reads.ts';
-import { subscriptionRefusals } from './subscriptions.texts.ts';
+import { subscriptionTexts } from './subscriptions.texts.ts';
 
-const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionRefusals } as const;
+const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionTexts } as const;
 const REVEAL = { path: '/webhooks/:subscriptionId/reveal', ...ROLE };
 const ROTATE = { path: '/webhooks/:subscriptionId/rotate', ...ROLE };
 

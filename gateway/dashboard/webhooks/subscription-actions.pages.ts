@@ -2,9 +2,9 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RoomDependencies } from '../room.ts';
 import { rfc3339 } from './missed-period.ts';
-import { subscriptionRefusals } from './subscriptions.texts.ts';
+import { subscriptionTexts } from './subscriptions.texts.ts';
 
-const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionRefusals } as const;
+const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionTexts } as const;
 
 /** What can be done to a subscription, besides its secret. Pausing is for operations, and so is ending a pause. */
 export function subscriptionActions({ pages, clients: { webhookSubscriptions } }: RoomDependencies): void {

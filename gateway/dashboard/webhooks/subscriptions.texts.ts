@@ -118,9 +118,3 @@ export const subscriptionTexts = {
     } as Readonly<Record<string, string>>,
   },
 };
-
-/** What to say when an RPC refuses, in each language. */
-export const subscriptionRefusals = {
-  'pt-BR': subscriptionTexts['pt-BR'].refusals,
-  en: subscriptionTexts.en.refusals,
-};

@@ -1,12 +1,15 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { ConnectError } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
 import { withStatus } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { parseReais } from '../reais-input.ts';
 import { textsFor, type View } from '../view.ts';
 import { drawPanel } from './panel.page.ts';
 import { METHODS, MOST_DAYS_AGO } from './sale-form.ts';
+import { paymentOf } from './sale-payment.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
 import { simulateTexts } from './simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from './typed-values.ts';
@@ -29,12 +32,42 @@ export function recordSaleAction(pages: SandboxPages, clients: DashboardClients)
     // The form's key is the sale's id: a form that is sent twice makes one.
     const request = { ...view.tenant, ...sale, idempotencyKey: key, saleId: key };
     await clients.funds.recordSale(request, view.call);
+    const paidAt = (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString();
+    await publishPayment(clients, view, { ...sale, saleId: key, paidAt, method: form.method });
     const productId = idOf(form.sale_product);
     return told(view, `/simulate/sales/${key}`, 'sale', {
       paid: String(sale.grossAmountMinor),
-      at: (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString(),
+      at: paidAt,
       ...(productId && { product: productId }),
     });
+  });
+}
+
+interface PaidSale {
+  readonly saleId: string;
+  readonly grossAmountMinor: bigint;
+  readonly installments: number;
+  readonly method: (typeof METHODS)[number];
+  readonly paidAt: string;
+}
+
+/** Tells of the sale's payment, as the payments teams do of real ones; once, however often the form is sent. */
+async function publishPayment(
+  { events }: DashboardClients,
+  view: View,
+  { saleId, grossAmountMinor, installments, method, paidAt }: PaidSale,
+): Promise<void> {
+  const objectId = paymentOf(saleId);
+  const data = {
+    ...{ id: objectId, amount: Number(grossAmountMinor), currency: 'BRL', paymentMethod: method },
+    ...(method === 'CARD' && { installments }),
+    ...{ status: 'SUCCEEDED', paidAt },
+  };
+  const event = { type: 'payment.succeeded.v1', objectId, data, idempotencyKey: saleId };
+  await events.publishEvent({ ...view.tenant, ...event }, view.call).catch((error: unknown) => {
+    // The form was sent before, at another moment: its event is there.
+    if (!(error instanceof ConnectError) || errorInfoOf(error)?.reason !== 'IDEMPOTENCY_KEY_REUSED')
+      throw error;
   });
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   EventService,
   WebhookSubscriptionService,
@@ -35,6 +36,27 @@ it('sells by Pix and by card, now and in the past, and releases what is due', as
     scheduledAmountMinor: 10_000n,
   });
   expect(released.document.querySelector('.outcome')!.text).toContain('funds.released.v1');
+});
+
+it('publishes the payment of a sale once, as the payments teams do of real ones', async () => {
+  const panel = await sandboxDesk(desk);
+  const page = await panel.visitor.get(`${panel.home}/simulate`);
+  const values = { method: 'CARD', installments: '3', gross: '300.00', fees: '0' };
+  const sold = await panel.visitor.submit(page, '/simulate/sales', values);
+  await panel.visitor.submit(page, '/simulate/sales', values);
+  expect(sold.document.querySelector('.outcome')!.text).toContain('payment.succeeded.v1');
+  const events = createClient(EventService, desk.transport);
+  const { events: published } = await events.listEvents({ ...tenantOf(panel), type: 'payment.succeeded.v1' });
+  expect(published).toHaveLength(1);
+  expect(published[0]!.data).toEqual({
+    ...{ id: published[0]!.objectId, amount: 30_000, currency: 'BRL', paymentMethod: 'CARD' },
+    ...{ installments: 3, status: 'SUCCEEDED', paidAt: expect.any(String) },
+  });
+  const opened = await panel.visitor.submit(sold, '/simulate/refund-cases', { amount: '50.00' });
+  expect(opened.status).toBe(200);
+  const cases = createClient(RefundCaseService, desk.transport);
+  const { refundCases } = await cases.listRefundCases(tenantOf(panel));
+  expect(refundCases[0]!.paymentIntentId).toBe(published[0]!.objectId);
 });
 
 it('says at the field what is wrong with a sale or a refund, and keeps what was typed', async () => {

@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Invitation } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ACCOUNT_TIME_ZONE } from '../../services/platform/civil-date.ts';
 import { failureCause } from './failure-cause.ts';
 import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
@@ -18,7 +19,6 @@ export function mailPlaces({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailC
   return { dashboardUrl: PUBLIC_URL_DASHBOARD ?? `http://${HOST}:${DASHBOARD_PORT}` };
 }
 
-const TIME_ZONE = 'America/Sao_Paulo';
 const TIME_ZONE_NAME = { 'pt-BR': 'horário de Brasília', en: 'Brasília time' };
 
 /** A notice as a mail in its language. It holds no event's data, and no secret. */
@@ -76,7 +76,7 @@ function timeIn(language: Notice['language'], at: Date): string {
   const format = new Intl.DateTimeFormat(language, {
     dateStyle: 'long',
     timeStyle: 'short',
-    timeZone: TIME_ZONE,
+    timeZone: ACCOUNT_TIME_ZONE,
   });
   return `${format.format(at)} (${TIME_ZONE_NAME[language]})`;
 }

@@ -4,6 +4,8 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { type HTMLElement, parse } from 'node-html-parser';
 import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../gateway/dashboard/dashboard-clients.ts';
+import type { Language } from '../../../gateway/dashboard/language.ts';
+import { csrfTokenOf } from '../../../gateway/dashboard/session-cookie.ts';
 import { AccountService, type Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
@@ -86,17 +88,30 @@ export class Visitor {
   readonly accountId: string;
   readonly token: string;
   readonly #baseUrl: string;
+  readonly #language: Language;
 
-  constructor(baseUrl: string, token: string, accountId: string) {
+  constructor(baseUrl: string, token: string, accountId: string, language: Language = 'en') {
     this.#baseUrl = baseUrl;
     this.token = token;
     this.accountId = accountId;
+    this.#language = language;
+  }
+
+  /** The same person, who reads another language. */
+  reading(language: Language): Visitor {
+    return new Visitor(this.#baseUrl, this.token, this.accountId, language);
+  }
+
+  /** What every form of hers carries. */
+  proof(): { _csrf: string; _key: string } {
+    return { _csrf: csrfTokenOf(this.token), _key: newKey() };
   }
 
   /** Asks once, and follows no redirect. */
   fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    if (!headers.has('cookie')) headers.set('cookie', `__Host-session=${this.token}; language=en`);
+    if (!headers.has('cookie'))
+      headers.set('cookie', `__Host-session=${this.token}; language=${this.#language}`);
     return fetch(new URL(path, this.#baseUrl), { redirect: 'manual', ...init, headers });
   }
 

@@ -108,8 +108,7 @@ describe('a request', () => {
   it('is told in Portuguese to who reads Portuguese', async () => {
     const { requestOne, visitor, home } = await oldMerchant();
     const { id } = await requestOne();
-    const headers = { cookie: `__Host-session=${visitor.token}; language=pt-BR` };
-    const text = await (await visitor.fetch(`${home}/${id}`, { headers })).text();
+    const { text } = await visitor.reading('pt-BR').get(`${home}/${id}`);
     expect(text.replaceAll('\u00a0', ' ')).toContain('Antecipação de R$ 48,00');
     expect(text).toContain('Em análise');
   });
@@ -134,11 +133,8 @@ it('nobody below developer, and nobody of another merchant, asks for a quote or 
   const stranger = await desk.signIn({ [newTenant().merchantId]: Role.ADMIN });
   const developer = await desk.signIn({ [merchantId]: Role.DEVELOPER });
   const answers = async (who: Visitor) => {
-    const csrf = (await who.get('/account')).document
-      .querySelector('input[name=_csrf]')!
-      .getAttribute('value')!;
     const post = async (path: string, fields: Record<string, string>) => {
-      const body = new URLSearchParams({ _csrf: csrf, _key: randomUUID(), ...fields });
+      const body = new URLSearchParams({ ...who.proof(), ...fields });
       return (await who.fetch(`${home}${path}`, { method: 'POST', body })).status;
     };
     const form = (await who.fetch(`${home}/new`)).status;

@@ -24,10 +24,6 @@ async function newMerchant(
   return { funds, visitor, home: `/live/${funds.tenant.merchantId}/funds` };
 }
 
-const portuguese = (visitor: Visitor) => ({
-  headers: { cookie: `__Host-session=${visitor.token}; language=pt-BR` },
-});
-
 describe('the release calendar', () => {
   it('shows a month in weeks from Sunday, each day with its amounts by where they are', async () => {
     const { funds, visitor, home } = await newMerchant();
@@ -86,10 +82,10 @@ describe('the release calendar', () => {
     },
   );
 
-  it('writes amounts as Brazilians do, in Portuguese where nothing else was chosen', async () => {
+  it('writes amounts as Brazilians do for who reads Portuguese', async () => {
     const { funds, visitor, home } = await newMerchant();
     await funds.sell({ on: '2020-06-21', gross: 123_456_789n, instant: true });
-    const text = await (await visitor.fetch(`${home}?month=2020-06`, portuguese(visitor))).text();
+    const { text } = await visitor.reading('pt-BR').get(`${home}?month=2020-06`);
     expect(text).toContain('<html lang="pt-BR"');
     expect(text.replaceAll('\u00a0', ' ')).toContain('R$ 1.234.567,89');
     for (const words of ['junho de 2020', 'Liberado', 'segunda-feira', 'Corpus Christi', 'Fim de semana']) {

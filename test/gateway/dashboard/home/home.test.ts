@@ -63,8 +63,7 @@ test('an invitation of somebody else, or one taken back, is refused in words', a
   const merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
   const visitor = await desk.signIn({}, email);
-  const form = { _csrf: '', _key: newKey() };
-  form._csrf = (await visitor.get('/')).document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
+  const form = visitor.proof();
   const others = await invite(merchant, 'somebody@else.example');
   const refused = await visitor.post(`/invitations/${merchant}/${others}/accept`, form);
   expect(refused.status).toBe(404);

@@ -14,7 +14,7 @@ import {
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, type SeenPage, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -165,11 +165,6 @@ it('decides nothing for a viewer, for another merchant or in another environment
   const { id } = await own.open();
   const viewer = await desk.signIn({ [own.merchantId]: Role.VIEWER });
   const stranger = await merchant();
-  const proof = async (who: Visitor, home: string) => {
-    const { document } = await who.get(home);
-    const csrf = document.querySelector('input[name=_csrf]')!.getAttribute('value')!;
-    return { _csrf: csrf, _key: randomUUID(), contest_reason: 'probe' };
-  };
   for (const verb of ['approve', 'contest']) {
     const attempts = [
       [viewer, `${own.list}/${id}/${verb}`, 403],
@@ -178,7 +173,7 @@ it('decides nothing for a viewer, for another merchant or in another environment
       [own.visitor, `/sandbox/${own.merchantId}/refunds/${id}/${verb}`, 404],
     ] as const;
     for (const [who, path, status] of attempts) {
-      const answer = await who.post(path, await proof(who, '/'));
+      const answer = await who.post(path, { ...who.proof(), contest_reason: 'probe' });
       expect([path, answer.status]).toEqual([path, status]);
     }
   }

@@ -131,10 +131,7 @@ test('a person sees her open sessions and ends one of them, never another person
   await other.submit('/account', 'end', {});
   expect((await other.get('/account')).path).toContain('/sign-in');
   const stranger = await desk.signIn({});
-  const _csrf = (await stranger.get('/account')).document
-    .querySelector('[name=_csrf]')!
-    .getAttribute('value')!;
-  await stranger.post(ends[1]!, { _csrf });
+  await stranger.post(ends[1]!, stranger.proof());
   expect(await isOpen(desk, first.browser)).toBe(true);
 });
 

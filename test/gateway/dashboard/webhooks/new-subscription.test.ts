@@ -106,17 +106,10 @@ describe('refuses a URL as the API does, with its words, and keeps what was type
 
 test('says in Portuguese too why a URL is refused', async () => {
   const { developer, at } = await desk.newMerchant();
-  const cookie = `__Host-session=${developer.token}; language=pt-BR`;
-  const blank = await developer.get(at('/webhooks/new'));
-  const csrf = blank.document.querySelector('input[name=_csrf]')!.getAttribute('value')!;
-  const response = await developer.fetch(at('/webhooks/new'), {
-    ...{ method: 'POST', headers: { cookie } },
-    body: new URLSearchParams({ _csrf: csrf, _key: newKey(), url: 'http://93.184.215.14/', every: 'on' }),
-  });
-  expect(response.status).toBe(422);
-  expect(await response.text()).toContain(
-    'A URL precisa usar https. (INVALID_WEBHOOK_URL: The url must use https.)',
-  );
+  const fields = { url: 'http://93.184.215.14/', every: 'on' };
+  const refused = await developer.reading('pt-BR').submit(at('/webhooks/new'), '/webhooks/new', fields);
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain('A URL precisa usar https. (INVALID_WEBHOOK_URL: The url must use https.)');
 });
 
 test('what was refused can be mended on the same page', async () => {

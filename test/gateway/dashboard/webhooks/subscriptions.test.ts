@@ -58,10 +58,7 @@ describe('the list', () => {
     expect(rows[1]).toMatch(/Pending.*Paused/);
     expect(rows[2]).toMatch(/Failing.*failed in each of its 12 attempts.*refused.*Since/);
     expect(page.document.querySelectorAll('tbody tr')[2]!.querySelector('td.number')!.text).toBe('2');
-    const response = await viewer.fetch(at('/webhooks'), {
-      headers: { cookie: `__Host-session=${viewer.token}; language=pt-BR` },
-    });
-    const portuguese = await response.text();
+    const { text: portuguese } = await viewer.reading('pt-BR').get(at('/webhooks'));
     expect(portuguese).toMatch(/Com erro[\s\S]*falhou em todas as 12 tentativas[\s\S]*recusada/);
     expect(portuguese).toMatch(/Pausado/);
   });

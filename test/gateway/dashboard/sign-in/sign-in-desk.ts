@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { type OidcProvider, startOidcProvider } from '../../../../local/oidc/openid-provider.ts';
 import { loadProviderSecrets, type ProviderSecrets } from '../../../../local/oidc/provider-secrets.ts';
-import { type OidcProvider, startOidcProvider } from '../../../../local/oidc-provider.ts';
 import { findFreePort } from '../../../../local/ports.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { temporaryDataFolder } from '../../../local/temporary-data-folder.ts';

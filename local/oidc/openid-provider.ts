@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Configuration, type KoaContextWithOIDC, Provider } from 'oidc-provider';
-import type { DataFolder } from './data-folder.ts';
-import type { DemoPerson } from './oidc/demo-people.ts';
-import { ProviderPages } from './oidc/provider-pages.ts';
-import type { ProviderSecrets } from './oidc/provider-secrets.ts';
-import { ProviderStore } from './oidc/provider-store.ts';
-import { signInDesk } from './oidc/sign-in-desk.ts';
+import type { DataFolder } from '../data-folder.ts';
+import type { DemoPerson } from './demo-people.ts';
+import { ProviderPages } from './provider-pages.ts';
+import type { ProviderSecrets } from './provider-secrets.ts';
+import { ProviderStore } from './provider-store.ts';
+import { signInDesk } from './sign-in-desk.ts';
 
 const STORE_FILE = 'oidc-provider.db';
 const DAY_S = 24 * 60 * 60;
 const HOUR_S = 60 * 60;
-const STYLE = readFileSync(new URL('oidc/provider.css', import.meta.url));
+const STYLE = readFileSync(new URL('provider.css', import.meta.url));
 
 export interface OidcProviderOptions {
   /** Keeps who is signed in at the provider. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DEMO_PEOPLE } from '../../local/oidc/demo-people.ts';
-import { loadProviderSecrets, type ProviderSecrets } from '../../local/oidc/provider-secrets.ts';
-import { type OidcProvider, startOidcProvider } from '../../local/oidc-provider.ts';
-import { CookieBrowser, type OpenedPage } from '../gateway/dashboard/sign-in/cookie-browser.ts';
-import { temporaryDataFolder } from './temporary-data-folder.ts';
+import { DEMO_PEOPLE } from '../../../local/oidc/demo-people.ts';
+import { type OidcProvider, startOidcProvider } from '../../../local/oidc/openid-provider.ts';
+import { loadProviderSecrets, type ProviderSecrets } from '../../../local/oidc/provider-secrets.ts';
+import { CookieBrowser, type OpenedPage } from '../../gateway/dashboard/sign-in/cookie-browser.ts';
+import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const DASHBOARD = 'http://127.0.0.1:9';
 const REDIRECT = `${DASHBOARD}/sign-in/callback`;

@@ -3,16 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type DashboardDesk, startDashboardDesk, Visitor } from '../dashboard-desk.ts';
 import { ask, send } from './ask.ts';
-import {
-  addressOf,
-  fieldsOf,
-  nameOf,
-  type Place,
-  peopleFor,
-  placesOf,
-  proofOf,
-  sideOf,
-} from './probe-place.ts';
+import { addressOf, fieldsOf, nameOf, type Place, peopleFor, placesOf, sideOf } from './probe-place.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** Who may come to each page and action that there is. A new one is probed by itself. */
@@ -35,7 +26,7 @@ function come(place: Place, visitor: Visitor) {
   const world = worldOf(place);
   const address = addressOf(place, world.merchantId, world.ids);
   if (place.method === 'GET') return ask(visitor, address);
-  return send(visitor, address, { ...fieldsOf(place, world), ...proofOf(visitor) });
+  return send(visitor, address, { ...fieldsOf(place, world), ...visitor.proof() });
 }
 
 async function expectNothingChanged(probe: () => Promise<void>): Promise<void> {
@@ -125,7 +116,7 @@ test('a page of one environment alone is none of the other', async () => {
     const address = addressOf(place, world.merchantId, world.ids);
     const other = address.replace(/^\/(live|sandbox)/, (side) => (side === '/live' ? '/sandbox' : '/live'));
     const isPage = place.method === 'GET';
-    const fields = { ...fieldsOf(place, world), ...proofOf(admin) };
+    const fields = { ...fieldsOf(place, world), ...admin.proof() };
     expect((await (isPage ? ask(admin, other) : send(admin, other, fields))).status, nameOf(place)).toBe(404);
   }
 });

@@ -3,16 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
 import { ask, send } from './ask.ts';
-import {
-  addressOf,
-  fieldsOf,
-  nameOf,
-  type Place,
-  peopleFor,
-  placesOf,
-  proofOf,
-  sideOf,
-} from './probe-place.ts';
+import { addressOf, fieldsOf, nameOf, type Place, peopleFor, placesOf, sideOf } from './probe-place.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** What is no form of the session's own does nothing, at any action that there is. */
@@ -32,7 +23,7 @@ const stored = () => storedOf(desk, [worlds.live.merchantId, worlds.sandbox.merc
 function rightly(place: Place) {
   const world = worlds[sideOf(place)];
   const visitor = peopleFor(place, world).enough;
-  const form = { ...fieldsOf(place, world), ...proofOf(visitor) };
+  const form = { ...fieldsOf(place, world), ...visitor.proof() };
   return { world, visitor, form, address: addressOf(place, world.merchantId, world.ids) };
 }
 
@@ -59,7 +50,7 @@ test('a form without its session’s token does nothing', async () => {
         '\u0000',
         token.repeat(100),
       ],
-      ...[proofOf(visitor === other ? world.people[2] : other)._csrf, visitor.token],
+      ...[(visitor === other ? world.people[2] : other).proof()._csrf, visitor.token],
     ];
     expect((await send(visitor, address, without)).status, nameOf(place)).toBe(403);
     for (const _csrf of forged) {

@@ -6,7 +6,6 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { newKey } from '../../../support/house.ts';
 import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
 import { ask, send } from './ask.ts';
-import { proofOf } from './probe-place.ts';
 
 /** The forms that are a person's own, at no merchant's page. */
 
@@ -68,9 +67,9 @@ test('all forms of one’s own are probed here', () => {
 
 test('a form of one’s own takes the session’s token, from this site, as a form', async () => {
   const before = await stateOf();
-  const proof = proofOf(visitor);
+  const proof = visitor.proof();
   for (const path of paths) {
-    const wrong = [{ ...proof, _csrf: '' }, { ...proof, _csrf: proofOf(other)._csrf }, { _key: proof._key }];
+    const wrong = [{ ...proof, _csrf: '' }, { ...proof, _csrf: other.proof()._csrf }, { _key: proof._key }];
     for (const fields of wrong) expect((await send(visitor, path, fields)).status, path).toBe(403);
     for (const site of ['cross-site', 'same-site', 'none']) {
       expect((await send(visitor, path, proof, { 'sec-fetch-site': site })).status, path).toBe(403);
@@ -88,9 +87,9 @@ test('a form of one’s own takes the session’s token, from this site, as a fo
 test('nobody ends another’s sessions, leaves for her, or accepts what she is offered', async () => {
   const before = await stateOf();
   const [end, , , , accept] = paths;
-  expect([303, 404]).toContain((await send(other, end!, proofOf(other))).status);
-  expect((await send(other, accept!, proofOf(other))).status).toBe(404);
-  const named = { ...proofOf(other), accountId: visitor.accountId, account_id: visitor.accountId };
+  expect([303, 404]).toContain((await send(other, end!, other.proof())).status);
+  expect((await send(other, accept!, other.proof())).status).toBe(404);
+  const named = { ...other.proof(), accountId: visitor.accountId, account_id: visitor.accountId };
   await send(other, paths[3]!, named);
   const after = await stateOf();
   expect(after.sessions).toEqual(before.sessions);

@@ -12,7 +12,6 @@ import {
   type Place,
   peopleFor,
   placesOf,
-  proofOf,
   sideOf,
 } from './probe-place.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
@@ -53,7 +52,7 @@ function come(place: Place, ids: Ids, fields: Ids = ids) {
   const visitor = peopleFor(place, world).enough;
   const address = addressOf(place, world.merchantId, ids);
   if (place.method === 'GET') return ask(visitor, address);
-  return send(visitor, address, { ...fieldsOf(place, { ids: fields }), ...proofOf(visitor) });
+  return send(visitor, address, { ...fieldsOf(place, { ids: fields }), ...visitor.proof() });
 }
 
 const parametersOf = ({ path }: Place) =>
@@ -101,7 +100,7 @@ test('what is of live is not there in the sandbox, at the same merchant', async 
       const visitor = peopleFor(place, world).enough;
       const here = addressOf(place, world.merchantId, world.ids);
       const there = here.replace(/^\/(live|sandbox)/, (side) => (side === '/live' ? '/sandbox' : '/live'));
-      const fields = { ...fieldsOf(place, world), ...proofOf(visitor) };
+      const fields = { ...fieldsOf(place, world), ...visitor.proof() };
       const { status } = await (place.method === 'GET' ? ask(visitor, there) : send(visitor, there, fields));
       expect(status, nameOf(place)).toBe(404);
     }

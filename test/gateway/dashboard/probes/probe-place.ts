@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Registered } from '../../../../gateway/dashboard/pages.ts';
-import { csrfTokenOf } from '../../../../gateway/dashboard/session-cookie.ts';
 import type { Side } from '../../../../gateway/dashboard/view.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardDesk, Visitor } from '../dashboard-desk.ts';
@@ -86,11 +85,6 @@ function sampleOf(property: Property): string {
   if (items) return sampleOf(items);
   return type === 'integer' || type === 'number' ? String(minimum ?? 1) : 'probe';
 }
-
-/** What every form of somebody's carries. */
-export const proofOf = ({ token }: Pick<Visitor, 'token'>) => ({
-  ...{ _csrf: csrfTokenOf(token), _key: randomUUID() },
-});
 
 /** The address of a place at a merchant, its parameters as in `ids`. */
 export function addressOf(place: Place, merchantId: string, ids: Readonly<Record<string, string>>): string {

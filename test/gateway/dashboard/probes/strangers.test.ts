@@ -7,7 +7,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
 import { ask, send } from './ask.ts';
-import { proofOf } from './probe-place.ts';
 
 /** What is not a page of a merchant, and what nobody should make of addresses, cookies and headers. */
 
@@ -122,7 +121,7 @@ test('no header of a request gets into a page or leads astray', async () => {
 
 test('an address that a proxy was not trusted to tell is not what the trail says', async () => {
   const headers = { 'x-forwarded-for': '203.0.113.99' };
-  const form = { ...proofOf(visitor), contact: 'ops@shop.example', language: 'en' };
+  const form = { ...visitor.proof(), contact: 'ops@shop.example', language: 'en' };
   const sent = await send(visitor, `/live/${merchant}/members/contact`, form, headers);
   expect(sent.status).toBe(303);
   const trail = await ask(visitor, `/live/${merchant}/audit`);

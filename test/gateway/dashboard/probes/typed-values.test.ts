@@ -4,16 +4,7 @@ import { sqlOf } from '../../../support/list-walk.ts';
 import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE } from './hostile.ts';
-import {
-  addressOf,
-  fieldsOf,
-  nameOf,
-  type Place,
-  peopleFor,
-  placesOf,
-  proofOf,
-  sideOf,
-} from './probe-place.ts';
+import { addressOf, fieldsOf, nameOf, type Place, peopleFor, placesOf, sideOf } from './probe-place.ts';
 import { makeWorld, type World } from './probe-world.ts';
 
 /** What is typed into forms is done once, and never markup, header or breakdown. */
@@ -37,7 +28,7 @@ function filledIn(place: Place, worlds: Worlds) {
   const world = worlds[sideOf(place)];
   const visitor = peopleFor(place, world).enough;
   const address = addressOf(place, world.merchantId, world.ids);
-  return { world, visitor, address, form: { ...fieldsOf(place, world), ...proofOf(visitor) } };
+  return { world, visitor, address, form: { ...fieldsOf(place, world), ...visitor.proof() } };
 }
 
 test('a form that is sent three times at once is done once', async () => {

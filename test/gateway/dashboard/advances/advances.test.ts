@@ -7,7 +7,7 @@ import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advan
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
 import { newTenant } from '../../../support/house.ts';
 import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
-import { textOf } from '../funds/calendar-page.ts';
+import { textOf } from '../page-text.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {

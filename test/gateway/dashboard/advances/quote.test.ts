@@ -8,7 +8,7 @@ import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { queryHouse } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/house.ts';
 import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
-import { textOf } from '../funds/calendar-page.ts';
+import { textOf } from '../page-text.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {

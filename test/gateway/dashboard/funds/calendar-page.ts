@@ -1,13 +1,6 @@
 import type { HTMLElement } from 'node-html-parser';
 import { AMOUNT_KINDS, type AmountKind } from '../../../../gateway/dashboard/funds/amounts.ts';
 
-/** Text as it is read: elements apart, white space joined, no-break spaces as spaces. */
-export const textOf = (element: HTMLElement | null) =>
-  (element?.innerHTML ?? '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
-
 /** Centavos of the elements that say an amount. */
 export const centavosOf = (elements: readonly HTMLElement[]) =>
   elements.reduce((sum, element) => sum + BigInt(element.getAttribute('value') ?? 'none'), 0n);

@@ -8,7 +8,8 @@ import { type FundsCaller, fundsCaller } from '../../../services/funds/funds-cal
 import { queryHouse } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/house.ts';
 import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
-import { cellOf, textOf } from './calendar-page.ts';
+import { textOf } from '../page-text.ts';
+import { cellOf } from './calendar-page.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {

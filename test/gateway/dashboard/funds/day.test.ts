@@ -4,7 +4,7 @@ import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/house.ts';
 import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
-import { textOf } from './calendar-page.ts';
+import { textOf } from '../page-text.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {

@@ -5,7 +5,8 @@ import { addDays, civilDateAt } from '../../../../services/platform/civil-date.t
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/house.ts';
 import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
-import { centavosOf, textOf } from './calendar-page.ts';
+import { textOf } from '../page-text.ts';
+import { centavosOf } from './calendar-page.ts';
 
 let desk: DashboardDesk;
 beforeAll(async () => {

@@ -3,7 +3,8 @@ import { details, moment } from '../components.ts';
 import { html } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
-import { pathTo, textsFor } from '../view.ts';
+import { trail } from '../trail.ts';
+import { textsFor } from '../view.ts';
 import { statusBadge } from './advance-status.ts';
 import { advanceTimeline } from './advance-timeline.ts';
 import { advancesTexts } from './advances.texts.ts';
@@ -26,7 +27,7 @@ ${advanceTimeline(view, request)}`;
     return {
       title: t.detail.title(money(request.amountMinor)),
       notices: { requested: t.detail.requested, already: t.detail.already },
-      body: html`<p><a href="${pathTo(view, '/advances')}">${t.detail.back}</a></p>
+      body: html`${trail(view, 'advances')}
 ${details([
   [t.amount, money(request.amountMinor)],
   [t.fee, money(request.feeAmountMinor)],

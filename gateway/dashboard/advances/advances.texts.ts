@@ -20,7 +20,6 @@ export const advancesTexts = {
     },
     detail: {
       title: (amount: string) => `Antecipação de ${amount}`,
-      back: 'Todas as antecipações',
       id: 'Pedido',
       quoteId: 'Proposta',
       requested: 'O pedido foi feito. As parcelas que ele cobre ficam reservadas.',
@@ -117,7 +116,6 @@ export const advancesTexts = {
     },
     detail: {
       title: (amount: string) => `Advance of ${amount}`,
-      back: 'All advances',
       id: 'Request',
       quoteId: 'Quote',
       requested: 'The advance is requested. The instalments that it covers are reserved.',

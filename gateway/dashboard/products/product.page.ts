@@ -9,6 +9,7 @@ import {
 import { amountColumn, copyable, dataTable, details, moment, NONE } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
+import { trail } from '../trail.ts';
 import { textsFor, type View } from '../view.ts';
 import { chargeText, stateBadge, typeText } from './product.parts.ts';
 import { productsTexts } from './products.texts.ts';
@@ -23,7 +24,7 @@ export function productPage({ pages, clients }: RoomDependencies): void {
       const { product } = await clients.products.getProduct({ ...view.tenant, productId }, view.call);
       return {
         title: product!.name.trim() || product!.id,
-        body: html`${facts(view, product!)}
+        body: html`${trail(view, 'products')}${facts(view, product!)}
 <h2>${t.prices}</h2>${priceTable(view, product!)}
 <h2>${t.offers}</h2>${offerTable(view, product!)}`,
       };

@@ -11,6 +11,7 @@ import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
+import { trail } from '../trail.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.parts.ts';
@@ -54,7 +55,8 @@ export async function drawRefundCase(
   };
   return {
     title: t.caseTitle(view.format.money(refundCase.amountMinor)),
-    body: html`${liveRegion('summary', live.summary)}
+    body: html`${trail(view, 'refunds')}
+${liveRegion('summary', live.summary)}
 ${liveRegion('decision', live.decision)}
 ${liveRegion('record', live.record)}`,
     // A form that is shown again has another address than the page.

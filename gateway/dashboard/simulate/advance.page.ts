@@ -7,6 +7,7 @@ import { Failure } from '../failures.ts';
 import { type Html, html } from '../html.ts';
 import { inEach } from '../language.ts';
 import { liveRegion } from '../live.ts';
+import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { advanceStepTexts } from './advance-steps.texts.ts';
 import { ADVANCE_STEPS, type AdvanceStep, isOfPast, stateOf } from './advance-steps.ts';
@@ -27,11 +28,10 @@ export function simulatedAdvancePage(pages: SandboxPages, clients: DashboardClie
       state: state(view, request),
       steps: steps(view, request),
     };
-    const body = html`${liveRegion('outcome', live.outcome)}
+    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${liveRegion('state', live.state)}
 <h2>${t.possible}</h2>
-${liveRegion('steps', live.steps)}
-<p><a href="${pathTo(view, '/simulate')}">${textsFor(view, simulateTexts).back}</a></p>`;
+${liveRegion('steps', live.steps)}`;
     const ofSteps = ADVANCE_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]);
     const notices = { ...Object.fromEntries(ofSteps), advance: textsFor(view, simulateTexts).done.advance };
     return { title: t.title, body, live, notices };

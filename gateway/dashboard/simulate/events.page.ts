@@ -6,6 +6,7 @@ import { Failure } from '../failures.ts';
 import { type Html, html } from '../html.ts';
 import { inEach } from '../language.ts';
 import { liveRegion } from '../live.ts';
+import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
@@ -22,10 +23,9 @@ export function simulatedEventPage(pages: SandboxPages, clients: DashboardClient
     const { eventTypes } = await clients.events.listEventTypes({}, view.call);
     const chosen = eventTypes.find((type) => type.name === query.type) ?? eventTypes[0]!;
     const live = { outcome: await outcome(clients, view, query.request) };
-    const body = html`${liveRegion('outcome', live.outcome)}
+    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${typeChoice(view, eventTypes, chosen)}
-${publication(view, chosen)}
-<p><a href="${pathTo(view, '/simulate')}">${t.back}</a></p>`;
+${publication(view, chosen)}`;
     return { title: t.eventTitle, body, live, notices: { event: t.done.event } };
   });
 }

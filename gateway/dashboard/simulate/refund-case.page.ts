@@ -8,6 +8,7 @@ import { inEach } from '../language.ts';
 import { liveRegion } from '../live.ts';
 import { blockerList, deadline, stateBadge, stateOf } from '../refunds/refund-case.parts.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { refundStepTexts } from './refund-steps.texts.ts';
@@ -20,7 +21,6 @@ import {
   type SimulatedCase,
 } from './refund-steps.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
-import { simulateTexts } from './simulate.texts.ts';
 import { idOf } from './typed-values.ts';
 
 const MOST_DISPUTES = 20;
@@ -39,11 +39,10 @@ export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients
       state: stateCards(view, simulated),
       steps: stepForms(view, simulated),
     };
-    const body = html`${liveRegion('outcome', live.outcome)}
+    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${liveRegion('state', live.state)}
 <h2>${t.possible}</h2>
-${liveRegion('steps', live.steps)}
-<p><a href="${pathTo(view, '/simulate')}">${textsFor(view, simulateTexts).back}</a></p>`;
+${liveRegion('steps', live.steps)}`;
     const notices = Object.fromEntries(
       REFUND_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]),
     );

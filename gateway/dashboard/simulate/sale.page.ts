@@ -11,6 +11,7 @@ import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import { stateBadge } from '../refunds/refund-case.parts.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { refundForm } from './refund-form.ts';
@@ -51,7 +52,7 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
       [t.saleId, copyable(view, saleId)],
       [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
     ]);
-    const body = html`${liveRegion('outcome', live.outcome)}
+    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${ids}
 <div class="cards panel">${refundForm(view, products, { sale })}
 ${blockCard(view, saleId)}
@@ -59,8 +60,7 @@ ${blockCard(view, saleId)}
 <p class="hint">${t.openDisputeHint}</p>
 ${form(view, { action: `/simulate/sales/${saleId}/open-dispute`, submit: t.openDispute, tone: 'plain' })}</section>
 </div>
-<h2>${t.saleCases}</h2>${liveRegion('cases', live.cases)}
-<p><a href="${pathTo(view, '/simulate')}">${t.back}</a></p>`;
+<h2>${t.saleCases}</h2>${liveRegion('cases', live.cases)}`;
     return { title: t.saleTitle, body, live, notices: t.done };
   });
 }

@@ -1,7 +1,6 @@
 export const simulateTexts = {
   'pt-BR': {
     title: 'Simular',
-    back: 'Voltar ao painel de simulação',
     intro:
       'Só no ambiente de testes: aqui você faz acontecer o que clientes, provedores e nossas equipes fazem, pelas mesmas chamadas. Cada passo envia os webhooks de verdade.',
     outcome: 'O que aconteceu',
@@ -155,7 +154,6 @@ export const simulateTexts = {
   },
   en: {
     title: 'Simulate',
-    back: 'Back to the simulation panel',
     intro:
       'Only in the sandbox: here you make happen what customers, providers and our teams do, by the same calls. Each step sends the real webhooks.',
     outcome: 'What happened',

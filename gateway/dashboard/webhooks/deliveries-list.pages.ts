@@ -4,13 +4,14 @@ import type { DashboardClients } from '../dashboard-clients.ts';
 import { html } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
+import { trail } from '../trail.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import { DeliveriesQuery, type DeliveriesQueryValues, filterForm, filtersOf } from './deliveries-filters.ts';
 import { deliveriesTable } from './deliveries-table.ts';
-import { trail } from './deliveries-trail.ts';
 import { EventTypeNames } from './delivery-event-types.ts';
 import { endpointName } from './delivery-words.ts';
+import { deliveriesAbove, endpointAbove } from './pages-above.ts';
 import { resendPart } from './resend-form.ts';
 import { resendsTexts } from './resends.texts.ts';
 
@@ -29,7 +30,7 @@ export function deliveriesListPages({ pages, clients }: Pick<RoomDependencies, '
     return {
       ...list,
       title: t.deliveries,
-      body: html`${trail(view)}<p class="soft">${t.hint}
+      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}<p class="soft">${t.hint}
 <a href="${pathTo(view, '/resends')}">${textsFor(view, resendsTexts).title}</a></p>
 ${list.body}`,
     };
@@ -46,7 +47,7 @@ ${list.body}`,
     return {
       ...list,
       title: `${t.deliveriesTo} ${endpointName(subscription!.url, subscriptionId)}`,
-      body: html`${trail(view, subscription!)}<p class="soft">${t.hint}
+      body: html`${trail(view, 'webhooks', endpointAbove(subscription!), deliveriesAbove(view, subscription!))}<p class="soft">${t.hint}
 <a href="${pathTo(view, '/deliveries')}">${t.ofAll}</a></p>
 ${resendPart(view, subscription!)}
 ${list.body}`,

@@ -4,8 +4,6 @@ const { PENDING, RETRYING, HELD, SUCCEEDED, EXHAUSTED, CANCELED, BLOCKED } = Del
 
 export const deliveriesTexts = {
   'pt-BR': {
-    trail: 'Onde você está',
-    webhooks: 'Webhooks',
     deliveries: 'Entregas',
     deliveriesTo: 'Entregas para',
     hint: 'Cada evento para cada endpoint, da mais nova à mais antiga. A lista muda sozinha. Os horários são os de Brasília.',
@@ -79,8 +77,6 @@ export const deliveriesTexts = {
     },
   },
   en: {
-    trail: 'Where you are',
-    webhooks: 'Webhooks',
     deliveries: 'Deliveries',
     deliveriesTo: 'Deliveries to',
     hint: 'Each event for each endpoint, newest first. The list changes by itself. Times are Brasília’s.',

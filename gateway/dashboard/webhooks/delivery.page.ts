@@ -10,13 +10,14 @@ import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
+import { trail } from '../trail.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
-import { trail } from './deliveries-trail.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { PING } from './delivery-event-types.ts';
 import { reasonWords, type SeenDelivery } from './delivery-reasons.ts';
 import { dueWords, statusBadge } from './delivery-words.ts';
+import { deliveriesAbove, endpointAbove } from './pages-above.ts';
 
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
 
@@ -66,7 +67,7 @@ function drawDelivery(view: View, seen: SeenDelivery, event: Event | undefined):
   return {
     title: t.title(seen.delivery.eventType),
     notices: t.notices,
-    body: html`${trail(view, seen.subscription)}
+    body: html`${trail(view, 'webhooks', endpointAbove(seen.subscription), deliveriesAbove(view, seen.subscription))}
 ${liveRegion('state', live.state)}
 ${liveRegion('actions', live.actions)}
 <h2>${t.attempts}</h2>

@@ -1,11 +1,11 @@
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { field, form, notice } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
+import { trail } from '../trail.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import type { CreationFault } from './creation-fault.ts';
 import { eventTypeTexts } from './event-type.texts.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
-import { subscriptionTrail } from './subscription-trail.ts';
 
 const LIST_ID = 'event-types';
 
@@ -33,7 +33,7 @@ export function newSubscriptionPage(
 <p class="hint">${t.secretHint}</p>`;
   return {
     title: t.title,
-    body: html`${subscriptionTrail(view)}
+    body: html`${trail(view, 'webhooks')}
 ${fault?.general ? notice('bad', fault.general) : nothing}
 ${form(view, { action: '/webhooks/new', submit: t.submit, fields })}
 <p><a href="${pathTo(view, '/webhooks')}">${t.cancel}</a></p>`,

@@ -4,8 +4,9 @@ import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v
 import { reasonOf } from '../failures.ts';
 import { html } from '../html.ts';
 import type { RoomDependencies } from '../room.ts';
+import { trail } from '../trail.ts';
 import { type Page, textsFor, type View } from '../view.ts';
-import { trail } from './deliveries-trail.ts';
+import { deliveriesAbove, endpointAbove } from './pages-above.ts';
 import {
   lastDay,
   type ResendFaults,
@@ -77,6 +78,6 @@ function formPage(
   return {
     title: textsFor(view, resendsTexts).form.title,
     ...(faults && { status: 422 }),
-    body: html`${trail(view, subscription)}${resendForms(view, subscription, values, faults)}`,
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription), deliveriesAbove(view, subscription))}${resendForms(view, subscription, values, faults)}`,
   };
 }

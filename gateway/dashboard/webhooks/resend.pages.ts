@@ -14,10 +14,11 @@ import {
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
+import { trail } from '../trail.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../view.ts';
 import { endpointUrls } from './deliveries-list.pages.ts';
-import { trail } from './deliveries-trail.ts';
 import { endpointName, shortId } from './delivery-words.ts';
+import { deliveriesAbove } from './pages-above.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -36,7 +37,7 @@ export function resendPages({ pages, clients }: Pick<RoomDependencies, 'pages' |
     const table = resendsTable(view, resends, endpoints);
     return {
       title: t.title,
-      body: html`${trail(view)}<p class="soft">${t.hint}</p>
+      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}<p class="soft">${t.hint}</p>
 ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
       live: { resends: table },
     };
@@ -53,7 +54,7 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
     return {
       title: t.resend,
       notices: t.notices,
-      body: html`${trail(view)}
+      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}
 ${liveRegion('progress', progress)}
 ${details([
   [t.what, selectionWords(view, resend!)],

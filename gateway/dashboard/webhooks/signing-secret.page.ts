@@ -6,9 +6,10 @@ import type {
 import { copyable, dataTable, field, form, moment, notice, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { DashboardConfig } from '../room.ts';
+import { trail } from '../trail.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { endpointAbove } from './pages-above.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
-import { subscriptionTrail } from './subscription-trail.ts';
 
 type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;
 type DocsConfig = Pick<DashboardConfig, 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX'>;
@@ -65,7 +66,7 @@ export function revealPage(
   if (isShown(secrets)) return shownAlreadyPage(view, subscription);
   return {
     title: t.title,
-    body: html`${subscriptionTrail(view, subscription)}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
   };
 }
 
@@ -84,7 +85,7 @@ export function rotatePage(
   const action = `/webhooks/${subscription.id}/rotate`;
   return {
     title: t.rotate,
-    body: html`${subscriptionTrail(view, subscription)}
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}
 <p>${t.rotateText}</p>
 ${form(view, { action, submit: t.rotate, fields: choice })}
 ${secretTable(view, secrets)}`,
@@ -122,7 +123,7 @@ export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
 function secretShown(view: View, config: DocsConfig, { id, url }: Subscription, secret: string): Html {
   const t = textsFor(view, signingSecretTexts);
   const docs = view.side === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
-  return html`${subscriptionTrail(view, { id, url })}
+  return html`${trail(view, 'webhooks', endpointAbove({ id, url }))}
 <div class="secret">
 <p><strong>${t.once}</strong> ${t.onceMore}</p>
 <p class="value" data-once>${copyable(view, secret)}</p>
@@ -136,7 +137,7 @@ function shownAlreadyPage(view: View, subscription: Subscription, done?: string)
   const { id } = subscription;
   return {
     title: t.title,
-    body: html`${subscriptionTrail(view, subscription)}
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}
 ${notice('busy', html`<p>${done ?? nothing} ${t.shownAlready} ${t.lost}</p>`)}
 <p class="row"><a class="button" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a>
 <a class="button plain" href="${pathTo(view, `/webhooks/${id}`)}">${t.back}</a></p>`,

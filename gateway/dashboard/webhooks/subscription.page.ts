@@ -6,13 +6,14 @@ import {
 import { confirmForm, details, form, moment } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
+import { trail } from '../trail.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
+import { PING } from './delivery-event-types.ts';
 import { endpointName } from './delivery-words.ts';
 import { type MissedPeriod, missedPeriod } from './missed-period.ts';
 import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 import { stateInFull } from './subscription-state.ts';
-import { subscriptionTrail } from './subscription-trail.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 /** What the page of a subscription shows. */
@@ -49,7 +50,7 @@ export function subscriptionPage(
     title: endpointName(url, id),
     notices: t.notices,
     live,
-    body: html`${subscriptionTrail(view)}
+    body: html`${trail(view, 'webhooks')}
 ${region('state')}
 ${region('missed')}
 <div class="parts">
@@ -85,7 +86,7 @@ function facts(view: View, subscription: WebhookSubscription): Html {
 
 function sendForm(view: View, id: string): Html {
   const t = textsFor(view, subscriptionTexts).test;
-  return html`<p class="soft">${t.text} <code>webhook.ping.v1</code></p>
+  return html`<p class="soft">${t.text} <code>${PING}</code></p>
 ${form(view, { action: `/webhooks/${id}/test`, submit: t.send, tone: 'plain' })}`;
 }
 

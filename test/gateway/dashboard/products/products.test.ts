@@ -103,7 +103,7 @@ it('shows a product with its prices and offers, to look at and nothing more', as
   ]) {
     expect(text).toContain(said);
   }
-  expect(document.querySelectorAll('main form, main img, main a')).toEqual([]);
+  expect(document.querySelectorAll('main form, main img, main a:not(.trail a)')).toEqual([]);
   expect(
     desk.app.registered.filter(({ section, method }) => section === 'products' && method === 'POST'),
   ).toEqual([]);

@@ -4,36 +4,15 @@ import {
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { moment, notice } from './components.ts';
-import type { DashboardClients } from './dashboard-clients.ts';
 import { type Html, html, nothing } from './html.ts';
 import { liveRegion } from './live.ts';
 import { troubleTexts } from './trouble-banner.texts.ts';
 import { type Page, pathTo, textsFor, type View } from './view.ts';
 import { reasonText } from './webhooks/subscription-state.ts';
 
-const PAGE_SIZE = 100;
-/** Few have more than a page of them, and one has to end. */
-const MOST_PAGES = 5;
 const MOST_NAMED = 5;
 /** Then who was disabled by a 410 was so on purpose. */
 const GONE_SHOWN_MS = 7 * 86_400_000;
-
-/** The merchant's subscriptions: the newest five hundred. */
-export async function readSubscriptions(
-  { webhookSubscriptions }: Pick<DashboardClients, 'webhookSubscriptions'>,
-  { tenant, call }: Pick<View, 'tenant' | 'call'>,
-): Promise<readonly WebhookSubscription[]> {
-  const read: WebhookSubscription[] = [];
-  let pageToken = '';
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const request = { ...tenant, pageSize: PAGE_SIZE, pageToken };
-    const answer = await webhookSubscriptions.listWebhookSubscriptions(request, call);
-    read.push(...answer.subscriptions);
-    pageToken = answer.nextPageToken;
-    if (pageToken === '') break;
-  }
-  return read;
-}
 
 /** Whether it is in ERROR, or a 410 has disabled it not long ago. One that a person disabled keeps an earlier error. */
 function isInTrouble({ state, errorAt, disabledAt }: WebhookSubscription): boolean {

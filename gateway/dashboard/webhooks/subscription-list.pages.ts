@@ -8,8 +8,9 @@ import { dataTable, moment, pageParameter, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
-import { readSubscriptions, withTroubleBanner } from '../trouble-banner.ts';
+import { withTroubleBanner } from '../trouble-banner.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
+import { readSubscriptions } from './subscription-reads.ts';
 import { stateBadges, troubleOf } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 

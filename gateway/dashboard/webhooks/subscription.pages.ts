@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RoomDependencies } from '../room.ts';
-import { readSubscriptions, withTroubleBanner } from '../trouble-banner.ts';
+import { withTroubleBanner } from '../trouble-banner.ts';
 import { recentDeliveries } from './deliveries-table.ts';
 import { subscriptionPage } from './subscription.page.ts';
-import { readSecrets, readSubscription } from './subscription-reads.ts';
+import { readSecrets, readSubscription, readSubscriptions } from './subscription-reads.ts';
 import { testOutcome } from './test-event.ts';
 
 const time = () => Type.Optional(Type.String({ format: 'date-time' }));

@@ -63,11 +63,6 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     routerOptions: { maxParamLength: LONGEST_PATH },
     rewriteUrl: ({ url = NOWHERE }) => (isReadable(url) ? url : NOWHERE),
   });
-  let baseUrl = config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}`;
-  app.addHook('onListen', async () => {
-    const { port } = app.server.address() as AddressInfo;
-    baseUrl = config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port}`;
-  });
   closeInTime(app);
   app.decorateRequest('person', null);
   app.decorateRequest('view', null);
@@ -91,7 +86,9 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     index: false,
   });
   const pages = new Pages(app, door);
-  registerRooms({ app, pages, door, clients, config, baseUrl: () => baseUrl });
+  const port = () => (app.server.address() as AddressInfo).port;
+  const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port()}`;
+  registerRooms({ app, pages, door, clients, config, baseUrl });
   return Object.assign(app, { registered: pages.registered });
 }
 

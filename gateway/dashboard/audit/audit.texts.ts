@@ -11,7 +11,7 @@ export const auditTexts = {
     who: 'Quem',
     what: 'O quê',
     from: 'De onde',
-    request: 'Pedido',
+    request: 'Requisição',
     show: 'Mostrar',
     tooLarge: 'Grande demais para ser guardado.',
     noDetails: 'Sem outros dados.',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { glob } from 'node:fs/promises';
-import type { DescService } from '@bufbuild/protobuf';
+import { glob, readFile } from 'node:fs/promises';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditedActions } from '../../../../gateway/dashboard/audit/audited-actions.texts.ts';
@@ -109,14 +110,36 @@ test('another merchant’s trail is none of one’s affair', async () => {
 });
 
 test('every sentence tells of an RPC that there is', async () => {
-  const names: string[] = [];
-  const root = new URL('../../../../', import.meta.url);
-  for await (const file of glob('proto/gen/payments/**/*_pb.js', { cwd: root })) {
-    const exported: Record<string, unknown> = await import(new URL(file, root).href);
-    const services = Object.values(exported).filter((value) => (value as DescService).kind === 'service');
-    for (const service of services as DescService[])
-      names.push(...service.methods.map(({ name }) => `${service.name}.${name}`));
-  }
+  const names = (await methods()).map(nameOf);
   for (const sentences of Object.values(auditedActions))
     expect(names).toEqual(expect.arrayContaining(Object.keys(sentences)));
 });
+
+test('every write that the dashboard makes for people has a sentence', async () => {
+  const sources: string[] = [];
+  for await (const file of glob('gateway/dashboard/**/*.ts', { cwd: ROOT }))
+    sources.push(await readFile(new URL(file, ROOT), 'utf8'));
+  const code = sources.join('\n');
+  const isWrite = ({ idempotency }: DescMethod) =>
+    idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  const called = (await methods()).filter(
+    (method) => isWrite(method) && code.includes(`.${method.localName}(`) && !/Session/.test(method.name),
+  );
+  expect(called.length).toBeGreaterThan(30);
+  for (const sentences of Object.values(auditedActions))
+    expect(Object.keys(sentences)).toEqual(expect.arrayContaining(called.map(nameOf)));
+});
+
+const ROOT = new URL('../../../../', import.meta.url);
+
+const nameOf = ({ parent, name }: DescMethod) => `${parent.name}.${name}`;
+
+async function methods(): Promise<DescMethod[]> {
+  const found: DescMethod[] = [];
+  for await (const file of glob('proto/gen/payments/**/*_pb.js', { cwd: ROOT })) {
+    const exported: Record<string, unknown> = await import(new URL(file, ROOT).href);
+    const services = Object.values(exported).filter((value) => (value as DescService).kind === 'service');
+    for (const service of services as DescService[]) found.push(...service.methods);
+  }
+  return found;
+}

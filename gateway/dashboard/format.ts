@@ -30,7 +30,8 @@ export class Format {
     this.#month = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', ...utc });
     this.#shortMonth = new Intl.DateTimeFormat(language, { month: 'short', year: '2-digit', ...utc });
     this.#dateTime = new Intl.DateTimeFormat(language, {
-      dateStyle: 'short',
+      // Short English dates have the month first, and are read wrongly by who has the day first.
+      dateStyle: language === 'en' ? 'medium' : 'short',
       timeStyle: 'medium',
       timeZone: ACCOUNT_TIME_ZONE,
     });

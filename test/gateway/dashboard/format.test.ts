@@ -20,6 +20,12 @@ it.each([
   expect(formatOf('en').relative(moment, NOW)).toBe(english);
 });
 
+it('writes moments so that nobody takes the day for the month', () => {
+  const at = timestampFromDate(new Date('2026-12-01T20:17:54Z'));
+  expect(formatOf('pt-BR').dateTime(at)).toBe('01/12/2026, 17:17:54');
+  expect(formatOf('en').dateTime(at).replaceAll('\u202f', ' ')).toBe('Dec 1, 2026, 5:17:54 PM');
+});
+
 it.each([
   [65_141n, 'R$ 651,41'],
   [99_999n, 'R$ 999,99'],

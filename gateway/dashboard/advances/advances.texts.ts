@@ -37,7 +37,7 @@ export const advancesTexts = {
       paidStep: 'Pagamento',
       paidWaiting: 'O valor é pago depois da aprovação.',
       paidNext: 'O pagamento é o próximo passo.',
-      paidText: (amount: string) => `${amount} foram pagos.`,
+      paidText: (amount: string) => `O valor de ${amount} foi pago.`,
       settledStep: 'Quitação',
       settledWaiting: 'Acontece depois da data da última parcela coberta.',
       settledText: 'A data da última parcela coberta já passou. Não há mais nada a fazer.',

@@ -9,7 +9,7 @@ export const fundsTexts = {
       scheduled: 'A liberar',
       scheduledHint: 'Tudo o que tem data marcada.',
       blocked: 'Bloqueado',
-      blockedHint: 'Retido por contestação, reembolso ou análise.',
+      blockedHint: 'Retido por disputa, reembolso ou análise.',
       openDebts: 'Débitos em aberto',
       openDebtsHint: 'Serão descontados do que ainda vai ser liberado.',
       tooLarge: 'O saldo é grande demais para ser somado aqui. O calendário continua correto.',
@@ -72,7 +72,7 @@ export const fundsTexts = {
       empty: 'Não há liberações neste dia.',
     },
     reasons: {
-      HOLD_OR_DISPUTE: 'retenção ou contestação',
+      HOLD_OR_DISPUTE: 'retenção ou disputa',
       REFUND_IN_PROGRESS: 'reembolso em andamento',
       KYC_PENDING: 'cadastro em análise',
       COMPLIANCE_HOLD: 'retenção de conformidade',

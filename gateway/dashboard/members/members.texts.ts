@@ -27,7 +27,7 @@ export const membersTexts = {
     until: 'Vale até',
     revoke: 'Cancelar convite',
     contact: 'Contato',
-    contactLead: 'A quem escrevemos quando um endereço de webhook precisa de atenção neste ambiente.',
+    contactLead: 'A quem escrevemos quando um endpoint de webhook precisa de atenção neste ambiente.',
     contactAdmins: (emails: string) => `Sem contato definido, escrevemos à administração: ${emails}.`,
     contactNobody: 'Sem contato definido e sem e-mail verificado na administração, não escrevemos a ninguém.',
     contactHint: 'Deixe vazio para escrevermos à administração.',

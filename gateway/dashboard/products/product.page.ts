@@ -64,7 +64,7 @@ function priceTable(view: View, { prices }: Product): Html {
       },
       {
         label: t.installments,
-        cell: ({ maxInstallments }) => t.upTo(view.format.number(maxInstallments)),
+        cell: ({ maxInstallments }) => t.upTo(maxInstallments),
       },
       { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
       { label: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
@@ -93,7 +93,7 @@ function offerTable(view: View, { offers, prices }: Product): Html {
       { label: t.methods, cell: ({ paymentMethods }) => paymentMethods.map(method).join(', ') },
       {
         label: t.installments,
-        cell: ({ maxInstallments }) => t.upTo(view.format.number(maxInstallments)),
+        cell: ({ maxInstallments }) => t.upTo(maxInstallments),
       },
       { label: t.starts, cell: ({ startsAt }) => moment(view, startsAt) },
       { label: t.ends, cell: ({ endsAt }) => (endsAt ? moment(view, endsAt) : t.noEnd) },

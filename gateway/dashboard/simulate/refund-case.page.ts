@@ -21,6 +21,7 @@ import {
   type SimulatedCase,
 } from './refund-steps.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
+import { simulateTexts } from './simulate.texts.ts';
 import { idOf } from './typed-values.ts';
 
 const MOST_DISPUTES = 20;
@@ -43,9 +44,8 @@ export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients
 ${liveRegion('state', live.state)}
 <h2>${t.possible}</h2>
 ${liveRegion('steps', live.steps)}`;
-    const notices = Object.fromEntries(
-      REFUND_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]),
-    );
+    const ofSteps = REFUND_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]);
+    const notices = { ...Object.fromEntries(ofSteps), refund: textsFor(view, simulateTexts).done.refund };
     return { title: t.title, body, live, notices };
   });
 }

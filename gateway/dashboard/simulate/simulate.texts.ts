@@ -69,7 +69,7 @@ export const simulateTexts = {
     newAdvance: 'Pedir uma antecipação',
     pastAdvance: 'Antecipação no passado',
     pastAdvanceHint:
-      'Uma venda de cartão de 100 dias atrás em três parcelas, antecipada no mesmo dia. Todas as datas já passaram: ela pode ser liquidada.',
+      'Uma venda de cartão de 100 dias atrás em três parcelas, antecipada no mesmo dia. Todas as datas já passaram: ela pode ser quitada.',
     makePastAdvance: 'Criar',
     events: 'Publicar qualquer evento',
     eventsHint: 'Um evento do catálogo com seus dados de exemplo, para ver como seu servidor o recebe.',

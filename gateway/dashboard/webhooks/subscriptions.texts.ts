@@ -32,7 +32,7 @@ export const subscriptionTexts = {
     },
     missed: {
       title: 'Reativado. E o que se perdeu?',
-      text: 'Os eventos deste período não foram enviados:',
+      text: 'Não foram enviados os eventos de',
       to: 'até',
       resend: 'Reenviar este período',
       hint: 'Nada é reenviado se você não pedir.',
@@ -60,7 +60,7 @@ export const subscriptionTexts = {
   },
   en: {
     title: 'Webhooks',
-    intro: 'Addresses that receive your events, signed, as they happen.',
+    intro: 'Endpoints that receive your events, signed, as they happen.',
     caption: 'Newest first. The state changes by itself while you look.',
     none: 'There is no endpoint yet. Create one to receive events.',
     create: 'New endpoint',
@@ -91,7 +91,7 @@ export const subscriptionTexts = {
     },
     missed: {
       title: 'Reactivated. What about what was missed?',
-      text: 'Events of this period were not sent:',
+      text: 'Events were not sent from',
       to: 'to',
       resend: 'Resend this period',
       hint: 'Nothing is sent again unless you ask for it.',

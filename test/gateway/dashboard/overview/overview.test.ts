@@ -38,8 +38,8 @@ describe('the banner', () => {
       expect(banner.querySelector('[role=alert] strong')!.text).toBe('2 webhooks need attention');
       const items = banner.querySelectorAll('li').map(({ text }) => plain(text));
       expect(items).toEqual([
-        expect.stringMatching(/HTTP 410.* Since \d+\/\d+\/\d+.*\.$/),
-        expect.stringMatching(/10 attempts.*503.* Since \d+\/\d+\/\d+.*\.$/),
+        expect.stringMatching(/HTTP 410.* Since \w{3} \d+, \d{4}, .*\.$/),
+        expect.stringMatching(/10 attempts.*503.* Since \w{3} \d+, \d{4}, .*\.$/),
       ]);
       expect(items[1]).toContain(failing.url);
       expect(linksIn(banner)).toEqual([gone, failing].map(({ id }) => merchant.at(`/webhooks/${id}`)));
@@ -120,7 +120,7 @@ describe('the overview', () => {
   it('offers nobody to create a webhook who may not', async () => {
     const merchant = await desk.newMerchant(Role.VIEWER);
     const page = await merchant.person.get(merchant.at());
-    expect(wordsOf(page, 'webhooks')).toContain('No address gets your events yet.');
+    expect(wordsOf(page, 'webhooks')).toContain('No endpoint receives your events yet.');
     expect(linksIn(cardOf(page, 'webhooks'))).toEqual([merchant.at('/webhooks')]);
   });
 
@@ -154,7 +154,7 @@ describe('the overview', () => {
     const reais = (minor: bigint) =>
       new Intl.NumberFormat('en', { style: 'currency', currency: 'BRL' }).format(Number(minor) / 100);
     expect(wordsOf(page, 'balance')).toContain(`Available${reais(balance.availableAmountMinor)}`);
-    expect(wordsOf(page, 'balance')).toContain(`To be released${reais(balance.scheduledAmountMinor)}`);
+    expect(wordsOf(page, 'balance')).toContain(`Scheduled${reais(balance.scheduledAmountMinor)}`);
     expect(wordsOf(page, 'balance')).not.toContain('Blocked');
     expect(first.releases.length).toBe(1);
     const lines = cardOf(page, 'releases').querySelectorAll('li');

@@ -154,7 +154,7 @@ test('what can be done follows the state that others bring about', async () => {
   await page.getByText('Disable', { exact: true }).waitFor();
   await desk.webhooks.subscriptions.disableWebhookSubscription(merchant.write(id));
   await page.getByRole('button', { name: 'Reactivate' }).click();
-  await page.getByText('Events of this period were not sent').waitFor();
+  await page.getByText('Events were not sent from').waitFor();
   await page.getByRole('button', { name: 'Resend this period' }).click();
   await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
   expect(violations).toEqual([]);

@@ -53,6 +53,20 @@ export function details(pairs: readonly (readonly [name: string, value: Html | s
   return html`<dl>${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
+/** A step of what goes on: behind, under way, broken off or still to come. */
+export interface TimelineStep {
+  readonly state: 'done' | 'now' | 'failed' | 'waiting';
+  readonly content: Html;
+}
+
+/** Steps in their order. */
+export function timeline(steps: readonly TimelineStep[]): Html {
+  return html`<ol class="timeline">${steps.map(
+    ({ state, content }) =>
+      html`<li class="${state}"${state === 'now' ? html` aria-current="step"` : nothing}>${content}</li>`,
+  )}</ol>`;
+}
+
 /** A state in a word and a colour. */
 export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;

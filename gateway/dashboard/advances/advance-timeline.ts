@@ -3,13 +3,13 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { moment } from '../components.ts';
+import { moment, type TimelineStep, timeline } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { type PlainView, textsFor } from '../view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 interface Step {
-  readonly state: 'done' | 'now' | 'failed' | 'waiting';
+  readonly state: TimelineStep['state'];
   readonly name: string;
   readonly text: string;
   readonly at?: Timestamp | undefined;
@@ -19,12 +19,10 @@ interface Step {
 /** The steps of a request, those to come too, as a list. */
 export function advanceTimeline(view: PlainView, request: AdvanceRequest): Html {
   const t = textsFor(view, advancesTexts).detail;
-  return html`<ol class="timeline">${stepsOf(view, request).map(
-    ({ state, name, text, at, reason }) =>
-      html`<li class="${state}"${state === 'now' ? html` aria-current="step"` : nothing}><strong>${name}</strong>${
-        at ? html` <span class="soft">${moment(view, at)}</span>` : nothing
-      }<p>${text}</p>${reason === undefined ? nothing : html`<p class="reason">${t.reason(reason)}</p>`}</li>`,
-  )}</ol>`;
+  const content = ({ name, text, at, reason }: Step) =>
+    html`<strong>${name}</strong>${at ? html` <span class="soft">${moment(view, at)}</span>` : nothing}
+<p>${text}</p>${reason === undefined ? nothing : html`<p>${t.reason(reason)}</p>`}`;
+  return timeline(stepsOf(view, request).map((step) => ({ state: step.state, content: content(step) })));
 }
 
 function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {

@@ -16,7 +16,7 @@ import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.parts.ts';
 import { facts, providerSide } from './refund-facts.ts';
-import { timeline } from './refund-timeline.ts';
+import { caseTimeline } from './refund-timeline.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const MOST_DISPUTES = 20;
@@ -100,7 +100,7 @@ ${mayDevelop(view) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewer
 function record(view: View, { refundCase, disputes, events }: CaseFile): Html {
   const t = textsFor(view, refundsTexts);
   return html`<h2>${t.details}</h2>${facts(view, refundCase)}
-<h2>${t.timeline}</h2>${timeline(view, refundCase)}
+<h2>${t.timeline}</h2>${caseTimeline(view, refundCase)}
 <h2>${t.provider}</h2>${providerSide(view, refundCase)}
 <h2>${t.disputes}</h2>${disputeTable(view, disputes)}
 <h2>${t.events}</h2>${eventTable(view, events)}`;

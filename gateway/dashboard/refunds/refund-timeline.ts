@@ -1,6 +1,6 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type RefundCase, RefundCaseStatus } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { moment } from '../components.ts';
+import { moment, type TimelineStep, timeline } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { textsFor, type View } from '../view.ts';
 import { refundsTexts } from './refunds.texts.ts';
@@ -9,16 +9,17 @@ type TimeName = keyof (typeof refundsTexts)['en']['times'];
 type NamedTime = readonly [name: TimeName, at: Timestamp];
 
 /** The times of a case in their order, those that are still to come marked. */
-export function timeline(view: View, refundCase: RefundCase): Html {
+export function caseTimeline(view: View, refundCase: RefundCase): Html {
   const t = textsFor(view, refundsTexts);
   const now = Date.now();
-  const item = ([name, at]: NamedTime) => {
+  const step = ([name, at]: NamedTime): TimelineStep => {
     const isAhead = timestampMs(at) > now;
     // How long ago something was changes by the second, and would be a change of the page to look at.
     const left = isAhead ? html` <span class="soft">${view.format.relative(at)}</span>` : nothing;
-    return html`<li class="${isAhead ? 'ahead' : 'past'}"><strong>${t.times[name]}</strong> ${moment(view, at)}${left}</li>`;
+    const content = html`<strong>${t.times[name]}</strong> ${moment(view, at)}${left}`;
+    return { state: isAhead ? 'waiting' : 'done', content };
   };
-  return html`<ol class="timeline">${timesOf(refundCase).map(item)}</ol>`;
+  return timeline(timesOf(refundCase).map(step));
 }
 
 function timesOf(refundCase: RefundCase): NamedTime[] {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { advancesTexts } from '../../../../gateway/dashboard/advances/advances.texts.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
@@ -179,6 +180,18 @@ it('a quote of very many dates stays a small page that sums them all', async () 
   await funds.sell({ gross: 750_000n, installments: 75 });
   const { document, text } = await quote();
   expect(document.querySelectorAll('tbody tr')).toHaveLength(32);
-  expect(textOf(document.querySelectorAll('tbody tr')[31]!)).toMatch(/^and 44 other dates R\$4,400\.00/);
+  expect(textOf(document.querySelectorAll('tbody tr')[31]!)).toMatch(/^and 44 more dates R\$4,400\.00/);
   expect(Buffer.byteLength(text)).toBeLessThan(100_000);
+});
+
+it('says one of something in the singular', () => {
+  const { 'pt-BR': portuguese, en } = advancesTexts;
+  const day = '21 de nov. de 2026';
+  expect(portuguese.form.span('1', day, day)).toBe('1 parcela, de 21 de nov. de 2026');
+  expect([portuguese.quote.daysText('1'), portuguese.quote.others('1')]).toEqual([
+    '1 dia',
+    'e mais uma data',
+  ]);
+  expect([en.quote.daysText('1'), en.quote.others('1')]).toEqual(['1 day', 'and one more date']);
+  expect(en.form.span('1', 'Nov 21', 'Nov 21')).toBe('1 instalment, of Nov 21');
 });

@@ -1,7 +1,8 @@
 import { type ApiKey, KeyAbsentReason } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
-import { confirmForm, copyable, details, moment, notice } from '../components.ts';
+import { confirmForm, details, moment, notice } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
+import { shownOnce } from '../shown-once.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { API_KEYS_PATH } from './api-keys.page.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
@@ -27,16 +28,11 @@ export function keyAnswerPage(view: View, { apiKey, key, keyAbsentReason, rotate
   ]);
   return {
     title: isShown ? t.newKey : t.notRepeated,
-    body: html`${isShown ? shownOnce(view, key) : notShown(view, id, hint)}
+    body: html`${isShown ? shownOnce(view, html`<p><strong>${t.once}</strong></p>`, key) : notShown(view, id, hint)}
 ${about}
 ${rotated ? html`<p>${t.oldKey} <code>${rotated.hint}…</code> ${t.endsAt} ${moment(view, rotated.expiresAt)}.</p>` : nothing}
 <p><a href="${pathTo(view, API_KEYS_PATH)}">${t.back}</a></p>`,
   };
-}
-
-function shownOnce(view: View, key: string): Html {
-  const t = textsFor(view, apiKeysTexts);
-  return html`${notice('busy', t.once)}<p class="new-key" data-once>${copyable(view, key)}</p>`;
 }
 
 function notShown(view: View, id: string, hint: string): Html {

@@ -3,6 +3,7 @@ import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/
 import { dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { liveRegion } from '../live.ts';
+import { queryForm } from '../query-form.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { auditTexts } from './audit.texts.ts';
@@ -37,23 +38,24 @@ ${pager(view, nextPageToken)}`;
       title: t.title,
       live: { entries },
       body: html`<p>${t.lead[view.side]}</p>
-${filters(view, members, input.query.person ?? '')}
+${filterForm(view, members, input.query.person ?? '')}
 ${liveRegion('entries', entries)}`,
     };
   });
 }
 
-function filters(view: View, members: readonly Member[], chosen: string): Html {
+function filterForm(view: View, members: readonly Member[], chosen: string): Html {
   const t = textsFor(view, auditTexts);
   const people = members.map(
     ({ account }) => [account!.id, account!.email || account!.name || account!.id] as const,
   );
   const isOther = chosen !== '' && !people.some(([id]) => id === chosen);
   const options = [['', t.everybody] as const, ...people, ...(isOther ? [[chosen, t.former] as const] : [])];
-  return html`<form class="filters" method="get">
-${field({ name: 'person', label: t.person }, select(options, chosen))}
-<button class="plain">${t.filter}</button>
-</form>`;
+  return queryForm({
+    action: pathTo(view, '/audit'),
+    fields: field({ name: 'person', label: t.person }, select(options, chosen)),
+    submit: t.filter,
+  });
 }
 
 function entryTable(view: View, entries: readonly AuditEntry[]): Html {

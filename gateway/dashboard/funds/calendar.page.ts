@@ -8,6 +8,7 @@ import type {
 import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
 import { amountColumn, dataTable, field, moment, money, NONE, pageParameter, pager } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
+import { queryForm } from '../query-form.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { amountsOf, presentKinds, sumOf } from './amounts.ts';
@@ -62,13 +63,14 @@ function monthNavigation(view: View, month: string, today: CivilDate): Html {
 ${link('prev', monthShifted(month, -1))} ${link('next', monthShifted(month, 1))}
 ${month === monthOf(today) ? nothing : html` <a href="${pathTo(view, '/funds')}">${t.currentMonth}</a>`}
 </nav>
-<form class="filters" method="get" action="${pathTo(view, '/funds')}">
-${field(
-  { name: 'month', label: t.month },
-  (attributes) => html`<input type="month" ${attributes} value="${month}" title="${t.monthHint}">`,
-)}
-<button class="plain">${t.show}</button>
-</form>
+${queryForm({
+  action: pathTo(view, '/funds'),
+  fields: field(
+    { name: 'month', label: t.month },
+    (attributes) => html`<input type="month" ${attributes} value="${month}" title="${t.monthHint}">`,
+  ),
+  submit: t.show,
+})}
 </div>`;
 }
 

@@ -4,6 +4,7 @@ import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/fu
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { field, money, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
+import { queryForm } from '../query-form.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { amountsOf, sumOf } from './amounts.ts';
@@ -52,10 +53,11 @@ const hasLarge = (months: readonly ProjectedMonth[]) => projectedTotal(sumOf(mon
 function periodForm(view: View, period: string): Html {
   const t = textsFor(view, fundsTexts);
   const periods = PERIODS.map((months) => [months, t.projection.monthCount(months)] as const);
-  return html`<form class="filters" method="get" action="${pathTo(view, '/funds/projection')}">
-${field({ name: 'months', label: t.projection.months }, select(periods, period))}
-<button class="plain">${t.show}</button>
-</form>`;
+  return queryForm({
+    action: pathTo(view, '/funds/projection'),
+    fields: field({ name: 'months', label: t.projection.months }, select(periods, period)),
+    submit: t.show,
+  });
 }
 
 function table(view: View, months: readonly ProjectedMonth[]): Html {

@@ -3,6 +3,7 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
+import { queryForm } from '../query-form.ts';
 import type { RoomDependencies } from '../room.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { chargeText, STATES, type StateName, stateBadge, typeText } from './product.parts.ts';
@@ -41,10 +42,11 @@ ${pager(view, nextPageToken)}`;
 function filterForm(view: View, state: StateName | undefined): Html {
   const t = textsFor(view, productsTexts);
   const states = STATES.map((name) => [name, t.states[name]] as const);
-  return html`<form class="filters" method="get" action="${pathTo(view, '/products')}">
-${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state ?? ''))}
-<button class="plain">${t.filter}</button>
-</form>`;
+  return queryForm({
+    action: pathTo(view, '/products'),
+    fields: field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state ?? '')),
+    submit: t.filter,
+  });
 }
 
 function productTable(view: View, products: readonly Product[], empty: string): Html {

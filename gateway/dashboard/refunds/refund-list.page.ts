@@ -10,6 +10,7 @@ import {
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
 import { type Html, html } from '../html.ts';
 import { liveRegion } from '../live.ts';
+import { queryForm } from '../query-form.ts';
 import type { RoomDependencies } from '../room.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.parts.ts';
@@ -97,13 +98,11 @@ function filterForm(view: View, { state, initiator, payment, order }: Filters): 
     field({ name, label, fault: isIdOrEmpty(value) ? undefined : t.notAnId }, (attributes) => {
       return html`<input ${attributes} value="${value}" maxlength="100" autocomplete="off" spellcheck="false">`;
     });
-  return html`<form class="filters" method="get" action="${pathTo(view, '/refunds')}">
-${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
+  const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
 ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator ?? ''))}
 ${idField('payment', t.payment, payment)}
-${idField('order', t.order, order)}
-<button class="plain">${t.filter}</button>
-</form>`;
+${idField('order', t.order, order)}`;
+  return queryForm({ action: pathTo(view, '/refunds'), fields, submit: t.filter });
 }
 
 function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[]): Html {

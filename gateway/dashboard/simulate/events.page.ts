@@ -6,6 +6,7 @@ import { Failure } from '../failures.ts';
 import { type Html, html } from '../html.ts';
 import { inEach } from '../language.ts';
 import { liveRegion } from '../live.ts';
+import { queryForm } from '../query-form.ts';
 import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
@@ -53,9 +54,11 @@ export function publishEventAction(pages: SandboxPages, { events }: DashboardCli
 function typeChoice(view: View, types: readonly EventType[], chosen: EventType): Html {
   const t = textsFor(view, simulateTexts);
   const options = types.map((type) => [type.name, type.name] as const);
-  return html`<form class="filters" method="get" action="${pathTo(view, '/simulate/events')}">
-${field({ name: 'type', label: t.eventType }, select(options, chosen.name))}
-<button class="plain">${t.choose}</button></form>`;
+  return queryForm({
+    action: pathTo(view, '/simulate/events'),
+    fields: field({ name: 'type', label: t.eventType }, select(options, chosen.name)),
+    submit: t.choose,
+  });
 }
 
 /** The object of the example, unless somebody names another. */

@@ -7,6 +7,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { field, pageParameter, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
+import { queryForm } from '../query-form.ts';
 import { textsFor, type View } from '../view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import { localTime, timeOf } from './delivery-times.ts';
@@ -113,8 +114,7 @@ export function filterForm(
   const statuses = Object.entries(STATUSES).map(([name, status]) => [name, all.statuses[status]] as const);
   const isNarrowed = (['since', 'before', 'request', 'object', 'event'] as const).some((name) => query[name]);
   const types = eventTypes.map((name) => [name, name] as const);
-  return html`<form method="get" action="${path}" class="filters" aria-label="${t.title}">
-${field({ name: 'type', label: t.type }, select([['', t.any], ...types], query.type ?? ''))}
+  const fields = html`${field({ name: 'type', label: t.type }, select([['', t.any], ...types], query.type ?? ''))}
 ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], query.status ?? ''))}
 <details class="more"${isNarrowed ? html` open` : nothing}><summary>${t.more}</summary><div class="filters">
 ${time('since', t.from, request.createdFrom)}
@@ -123,8 +123,7 @@ ${typed('request', t.request)}
 ${typed('object', t.object)}
 ${typed('event', t.event)}
 </div></details>
-${query.resend ? html`<label class="option"><input type="checkbox" name="resend" value="${query.resend}" checked> ${t.resend(shortId(query.resend))}</label>` : nothing}
-<button>${t.apply}</button>
-${any ? html`<a class="button plain" href="${path}">${t.clear}</a>` : nothing}
-</form>`;
+${query.resend ? html`<label class="option"><input type="checkbox" name="resend" value="${query.resend}" checked> ${t.resend(shortId(query.resend))}</label>` : nothing}`;
+  const clear = any ? html`<a href="${path}">${t.clear}</a>` : nothing;
+  return queryForm({ action: path, fields, submit: t.apply, more: clear });
 }

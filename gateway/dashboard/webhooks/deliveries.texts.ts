@@ -36,7 +36,6 @@ export const deliveriesTexts = {
     now: 'agora',
     soon: 'em menos de um minuto',
     filters: {
-      title: 'Filtrar',
       more: 'Por hora ou ID',
       type: 'Tipo de evento',
       status: 'Situação',
@@ -109,7 +108,6 @@ export const deliveriesTexts = {
     now: 'now',
     soon: 'in less than a minute',
     filters: {
-      title: 'Filter',
       more: 'By time or ID',
       type: 'Event type',
       status: 'Status',

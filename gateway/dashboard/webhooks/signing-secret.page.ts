@@ -3,9 +3,10 @@ import type {
   SigningSecretStatus,
   WebhookSubscription,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { copyable, dataTable, field, form, moment, notice, select } from '../components.ts';
+import { dataTable, field, form, moment, notice, select } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import type { DashboardConfig } from '../room.ts';
+import { shownOnce } from '../shown-once.ts';
 import { trail } from '../trail.ts';
 import { type Page, pathTo, textsFor, type View } from '../view.ts';
 import { endpointAbove } from './pages-above.ts';
@@ -119,16 +120,13 @@ export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
   return secrets.some(({ signsUntil, revealedAt }) => !signsUntil && revealedAt !== undefined);
 }
 
-/** The secret itself. It has no region of the page's stream, and the script removes it when the page is left. */
+/** The secret itself. It has no region of the page's stream. */
 function secretShown(view: View, config: DocsConfig, { id, url }: Subscription, secret: string): Html {
   const t = textsFor(view, signingSecretTexts);
   const docs = view.side === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
   return html`${trail(view, 'webhooks', endpointAbove({ id, url }))}
-<div class="secret">
-<p><strong>${t.once}</strong> ${t.onceMore}</p>
-<p class="value" data-once>${copyable(view, secret)}</p>
+${shownOnce(view, html`<p><strong>${t.once}</strong> ${t.onceMore}</p>`, secret)}
 ${docs ? html`<p><a href="${docs}/docs#description/verifying" rel="noreferrer">${t.verify}</a></p>` : nothing}
-</div>
 <p><a class="button" href="${pathTo(view, `/webhooks/${id}`)}">${t.goOn}</a></p>`;
 }
 

@@ -29,7 +29,7 @@ async function newMerchant() {
   return { merchant, developer, client, keys, path, issue };
 }
 
-const shownKey = ({ document }: SeenPage) => document.querySelector('.new-key code')?.text;
+const shownKey = ({ document }: SeenPage) => document.querySelector('.secret code')?.text;
 
 test('a key is issued and shown once, in that answer alone', async () => {
   const { merchant, developer, client, keys, path, issue } = await newMerchant();

@@ -57,7 +57,7 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
     await page.getByLabel('catalog:read').check();
     await page.getByRole('button', { name: 'Issue key' }).click();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
-    const key = await page.locator('.new-key code').textContent();
+    const key = await page.locator('.secret code').textContent();
     expect(key).toMatch(KEY);
     return key!;
   }
@@ -106,7 +106,7 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
     await page.getByLabel('catalog:read').check();
     await page.getByRole('button', { name: 'Issue key' }).dblclick();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
-    expect(await page.locator('.new-key code').textContent()).toMatch(KEY);
+    expect(await page.locator('.secret code').textContent()).toMatch(KEY);
     expect(await keysOf()).toHaveLength(1);
     await context.close();
   });
@@ -131,7 +131,7 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
     await page.getByText('Rotate', { exact: true }).click();
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
-    const second = (await page.locator('.new-key code').textContent())!;
+    const second = (await page.locator('.secret code').textContent())!;
     expect(second).toMatch(KEY);
     const kept = JSON.stringify(await context.storageState());
     const audit = await page.goto(`/live/${merchant}/audit`);

@@ -58,7 +58,7 @@ test('creates a subscription for what was chosen', async () => {
   expect(await listOf(merchant)).toMatchObject([
     { url, eventTypes: TYPES, state: WebhookSubscriptionState.PENDING, ordered: false },
   ]);
-  const docs = page.document.querySelector('.secret a')!.getAttribute('href');
+  const docs = page.document.querySelector('a[rel=noreferrer]')!.getAttribute('href');
   expect(docs).toBe('https://api.pay.example/docs#description/verifying');
 });
 

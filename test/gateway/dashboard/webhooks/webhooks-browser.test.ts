@@ -87,6 +87,7 @@ describe('the secret in a browser', () => {
     onTestFinished(() => keeping.close());
     const { page } = await windowOf(merchant, {}, keeping);
     const secret = await createByHand(page, merchant);
+    await page.waitForLoadState('load');
     // Whether or not it keeps this one: what it keeps is told so first.
     await page.evaluate('dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))');
     expect(await page.content()).not.toContain(secret);

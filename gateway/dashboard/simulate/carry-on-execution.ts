@@ -2,14 +2,17 @@ import { RefundDebitOutcome } from '../../../proto/gen/payments/refunds/v1/refun
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../failures.ts';
 import type { View } from '../view.ts';
-
-type Write = View['tenant'] & { readonly idempotencyKey: string; readonly refundCaseId: string };
+import type { CaseWrite } from './simulated-case.ts';
 
 /**
  * What the workflow of an execution does, by the same calls: debits the funds, or has the refund wait for the balance,
  * and records which. Funds debits a case once, so that both may come, in any order.
  */
-export async function carryOnExecution({ funds, refundCases }: DashboardClients, view: View, write: Write) {
+export async function carryOnExecution(
+  { funds, refundCases }: DashboardClients,
+  view: View,
+  write: CaseWrite,
+) {
   const { refundCaseId, idempotencyKey: key } = write;
   const { refundCase } = await refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
   const { amountMinor, saleId, requestedAt, executions: execution } = refundCase!;

@@ -12,16 +12,10 @@ import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { refundStepTexts } from './refund-steps.texts.ts';
-import {
-  type Choice,
-  MANUAL_BLOCKERS,
-  REFUND_STEPS,
-  REVIEWERS,
-  type RefundStep,
-  type SimulatedCase,
-} from './refund-steps.ts';
+import { type Choice, REFUND_STEPS, REVIEWERS, type RefundStep } from './refund-steps.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
 import { simulateTexts } from './simulate.texts.ts';
+import { MANUAL_BLOCKERS, type SimulatedCase } from './simulated-case.ts';
 import { idOf } from './typed-values.ts';
 
 const MOST_DISPUTES = 20;

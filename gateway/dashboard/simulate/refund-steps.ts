@@ -1,32 +1,36 @@
-import { timestampMs, timestampNow } from '@bufbuild/protobuf/wkt';
+import { timestampNow } from '@bufbuild/protobuf/wkt';
 import {
   ApprovalMode,
-  type Dispute,
   DisputeOutcome,
   MerchantDecisionKind,
   ProviderOutcome,
   RefundBlocker,
-  type RefundCase,
-  RefundCaseStatus,
   ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import type { View } from '../view.ts';
 import { carryOnExecution } from './carry-on-execution.ts';
 import type { refundStepTexts } from './refund-steps.texts.ts';
+import {
+  type CaseWrite,
+  hasManual,
+  isBlockedBy,
+  isExecuting,
+  isIn,
+  isLate,
+  isOpen,
+  isProcessing,
+  isReviewed,
+  isStartable,
+  isWaiting,
+  MANUAL_BLOCKERS,
+  type SimulatedCase,
+} from './simulated-case.ts';
 
-/** Blockers that other teams set and clear. */
-export const MANUAL_BLOCKERS = ['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE', 'PAYMENT_NOT_LIVE'] as const;
 export const REVIEWERS = ['OPERATIONS', 'RISK_POLICY'] as const;
 
 export type StepName = keyof (typeof refundStepTexts)['en']['steps'];
 export type Choice = 'reason' | 'reviewer' | 'blocker' | 'present-blocker' | 'dispute';
-
-/** A case, and the disputes of its payment that are open. */
-export interface SimulatedCase {
-  readonly refundCase: RefundCase;
-  readonly openDisputes: readonly Dispute[];
-}
 
 /** What a step's form says. */
 export interface StepForm {
@@ -39,13 +43,7 @@ export interface StepForm {
 interface Act {
   readonly clients: DashboardClients;
   readonly view: View;
-  /** The tenant, the form's key and the case: what every write of a case asks with. */
-  readonly write: {
-    readonly merchantId: string;
-    readonly environment: View['tenant']['environment'];
-    readonly idempotencyKey: string;
-    readonly refundCaseId: string;
-  };
+  readonly write: CaseWrite;
   readonly form: StepForm;
 }
 
@@ -55,33 +53,6 @@ export interface RefundStep {
   readonly choices: readonly Choice[];
   isPossible(simulated: SimulatedCase): boolean;
   act(act: Act): Promise<unknown>;
-}
-
-const is = (...states: readonly (keyof typeof RefundCaseStatus)[]) => {
-  const statuses: ReadonlySet<RefundCaseStatus> = new Set(states.map((name) => RefundCaseStatus[name]));
-  return ({ refundCase }: SimulatedCase) => statuses.has(refundCase.status);
-};
-const isWaiting = is('MERCHANT_REVIEW');
-const isReviewed = is('SERVICE_REVIEW');
-const isProcessing = is('PROCESSING');
-const isClosed = is('SUCCEEDED', 'FAILED', 'CANCELED', 'REJECTED');
-const isExecuting = (simulated: SimulatedCase) =>
-  simulated.refundCase.executionStartedAt !== undefined || isProcessing(simulated);
-const isOpen = (simulated: SimulatedCase) => !isClosed(simulated) && !isExecuting(simulated);
-const blocks = ({ refundCase }: SimulatedCase, blocker: RefundBlocker) =>
-  refundCase.blockedBy.includes(blocker);
-const deadlineMs = ({ refundCase: { merchantReviewDeadlineAt: at } }: SimulatedCase) =>
-  at ? timestampMs(at) : 0;
-const hasManual = (simulated: SimulatedCase, present: boolean) =>
-  MANUAL_BLOCKERS.some((name) => blocks(simulated, RefundBlocker[name]) === present);
-
-/** Whether nothing but the balance holds an approved case up. */
-function isStartable(simulated: SimulatedCase): boolean {
-  const others = simulated.refundCase.blockedBy.filter(
-    (blocker) => blocker !== RefundBlocker.INSUFFICIENT_AVAILABLE_BALANCE,
-  );
-  const isApproved = is('APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED')(simulated);
-  return isApproved && !isExecuting(simulated) && others.length === 0;
 }
 
 const decide =
@@ -126,19 +97,20 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   {
     name: 'announce-deadline',
     choices: [],
-    isPossible: (simulated) => isWaiting(simulated) && deadlineMs(simulated) > Date.now(),
+    isPossible: (simulated) => isWaiting(simulated) && !isLate(simulated),
     act: ({ clients, view, write }) => clients.refundCases.announceReviewDeadline(write, view.call),
   },
   {
     name: 'expire',
     choices: [],
-    isPossible: (simulated) => isWaiting(simulated) && deadlineMs(simulated) <= Date.now(),
+    isPossible: (simulated) => isWaiting(simulated) && isLate(simulated),
     act: ({ clients, view, write }) => clients.refundCases.expireMerchantReview(write, view.call),
   },
   {
     name: 'review-approve',
     choices: ['reviewer'],
-    isPossible: (simulated) => isReviewed(simulated) && !blocks(simulated, RefundBlocker.PAYMENT_DISPUTED),
+    isPossible: (simulated) =>
+      isReviewed(simulated) && !isBlockedBy(simulated, RefundBlocker.PAYMENT_DISPUTED),
     act: review(ReviewDecision.APPROVE),
   },
   {
@@ -180,7 +152,7 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   {
     name: 'returned',
     choices: [],
-    isPossible: is('SUCCEEDED'),
+    isPossible: isIn('SUCCEEDED'),
     act: provider(ProviderOutcome.FAILED, 'returned'),
   },
   {

@@ -34,7 +34,7 @@ describe('the list of deliveries', () => {
       [ofPayment, 'object 1', 'Retrying', '1', 'HTTP 503 1,234 ms'],
       [expect.stringContaining('webhook.ping.v1'), expect.any(String), 'Delivered', '1', 'HTTP 200 12 ms'],
     ]);
-    expect(rows[1]![5]).toMatch(/^\d.+\(.+\)$/);
+    expect(rows[1]![5]).toMatch(/^[A-Z][a-z]+ \d.+\(.+\)$/);
     expect(rows[3]![5]).toBe('—');
   });
 

@@ -151,12 +151,15 @@ interface Field {
   readonly fault?: string | undefined;
 }
 
-/** A labelled control; `control` is given the attributes that tie it to its label, hint and fault. */
+/**
+ * A labelled control; `control` is given the attributes that tie it to its label, hint and fault. The first with a fault
+ * has the focus when the page opens.
+ */
 export function field({ name, label, hint, fault }: Field, control: (attributes: Html) => Html): Html {
   const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ');
   const attributes = html`id="${name}" name="${name}"${
     described ? html` aria-describedby="${described}"` : nothing
-  }${fault ? html` aria-invalid="true"` : nothing}`;
+  }${fault ? html` aria-invalid="true" autofocus` : nothing}`;
   return html`<div class="field"><label for="${name}">${label}</label>
 ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : nothing}
 ${control(attributes)}

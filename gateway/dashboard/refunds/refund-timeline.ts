@@ -1,5 +1,9 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { type RefundCase, RefundCaseStatus } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  MerchantDecisionKind,
+  type RefundCase,
+  RefundCaseStatus,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { moment, type TimelineStep, timeline } from '../components.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { textsFor, type View } from '../view.ts';
@@ -24,6 +28,8 @@ export function caseTimeline(view: View, refundCase: RefundCase): Html {
 
 function timesOf(refundCase: RefundCase): NamedTime[] {
   const isWaiting = refundCase.status === RefundCaseStatus.MERCHANT_REVIEW;
+  // A deadline that somebody met is none any more.
+  const isExpired = refundCase.merchantDecision?.decision === MerchantDecisionKind.EXPIRED;
   const times: readonly (readonly [TimeName, Timestamp | undefined])[] = [
     ['paid', refundCase.paymentPaidAt],
     ['requested', refundCase.requestedAt],
@@ -31,7 +37,7 @@ function timesOf(refundCase: RefundCase): NamedTime[] {
     ['executing', refundCase.executionStartedAt],
     ['submitted', refundCase.provider?.submittedAt],
     ['updated', isWaiting ? undefined : refundCase.updatedAt],
-    ['deadline', refundCase.merchantReviewDeadlineAt],
+    ['deadline', isWaiting || isExpired ? refundCase.merchantReviewDeadlineAt : undefined],
     ['windowEnd', refundCase.refundWindow?.expiresAt],
   ];
   return times

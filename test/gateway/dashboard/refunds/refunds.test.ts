@@ -118,6 +118,7 @@ it('approves, and contests with a reason; the state is shown, and who did it is 
   expect([approved.status, approved.text.includes('Your approval is recorded.')]).toEqual([200, true]);
   expect(approved.document.querySelector('.badge')!.text).toBe('Approved');
   expect(approved.document.querySelectorAll('main form')).toEqual([]);
+  expect(approved.document.querySelector('.timeline')!.text).not.toContain('Deadline');
   const reason = 'Delivered on the 3rd.\nSigned for <b>by hand</b>.';
   const contested = await visitor.submit(`${list}/${two.id}`, '/contest', {
     contest_reason: reason.replace('\n', '\r\n'),
@@ -138,6 +139,7 @@ it('asks for a reason of at most 2000 characters, and keeps what was typed', asy
     422,
     'Say why you contest the request.',
   ]);
+  expect(empty.document.querySelectorAll('[autofocus]').map(({ id }) => id)).toEqual(['contest_reason']);
   const long = '🙂'.repeat(2_001);
   const page = await visitor.submit(empty, '/contest', { contest_reason: long });
   expect([page.status, page.document.querySelector('#contest_reason')!.text]).toEqual([422, long]);
@@ -154,6 +156,7 @@ it('says so when the case was decided meanwhile', async () => {
   const { visitor, list, open, refunds, write } = await merchant();
   const { id } = await open();
   const page = await visitor.get(`${list}/${id}`);
+  expect(page.document.querySelector('.timeline')!.text).toContain('Deadline');
   const decision = MerchantDecisionKind.APPROVED;
   await refunds.decideRefundCase({ ...write(), refundCaseId: id, decision });
   const late = await visitor.submit(page, '/contest', { contest_reason: 'late' });

@@ -202,6 +202,7 @@ test('searching leaves the types that have the words', async () => {
 describe.each([
   ['en', 1280],
   ['pt-BR', 360],
+  ['en', 360],
 ] as const)('each page in %s, %i wide', (locale, width) => {
   test('is accessible, fits, asks nobody else and runs nothing foreign', async () => {
     const merchant = await desk.newMerchant();

@@ -14,9 +14,9 @@ import { endpointName } from './delivery-words.ts';
 import { deliveriesAbove, endpointAbove } from './pages-above.ts';
 import { resendPart } from './resend-form.ts';
 import { resendsTexts } from './resends.texts.ts';
+import { readEndpointUrls, readSubscription } from './subscription-reads.ts';
 
 const PAGE_SIZE = 25;
-const MOST_ENDPOINTS = 100;
 
 /** The lists of deliveries: of a merchant, and of one of its subscriptions. */
 export function deliveriesListPages({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
@@ -24,7 +24,10 @@ export function deliveriesListPages({ pages, clients }: Pick<RoomDependencies, '
   const place = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
 
   pages.page({ ...place, path: '/deliveries' }, async (view, { query }) => {
-    const [eventTypes, endpoints] = await Promise.all([types.all(view.call), endpointUrls(view, clients)]);
+    const [eventTypes, endpoints] = await Promise.all([
+      types.all(view.call),
+      readEndpointUrls(clients, view),
+    ]);
     const t = textsFor(view, deliveriesTexts);
     const list = await listOf(view, clients, query, { eventTypes, endpoints });
     return {
@@ -38,18 +41,18 @@ ${list.body}`,
 
   pages.page({ ...place, path: '/webhooks/:subscriptionId/deliveries' }, async (view, { params, query }) => {
     const subscriptionId = params.subscriptionId!;
-    const [eventTypes, { subscription }] = await Promise.all([
+    const [eventTypes, subscription] = await Promise.all([
       types.all(view.call),
-      clients.webhookSubscriptions.getWebhookSubscription({ ...view.tenant, subscriptionId }, view.call),
+      readSubscription(clients, view, subscriptionId),
     ]);
     const t = textsFor(view, deliveriesTexts);
     const list = await listOf(view, clients, query, { eventTypes, subscriptionId });
     return {
       ...list,
-      title: `${t.deliveriesTo} ${endpointName(subscription!.url, subscriptionId)}`,
-      body: html`${trail(view, 'webhooks', endpointAbove(subscription!), deliveriesAbove(view, subscription!))}<p class="soft">${t.hint}
+      title: `${t.deliveriesTo} ${endpointName(subscription.url, subscriptionId)}`,
+      body: html`${trail(view, 'webhooks', endpointAbove(subscription), deliveriesAbove(view, subscription))}<p class="soft">${t.hint}
 <a href="${pathTo(view, '/deliveries')}">${t.ofAll}</a></p>
-${resendPart(view, subscription!)}
+${resendPart(view, subscription)}
 ${list.body}`,
     };
   });
@@ -89,16 +92,4 @@ async function listOf(
     body: html`${filterPart}${liveRegion('deliveries', table)}${pager(view, list.nextPageToken)}`,
     live: { deliveries: table },
   };
-}
-
-/** The URLs of a merchant's endpoints by their ids; of very many, the newest. */
-export async function endpointUrls(
-  view: View,
-  { webhookSubscriptions }: Pick<DashboardClients, 'webhookSubscriptions'>,
-): Promise<ReadonlyMap<string, string>> {
-  const { subscriptions } = await webhookSubscriptions.listWebhookSubscriptions(
-    { ...view.tenant, pageSize: MOST_ENDPOINTS },
-    view.call,
-  );
-  return new Map(subscriptions.map(({ id, url }) => [id, url]));
 }

@@ -18,6 +18,7 @@ import { PING } from './delivery-event-types.ts';
 import { reasonWords, type SeenDelivery } from './delivery-reasons.ts';
 import { dueWords, statusBadge } from './delivery-words.ts';
 import { deliveriesAbove, endpointAbove } from './pages-above.ts';
+import { readSubscription } from './subscription-reads.ts';
 
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
 
@@ -36,11 +37,11 @@ async function readDelivery(view: View, clients: Clients, deliveryId: string): P
   const delivery = answer.delivery!;
   const { subscriptionId, resendId, status } = delivery;
   const isAsked = status === DeliveryStatus.CANCELED && resendId !== undefined;
-  const [{ subscription }, resend] = await Promise.all([
-    clients.webhookSubscriptions.getWebhookSubscription({ ...tenant, subscriptionId }, call),
+  const [subscription, resend] = await Promise.all([
+    readSubscription(clients, view, subscriptionId),
     isAsked ? clients.deliveries.getResend({ ...tenant, resendId }, call) : undefined,
   ]);
-  return { delivery, attempts: answer.attempts, subscription: subscription!, resend: resend?.resend };
+  return { delivery, attempts: answer.attempts, subscription, resend: resend?.resend };
 }
 
 /** Undefined when it is no longer kept. */

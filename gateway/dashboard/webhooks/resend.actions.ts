@@ -16,6 +16,7 @@ import {
   selectionOf,
 } from './resend-form.ts';
 import { resendsTexts } from './resends.texts.ts';
+import { readSubscription } from './subscription-reads.ts';
 
 const PATH = '/webhooks/:subscriptionId/resends';
 
@@ -23,15 +24,10 @@ const PATH = '/webhooks/:subscriptionId/resends';
 export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
   const place = { path: PATH, role: Role.DEVELOPER, section: 'webhooks' } as const;
 
-  const subscriptionOf = async (view: View, subscriptionId: string) => {
-    const request = { ...view.tenant, subscriptionId };
-    return (await clients.webhookSubscriptions.getWebhookSubscription(request, view.call)).subscription!;
-  };
-
   pages.page({ ...place, query: ResendFields }, async (view, { params, query }) =>
     formPage(
       view,
-      await subscriptionOf(view, params.subscriptionId!),
+      await readSubscription(clients, view, params.subscriptionId!),
       Object.keys(query).length > 0 ? query : lastDay(),
     ),
   );
@@ -42,7 +38,7 @@ export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages'
       const subscriptionId = params.subscriptionId!;
       const read = selectionOf(form);
       if ('faults' in read) {
-        return formPage(view, await subscriptionOf(view, subscriptionId), form, read.faults);
+        return formPage(view, await readSubscription(clients, view, subscriptionId), form, read.faults);
       }
       try {
         const { resend } = await clients.deliveries.resendDeliveries(
@@ -56,7 +52,7 @@ export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages'
       } catch (error) {
         const faults = faultsOf(error);
         if (!faults) throw error;
-        return formPage(view, await subscriptionOf(view, subscriptionId), form, faults);
+        return formPage(view, await readSubscription(clients, view, subscriptionId), form, faults);
       }
     },
   );

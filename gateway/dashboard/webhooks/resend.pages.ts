@@ -16,10 +16,10 @@ import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
 import { trail } from '../trail.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../view.ts';
-import { endpointUrls } from './deliveries-list.pages.ts';
 import { endpointName, shortId } from './delivery-words.ts';
 import { deliveriesAbove } from './pages-above.ts';
 import { resendsTexts } from './resends.texts.ts';
+import { readEndpointUrls } from './subscription-reads.ts';
 
 const PAGE_SIZE = 25;
 
@@ -31,7 +31,7 @@ export function resendPages({ pages, clients }: Pick<RoomDependencies, 'pages' |
   pages.page({ ...place, path: '/resends', query }, async (view, { query: { page = '' } }) => {
     const [{ resends, nextPageToken }, endpoints] = await Promise.all([
       clients.deliveries.listResends({ ...view.tenant, pageSize: PAGE_SIZE, pageToken: page }, view.call),
-      endpointUrls(view, clients),
+      readEndpointUrls(clients, view),
     ]);
     const t = textsFor(view, resendsTexts);
     const table = resendsTable(view, resends, endpoints);
@@ -48,7 +48,8 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
       { ...view.tenant, resendId: params.resendId! },
       view.call,
     );
-    const endpoints = resend!.subscriptionId === undefined ? undefined : await endpointUrls(view, clients);
+    const endpoints =
+      resend!.subscriptionId === undefined ? undefined : await readEndpointUrls(clients, view);
     const t = textsFor(view, resendsTexts);
     const [progress, actions] = [progressOf(view, resend!), actionsOf(view, resend!)];
     return {

@@ -38,6 +38,11 @@ export async function readSubscriptions(
   return read;
 }
 
+/** Where the deliveries of those go: their URLs, by their ids. */
+export async function readEndpointUrls(clients: Clients, view: View): Promise<ReadonlyMap<string, string>> {
+  return new Map((await readSubscriptions(clients, view)).map(({ id, url }) => [id, url]));
+}
+
 /** What is known of the secrets that sign for it, the current one first. */
 export async function readSecrets(
   { webhookSubscriptions }: Clients,

@@ -9,6 +9,7 @@ import { liveRegion } from '../live.ts';
 import { queryForm } from '../query-form.ts';
 import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
+import { eventTypeTexts } from '../webhooks/event-type.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
 import { simulateTexts } from './simulate.texts.ts';
@@ -69,7 +70,7 @@ function publication(view: View, { name: type, description, dataExample = {} }: 
 ${field({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, (attributes) => {
   return html`<input ${attributes} value="${objectId}" maxlength="100" required>`;
 })}`;
-  return html`<section class="card"><h2><code>${type}</code></h2><p lang="en">${description}</p>
+  return html`<section class="card"><h2><code>${type}</code></h2><p>${textsFor(view, eventTypeTexts).descriptions[type] ?? description}</p>
 <h3>${t.example}</h3><pre tabindex="0">${JSON.stringify(dataExample, undefined, 2)}</pre>
 ${form(view, { action: '/simulate/events/publish', submit: t.publish, fields })}</section>`;
 }

@@ -5,7 +5,7 @@ import {
   DisputeOutcome,
   type RefundCase,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { amountColumn, copyable, dataTable, details, field, form, select } from '../components.ts';
+import { amountColumn, copyable, dataTable, details, field, form, money, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { type Html, html, nothing } from '../html.ts';
 import { liveRegion } from '../live.ts';
@@ -48,12 +48,13 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
     };
     const paidAmountMinor = /^\d{1,16}$/.test(query.paid ?? '') ? BigInt(query.paid!) : undefined;
     const sale = { saleId, paidAmountMinor, paidAt: query.at ?? '', productId: idOf(query.product) };
-    const ids = details([
+    const facts = details([
+      ...(paidAmountMinor === undefined ? [] : [[t.salePaid, money(view, paidAmountMinor)] as const]),
       [t.saleId, copyable(view, saleId)],
       [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
     ]);
     const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
-${ids}
+${facts}
 <div class="cards panel">${refundForm(view, products, { sale })}
 ${blockCard(view, saleId)}
 <section class="card"><h2>${t.disputes}</h2>${disputeList(view, saleId, disputes)}

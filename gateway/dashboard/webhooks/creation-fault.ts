@@ -56,12 +56,12 @@ function invalidField(
   typed: string,
 ): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
-  if (field === 'url') return { status: INVALID, url: urlFault(view, error, 'INVALID_ARGUMENT', typed) };
+  if (field === 'url') return { status: INVALID, url: urlFault(view, error, 'INVALID_REQUEST', typed) };
   if (field.startsWith('event_types')) return { status: INVALID, eventTypes: t.eventTypesMissing };
   return undefined;
 }
 
-/** What is wrong with a URL, then the API's own words for it. */
+/** What is wrong with a URL, then the API's own code and words for it. */
 function urlFault(view: View, error: ConnectError, reason: string, typed: string): string {
   const t = textsFor(view, newSubscriptionTexts);
   const detail = error.rawMessage.replace(/^url: /, '');

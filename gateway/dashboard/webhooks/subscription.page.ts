@@ -39,7 +39,7 @@ export function subscriptionPage(
   const live = {
     state: stateInFull(view, subscription),
     missed: may && missed && !isDisabled ? missedPeriod(view, id, missed) : nothing,
-    test: outcome ?? nothing,
+    test: html`${(may && !isDisabled) || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${outcome ?? nothing}`,
     send: may && !isDisabled ? sendForm(view, id) : nothing,
     recent,
     secrets: secretPart(view, id, secrets, may),
@@ -57,7 +57,7 @@ ${region('missed')}
 <section class="card">${facts(view, subscription)}</section>
 <section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
 </div>
-${may || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${region('test')}${region('send')}
+${region('test')}${region('send')}
 <h2>${t.deliveries}</h2>
 ${region('recent')}
 ${region('secrets')}

@@ -45,6 +45,7 @@ it('publishes the payment of a sale once, as the payments teams do of real ones'
   const sold = await panel.visitor.submit(page, '/simulate/sales', values);
   await panel.visitor.submit(page, '/simulate/sales', values);
   expect(sold.document.querySelector('.outcome')!.text).toContain('payment.succeeded.v1');
+  expect(sold.document.querySelector('main dd')!.text).toBe('R$300.00');
   const events = createClient(EventService, desk.transport);
   const { events: published } = await events.listEvents({ ...tenantOf(panel), type: 'payment.succeeded.v1' });
   expect(published).toHaveLength(1);
@@ -166,6 +167,8 @@ it('publishes every event of the catalogue with its example, and shows where it 
     const { events } = await client.listEvents({ ...tenantOf(panel), requestId });
     expect(events).toMatchObject([{ type, requestId }]);
   }
+  const inPortuguese = await visitor.reading('pt-BR').get(`${home}/simulate/events?type=refund.failed.v1`);
+  expect(inPortuguese.text).toContain('O provedor não pagou um reembolso');
   const unknown = await visitor.submit(`${home}/simulate/events`, '/publish', { type: 'x.y.v1' });
   expect([unknown.status, unknown.text.includes('no such event type')]).toEqual([422, true]);
 });

@@ -95,7 +95,8 @@ describe('refuses a URL as the API does, with its words, and keeps what was type
     expect(input.getAttribute('value')).toBe(url);
     expect(input.getAttribute('aria-invalid')).toBe('true');
     const fault = page.document.querySelector(`#${input.getAttribute('aria-describedby')!.split(' ')[1]}`)!;
-    expect(fault.text).toContain(reason);
+    // As the API names what the services call so.
+    expect(fault.text).toContain(reason === 'INVALID_ARGUMENT' ? 'INVALID_REQUEST' : reason);
     expect(fault.text).toContain(message.replace(/^url: /, ''));
     expect(checkedOf(page).sort()).toEqual([...TYPES].sort());
     expect(keyOf(page)).not.toBe(keyOf(blank));

@@ -201,6 +201,7 @@ describe('what can be done', () => {
     const get = async () =>
       (await desk.webhooks.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
         .subscription!;
+    expect(disabled.document.querySelector('#test')).toBeNull();
     const { disabledAt } = await get();
     expect(actionsOf(disabled)).toEqual(
       ['reveal', 'reactivate'].map((verb) => at(`/webhooks/${id}/${verb}`)),

@@ -11,8 +11,9 @@ import { type Page, pathTo, textsFor, type View } from './view.ts';
 import { reasonText } from './webhooks/subscription-state.ts';
 
 const MOST_NAMED = 5;
-/** Then who was disabled by a 410 was so on purpose. */
-const GONE_SHOWN_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
+/** Then what a 410 has disabled was to be. */
+const GONE_SHOWN_MS = 7 * DAY_MS;
 
 /** Whether it is in ERROR, or a 410 has disabled it not long ago. One that a person disabled keeps an earlier error. */
 function isInTrouble({ state, errorAt, disabledAt }: WebhookSubscription): boolean {

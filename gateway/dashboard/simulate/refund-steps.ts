@@ -17,10 +17,10 @@ import {
   isBlockedBy,
   isExecuting,
   isIn,
+  isInReview,
   isLate,
   isOpen,
   isProcessing,
-  isReviewed,
   isStartable,
   isWaiting,
   MANUAL_BLOCKERS,
@@ -110,13 +110,13 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     name: 'review-approve',
     choices: ['reviewer'],
     isPossible: (simulated) =>
-      isReviewed(simulated) && !isBlockedBy(simulated, RefundBlocker.PAYMENT_DISPUTED),
+      isInReview(simulated) && !isBlockedBy(simulated, RefundBlocker.PAYMENT_DISPUTED),
     act: review(ReviewDecision.APPROVE),
   },
   {
     name: 'review-reject',
     choices: ['reviewer'],
-    isPossible: isReviewed,
+    isPossible: isInReview,
     act: review(ReviewDecision.REJECT),
   },
   {

@@ -25,7 +25,7 @@ export const isIn = (...states: readonly (keyof typeof RefundCaseStatus)[]) => {
   return ({ refundCase }: SimulatedCase) => statuses.has(refundCase.status);
 };
 export const isWaiting = isIn('MERCHANT_REVIEW');
-export const isReviewed = isIn('SERVICE_REVIEW');
+export const isInReview = isIn('SERVICE_REVIEW');
 export const isProcessing = isIn('PROCESSING');
 const isClosed = isIn('SUCCEEDED', 'FAILED', 'CANCELED', 'REJECTED');
 /** Whether a case is on its way to the provider. */

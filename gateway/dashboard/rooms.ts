@@ -11,7 +11,6 @@ import { refundsPages } from './refunds/refunds.pages.ts';
 import type { RoomDependencies } from './room.ts';
 import { signInRoutes } from './sign-in/sign-in.routes.ts';
 import { simulatePages } from './simulate/simulate.pages.ts';
-import { deliveriesPages } from './webhooks/deliveries.pages.ts';
 import { webhooksPages } from './webhooks/webhooks.pages.ts';
 
 /** Everything that the dashboard serves. */
@@ -21,7 +20,6 @@ export function registerRooms(dependencies: RoomDependencies): void {
   homePages(dependencies);
   overviewPages(dependencies);
   webhooksPages(dependencies);
-  deliveriesPages(dependencies);
   fundsPages(dependencies);
   refundsPages(dependencies);
   advancesPages(dependencies);

@@ -8,7 +8,7 @@ import { type Html, html, nothing } from './html.ts';
 import { liveRegion } from './live.ts';
 import { troubleTexts } from './trouble-banner.texts.ts';
 import { type Page, pathTo, textsFor, type View } from './view.ts';
-import { reasonText } from './webhooks/subscription-state.ts';
+import { reasonText } from './webhooks/subscriptions/subscription-state.ts';
 
 const MOST_NAMED = 5;
 const DAY_MS = 86_400_000;

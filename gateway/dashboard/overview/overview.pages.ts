@@ -5,7 +5,7 @@ import { liveRegion } from '../live.ts';
 import type { RoomDependencies } from '../room.ts';
 import { withTroubleBanner } from '../trouble-banner.ts';
 import { type Page, textsFor, type View } from '../view.ts';
-import { readSubscriptions } from '../webhooks/subscription-reads.ts';
+import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
 import { balanceCard } from './balance-card.ts';
 import { overviewTexts } from './overview.texts.ts';
 import { refundsCard } from './refunds-card.ts';

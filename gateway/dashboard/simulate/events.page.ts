@@ -9,7 +9,7 @@ import { liveRegion } from '../live.ts';
 import { queryForm } from '../query-form.ts';
 import { trail } from '../trail.ts';
 import { pathTo, textsFor, type View } from '../view.ts';
-import { eventTypeTexts } from '../webhooks/event-type.texts.ts';
+import { eventTypeTexts } from '../webhooks/subscriptions/event-type.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { type SandboxPages, told } from './sandbox-pages.ts';
 import { simulateTexts } from './simulate.texts.ts';

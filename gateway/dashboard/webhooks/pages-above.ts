@@ -1,8 +1,8 @@
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Above } from '../trail.ts';
 import { textsFor, type View } from '../view.ts';
-import { deliveriesTexts } from './deliveries.texts.ts';
-import { endpointName } from './delivery-words.ts';
+import { deliveriesTexts } from './deliveries/deliveries.texts.ts';
+import { endpointName } from './deliveries/delivery-words.ts';
 
 type Endpoint = Pick<WebhookSubscription, 'id' | 'url'>;
 

@@ -1,15 +1,25 @@
 import type { RoomDependencies } from '../room.ts';
-import { newSubscriptionPages } from './new-subscription.pages.ts';
-import { signingSecretPages } from './signing-secret.pages.ts';
-import { subscriptionPages } from './subscription.pages.ts';
-import { subscriptionActions } from './subscription-actions.pages.ts';
-import { subscriptionListPage } from './subscription-list.pages.ts';
+import { deliveriesListPages } from './deliveries/deliveries-list.pages.ts';
+import { deliveryActions } from './deliveries/delivery.actions.ts';
+import { deliveryPage } from './deliveries/delivery.page.ts';
+import { resendActions } from './resends/resend.actions.ts';
+import { resendPages } from './resends/resend.pages.ts';
+import { newSubscriptionPages } from './subscriptions/new-subscription.pages.ts';
+import { signingSecretPages } from './subscriptions/signing-secret.pages.ts';
+import { subscriptionActions } from './subscriptions/subscription.actions.ts';
+import { subscriptionPages } from './subscriptions/subscription.pages.ts';
+import { subscriptionListPage } from './subscriptions/subscription-list.pages.ts';
 
-/** Pages of webhook subscriptions: their list, new ones, each by itself with what can be done to it, and its secret. */
+/** Pages of webhooks: subscriptions with their secrets, deliveries, and resends. */
 export function webhooksPages(dependencies: RoomDependencies): void {
   subscriptionListPage(dependencies);
   newSubscriptionPages(dependencies);
   subscriptionPages(dependencies);
   subscriptionActions(dependencies);
   signingSecretPages(dependencies);
+  deliveriesListPages(dependencies);
+  deliveryPage(dependencies);
+  deliveryActions(dependencies);
+  resendActions(dependencies);
+  resendPages(dependencies);
 }

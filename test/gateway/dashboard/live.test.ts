@@ -10,8 +10,8 @@ import { LiveStreams, lookAgainMs } from '../../../gateway/dashboard/live.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { newKey } from '../../support/house.ts';
 import type { Visitor } from './dashboard-desk.ts';
-import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries/deliveries-desk.ts';
 import { type EventStream, openStream } from './event-stream.ts';
+import { type DeliveriesDesk, startDeliveriesDesk } from './webhooks/deliveries/deliveries-desk.ts';
 
 describe('the stream of a page', () => {
   let desk: DeliveriesDesk;

@@ -1,0 +1,129 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { type Static, Type } from 'typebox';
+import { validate as isUuid } from 'uuid';
+import {
+  DeliveryStatus,
+  type ListDeliveriesRequest,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { field, pageParameter, select } from '../../components.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { queryForm } from '../../query-form.ts';
+import { textsFor, type View } from '../../view.ts';
+import { deliveriesTexts } from './deliveries.texts.ts';
+import { localTime, timeOf } from './delivery-times.ts';
+import { shortId } from './delivery-words.ts';
+
+const Text = Type.Optional(Type.String({ maxLength: 100 }));
+
+/** What addresses of lists of deliveries may ask for; empty is the same as absent. */
+export const DeliveriesQuery = Type.Object({
+  type: Text,
+  status: Text,
+  since: Text,
+  before: Text,
+  request: Text,
+  object: Text,
+  event: Text,
+  resend: Text,
+  page: pageParameter,
+});
+
+export type DeliveriesQueryValues = Static<typeof DeliveriesQuery>;
+
+const STATUSES = {
+  pending: DeliveryStatus.PENDING,
+  retrying: DeliveryStatus.RETRYING,
+  held: DeliveryStatus.HELD,
+  blocked: DeliveryStatus.BLOCKED,
+  succeeded: DeliveryStatus.SUCCEEDED,
+  exhausted: DeliveryStatus.EXHAUSTED,
+  canceled: DeliveryStatus.CANCELED,
+} as const;
+
+type Fault = 'badTime' | 'badId' | 'badText';
+
+/** What was asked for, as the RPC has it, or what of it cannot be meant. */
+export interface ReadFilters {
+  readonly request: Pick<
+    ListDeliveriesRequest,
+    'eventType' | 'status' | 'createdFrom' | 'createdTo' | 'requestId' | 'objectId' | 'eventId' | 'resendId'
+  >;
+  readonly faults: Readonly<Partial<Record<keyof DeliveriesQueryValues, Fault>>>;
+  /** Whether there is any. */
+  readonly any: boolean;
+}
+
+/** Reads the filters of an address. */
+export function filtersOf(query: DeliveriesQueryValues): ReadFilters {
+  const faults: Partial<Record<keyof DeliveriesQueryValues, Fault>> = {};
+  const given = (name: keyof DeliveriesQueryValues) => query[name]?.trim() || undefined;
+  const read = <T>(
+    name: keyof DeliveriesQueryValues,
+    fault: Fault,
+    value: (text: string) => T | undefined,
+  ) => {
+    const text = given(name);
+    const meant = text === undefined ? undefined : value(text);
+    if (text !== undefined && meant === undefined) faults[name] = fault;
+    return meant;
+  };
+  const text = (value: string) => (/^[\x20-\x7e]+$/.test(value) ? value : undefined);
+  const id = (value: string) => (isUuid(value) ? value : undefined);
+  const status = given('status');
+  const names = ['type', 'status', 'since', 'before', 'request', 'object', 'event', 'resend'] as const;
+  const request = {
+    eventType: read('type', 'badText', text),
+    status: isStatus(status) ? STATUSES[status] : undefined,
+    createdFrom: read('since', 'badTime', timeOf),
+    createdTo: read('before', 'badTime', timeOf),
+    requestId: read('request', 'badText', text),
+    objectId: read('object', 'badText', text),
+    eventId: read('event', 'badId', id),
+    resendId: read('resend', 'badId', id),
+  };
+  return { request, faults, any: names.some((name) => given(name) !== undefined) };
+}
+
+/** Whether a text names a state. */
+const isStatus = (text: string | undefined): text is keyof typeof STATUSES =>
+  text !== undefined && Object.hasOwn(STATUSES, text);
+
+/** The form that sends them; it is the page's own address that it asks. */
+export function filterForm(
+  view: View,
+  query: DeliveriesQueryValues,
+  { request, faults, any }: ReadFilters,
+  eventTypes: readonly string[],
+): Html {
+  const all = textsFor(view, deliveriesTexts);
+  const t = all.filters;
+  const [path = ''] = view.url.split('?');
+  const fault = (name: keyof DeliveriesQueryValues) => faults[name] && t[faults[name]];
+  const typed = (name: keyof DeliveriesQueryValues, label: string) =>
+    field(
+      { name, label, fault: fault(name) },
+      (attributes) =>
+        html`<input ${attributes} value="${query[name] ?? ''}" maxlength="100" spellcheck="false">`,
+    );
+  const time = (name: 'since' | 'before', label: string, at: Timestamp | undefined) =>
+    field(
+      { name, label, fault: fault(name) },
+      (attributes) =>
+        html`<input ${attributes} type="datetime-local" step="1" value="${at ? localTime(at) : ''}">`,
+    );
+  const statuses = Object.entries(STATUSES).map(([name, status]) => [name, all.statuses[status]] as const);
+  const isNarrowed = (['since', 'before', 'request', 'object', 'event'] as const).some((name) => query[name]);
+  const types = eventTypes.map((name) => [name, name] as const);
+  const fields = html`${field({ name: 'type', label: t.type }, select([['', t.any], ...types], query.type ?? ''))}
+${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], query.status ?? ''))}
+<details class="more"${isNarrowed ? html` open` : nothing}><summary>${t.more}</summary><div class="filters">
+${time('since', t.from, request.createdFrom)}
+${time('before', t.to, request.createdTo)}
+${typed('request', t.request)}
+${typed('object', t.object)}
+${typed('event', t.event)}
+</div></details>
+${query.resend ? html`<label class="option"><input type="checkbox" name="resend" value="${query.resend}" checked> ${t.resend(shortId(query.resend))}</label>` : nothing}`;
+  const clear = any ? html`<a href="${path}">${t.clear}</a>` : nothing;
+  return queryForm({ action: path, fields, submit: t.apply, more: clear });
+}

@@ -1,0 +1,95 @@
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { pager } from '../../components.ts';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { html } from '../../html.ts';
+import { liveRegion } from '../../live.ts';
+import type { RoomDependencies } from '../../room.ts';
+import { trail } from '../../trail.ts';
+import { type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { deliveriesAbove, endpointAbove } from '../pages-above.ts';
+import { resendPart } from '../resends/resend-form.ts';
+import { resendsTexts } from '../resends/resends.texts.ts';
+import { readEndpointUrls, readSubscription } from '../subscriptions/subscription-reads.ts';
+import { deliveriesTexts } from './deliveries.texts.ts';
+import { DeliveriesQuery, type DeliveriesQueryValues, filterForm, filtersOf } from './deliveries-filters.ts';
+import { deliveriesTable } from './deliveries-table.ts';
+import { EventTypeNames } from './delivery-event-types.ts';
+import { endpointName } from './delivery-words.ts';
+
+const PAGE_SIZE = 25;
+
+/** The lists of deliveries: of a merchant, and of one of its subscriptions. */
+export function deliveriesListPages({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+  const types = new EventTypeNames(clients);
+  const place = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
+
+  pages.page({ ...place, path: '/deliveries' }, async (view, { query }) => {
+    const [eventTypes, endpoints] = await Promise.all([
+      types.all(view.call),
+      readEndpointUrls(clients, view),
+    ]);
+    const t = textsFor(view, deliveriesTexts);
+    const list = await listOf(view, clients, query, { eventTypes, endpoints });
+    return {
+      ...list,
+      title: t.deliveries,
+      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}<p class="soft">${t.hint}
+<a href="${pathTo(view, '/resends')}">${textsFor(view, resendsTexts).title}</a></p>
+${list.body}`,
+    };
+  });
+
+  pages.page({ ...place, path: '/webhooks/:subscriptionId/deliveries' }, async (view, { params, query }) => {
+    const subscriptionId = params.subscriptionId!;
+    const [eventTypes, subscription] = await Promise.all([
+      types.all(view.call),
+      readSubscription(clients, view, subscriptionId),
+    ]);
+    const t = textsFor(view, deliveriesTexts);
+    const list = await listOf(view, clients, query, { eventTypes, subscriptionId });
+    return {
+      ...list,
+      title: `${t.deliveriesTo} ${endpointName(subscription.url, subscriptionId)}`,
+      body: html`${trail(view, 'webhooks', endpointAbove(subscription), deliveriesAbove(view, subscription))}<p class="soft">${t.hint}
+<a href="${pathTo(view, '/deliveries')}">${t.ofAll}</a></p>
+${resendPart(view, subscription)}
+${list.body}`,
+    };
+  });
+}
+
+interface ListOptions {
+  readonly eventTypes: readonly string[];
+  /** Where deliveries go, of several subscriptions. */
+  readonly endpoints?: ReadonlyMap<string, string>;
+  /** Of this one alone. */
+  readonly subscriptionId?: string;
+}
+
+/** The filters, and what fits them; nothing is read where they cannot be meant. */
+async function listOf(
+  view: View,
+  { deliveries }: Pick<DashboardClients, 'deliveries'>,
+  query: DeliveriesQueryValues,
+  { eventTypes, endpoints, subscriptionId }: ListOptions,
+): Promise<Omit<Page, 'title'>> {
+  const t = textsFor(view, deliveriesTexts);
+  const filters = filtersOf(query);
+  const filterPart = filterForm(view, query, filters, eventTypes);
+  if (Object.keys(filters.faults).length > 0) return { status: 422, body: filterPart };
+  const list = await deliveries.listDeliveries(
+    {
+      ...{ ...view.tenant, ...filters.request, subscriptionId, withLastAttempt: true },
+      ...{ pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+    },
+    view.call,
+  );
+  const table = deliveriesTable(view, list.deliveries, {
+    ...{ caption: t.deliveries, empty: filters.any ? t.noneFits : t.none },
+    endpoints,
+  });
+  return {
+    body: html`${filterPart}${liveRegion('deliveries', table)}${pager(view, list.nextPageToken)}`,
+    live: { deliveries: table },
+  };
+}

@@ -1,0 +1,80 @@
+import type { Delivery } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { dataTable, moment, NONE } from '../../components.ts';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { pathTo, textsFor, type View } from '../../view.ts';
+import { deliveriesTexts } from './deliveries.texts.ts';
+import { answerWords, dueWords, endpointName, latencyWords, shortId, statusBadge } from './delivery-words.ts';
+
+const RECENT = 10;
+
+interface TableOptions {
+  readonly caption: string;
+  readonly empty: string;
+  /** The URLs of endpoints by their ids, where deliveries of several are listed. */
+  readonly endpoints?: ReadonlyMap<string, string> | undefined;
+}
+
+/** Deliveries, one in a row, each with its last attempt where it was read with it. */
+export function deliveriesTable(
+  view: View,
+  deliveries: readonly Delivery[],
+  { caption, empty, endpoints }: TableOptions,
+): Html {
+  const t = textsFor(view, deliveriesTexts);
+  const table = dataTable<Delivery>(
+    caption,
+    [
+      { label: t.event, cell: (delivery) => eventCell(view, delivery, endpoints) },
+      { label: t.object, cell: ({ objectId }) => html`<code>${shortId(objectId)}</code>` },
+      { label: t.status, cell: (delivery) => statusBadge(view, delivery) },
+      { label: t.attempts, cell: ({ attemptCount }) => view.format.number(attemptCount), isNumber: true },
+      { label: t.answer, cell: (delivery) => lastAnswer(view, delivery) },
+      {
+        label: t.next,
+        cell: ({ nextAttemptAt, endedAt }) =>
+          endedAt || !nextAttemptAt ? NONE : dueWords(view, nextAttemptAt),
+      },
+      { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
+    ],
+    deliveries,
+    empty,
+  );
+  return html`<div class="wide">${table}</div>`;
+}
+
+/**
+ * The ten newest deliveries of a subscription, and the way to all of them. Fit for a live region: it changes only when
+ * they do.
+ */
+export async function recentDeliveries(
+  view: View,
+  clients: Pick<DashboardClients, 'deliveries'>,
+  { id: subscriptionId }: { readonly id: string },
+): Promise<Html> {
+  const t = textsFor(view, deliveriesTexts);
+  const { deliveries } = await clients.deliveries.listDeliveries(
+    { ...view.tenant, subscriptionId, pageSize: RECENT, withLastAttempt: true },
+    view.call,
+  );
+  return html`${deliveriesTable(view, deliveries, { caption: t.recent, empty: t.none })}
+<p><a href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${t.seeAll}</a></p>`;
+}
+
+/** The type, and where it goes where that is not the same for all. */
+function eventCell(
+  view: View,
+  { id, eventType, subscriptionId }: Delivery,
+  endpoints: ReadonlyMap<string, string> | undefined,
+): Html {
+  const type = html`<a href="${pathTo(view, `/deliveries/${id}`)}"><code>${eventType}</code></a>`;
+  if (!endpoints) return type;
+  const name = endpointName(endpoints.get(subscriptionId), subscriptionId);
+  return html`<div>${type} <a class="soft" href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${name}</a></div>`;
+}
+
+function lastAnswer(view: View, { lastAttempt, attemptCount }: Delivery): Html {
+  if (attemptCount === 0) return html`${NONE}`;
+  const latency = latencyWords(view, lastAttempt);
+  return html`<span>${answerWords(view, lastAttempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}</span>`;
+}

@@ -1,0 +1,34 @@
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { RoomDependencies } from '../../room.ts';
+import { resendsTexts } from '../resends/resends.texts.ts';
+
+/** What can be done with one delivery. */
+export function deliveryActions({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+  const place = { role: Role.DEVELOPER, section: 'webhooks', refusals: resendsTexts } as const;
+
+  pages.action({ ...place, path: '/deliveries/:deliveryId/retry' }, async (view, { params, key }) => {
+    const deliveryId = params.deliveryId!;
+    await clients.deliveries.retryDelivery({ ...view.tenant, idempotencyKey: key, deliveryId }, view.call);
+    return { redirect: `/deliveries/${deliveryId}`, notice: 'retried' };
+  });
+
+  pages.action({ ...place, path: '/deliveries/:deliveryId/cancel' }, async (view, { params, key }) => {
+    const deliveryId = params.deliveryId!;
+    await clients.deliveries.cancelDelivery({ ...view.tenant, idempotencyKey: key, deliveryId }, view.call);
+    return { redirect: `/deliveries/${deliveryId}`, notice: 'canceled' };
+  });
+
+  pages.action({ ...place, path: '/deliveries/:deliveryId/resend' }, async (view, { params, key }) => {
+    const { tenant, call } = view;
+    const { delivery } = await clients.deliveries.getDelivery(
+      { ...tenant, deliveryId: params.deliveryId! },
+      call,
+    );
+    const { eventId, subscriptionId } = delivery!;
+    const { resend } = await clients.deliveries.resendDeliveries(
+      { ...tenant, idempotencyKey: key, subscriptionId, selection: { case: 'eventId', value: eventId } },
+      call,
+    );
+    return { redirect: `/resends/${resend!.id}`, notice: 'begun' };
+  });
+}

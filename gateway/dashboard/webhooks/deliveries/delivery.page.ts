@@ -1,0 +1,128 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  DeliveryStatus,
+  type Event,
+  WebhookSubscriptionState,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { confirmForm, copyable, details, form, moment, NONE } from '../../components.ts';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { liveRegion } from '../../live.ts';
+import type { RoomDependencies } from '../../room.ts';
+import { trail } from '../../trail.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { deliveriesAbove, endpointAbove } from '../pages-above.ts';
+import { readSubscription } from '../subscriptions/subscription-reads.ts';
+import { deliveryTexts } from './delivery.texts.ts';
+import { attemptsList } from './delivery-attempts.ts';
+import { PING } from './delivery-event-types.ts';
+import { reasonWords, type SeenDelivery } from './delivery-reasons.ts';
+import { dueWords, statusBadge } from './delivery-words.ts';
+
+type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
+
+/** One delivery: what became of it and why, its attempts, its event. */
+export function deliveryPage({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+  const place = { path: '/deliveries/:deliveryId', role: Role.VIEWER, section: 'webhooks' } as const;
+  pages.page(place, async (view, { params }) => {
+    const seen = await readDelivery(view, clients, params.deliveryId!);
+    return drawDelivery(view, seen, await readEvent(view, clients, seen.delivery.eventId));
+  });
+}
+
+async function readDelivery(view: View, clients: Clients, deliveryId: string): Promise<SeenDelivery> {
+  const { tenant, call } = view;
+  const answer = await clients.deliveries.getDelivery({ ...tenant, deliveryId }, call);
+  const delivery = answer.delivery!;
+  const { subscriptionId, resendId, status } = delivery;
+  const isAsked = status === DeliveryStatus.CANCELED && resendId !== undefined;
+  const [subscription, resend] = await Promise.all([
+    readSubscription(clients, view, subscriptionId),
+    isAsked ? clients.deliveries.getResend({ ...tenant, resendId }, call) : undefined,
+  ]);
+  return { delivery, attempts: answer.attempts, subscription, resend: resend?.resend };
+}
+
+/** Undefined when it is no longer kept. */
+async function readEvent(
+  { tenant, call }: View,
+  { events }: Clients,
+  eventId: string,
+): Promise<Event | undefined> {
+  try {
+    return (await events.getEvent({ ...tenant, eventId }, call)).event;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+    throw error;
+  }
+}
+
+function drawDelivery(view: View, seen: SeenDelivery, event: Event | undefined): Page {
+  const t = textsFor(view, deliveryTexts);
+  const live = {
+    state: stateOf(view, seen),
+    actions: actionsOf(view, seen),
+    attempts: attemptsList(view, seen.attempts),
+  };
+  return {
+    title: t.title(seen.delivery.eventType),
+    notices: t.notices,
+    body: html`${trail(view, 'webhooks', endpointAbove(seen.subscription), deliveriesAbove(view, seen.subscription))}
+${liveRegion('state', live.state)}
+${liveRegion('actions', live.actions)}
+<h2>${t.attempts}</h2>
+${liveRegion('attempts', live.attempts)}
+<h2>${t.event}</h2>
+${eventPart(view, seen, event)}`,
+    live,
+  };
+}
+
+function stateOf(view: View, seen: SeenDelivery): Html {
+  const t = textsFor(view, deliveryTexts);
+  const { delivery, subscription } = seen;
+  const { nextAttemptAt, endedAt, resendId } = delivery;
+  const pairs: (readonly [string, Html | string])[] = [];
+  if (!endedAt && nextAttemptAt) pairs.push([t.next, dueWords(view, nextAttemptAt)]);
+  pairs.push([
+    t.endpoint,
+    html`<a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${subscription.url}</a>`,
+  ]);
+  pairs.push([t.created, moment(view, delivery.createdAt)]);
+  if (endedAt) pairs.push([t.ended, moment(view, endedAt)]);
+  if (resendId)
+    pairs.push([t.resend, html`<a href="${pathTo(view, `/resends/${resendId}`)}">${t.seeResend}</a>`]);
+  return html`<div class="card"><p>${statusBadge(view, delivery)} ${reasonWords(view, seen)}</p>${details(pairs)}</div>`;
+}
+
+/** What can be done in the state it is in. A ping is never sent again: there is a test event for that. */
+function actionsOf(view: View, { delivery, subscription }: SeenDelivery): Html {
+  if (!mayDevelop(view)) return nothing;
+  const t = textsFor(view, deliveryTexts);
+  const { id, status, endedAt, eventType } = delivery;
+  const path = `/deliveries/${id}`;
+  if (endedAt) {
+    if (eventType === PING || subscription.state === WebhookSubscriptionState.DISABLED) return nothing;
+    return html`${form(view, { action: `${path}/resend`, submit: t.resendOne })}<p class="hint">${t.resendHint}</p>`;
+  }
+  const waits = status === DeliveryStatus.RETRYING || status === DeliveryStatus.HELD;
+  return html`${waits ? form(view, { action: `${path}/retry`, submit: t.retry }) : nothing}
+${confirmForm(view, t.cancel, { action: `${path}/cancel`, submit: t.cancel, tone: 'danger', text: t.cancelText })}`;
+}
+
+function eventPart(view: View, { delivery }: SeenDelivery, event: Event | undefined): Html {
+  const t = textsFor(view, deliveryTexts);
+  const { eventType, eventId, objectId, sequence, requestId, subscriptionId } = delivery;
+  const ofObject = `/webhooks/${subscriptionId}/deliveries?object=${encodeURIComponent(objectId)}`;
+  return html`${details([
+    [t.type, html`<code>${eventType}</code>`],
+    [t.eventId, copyable(view, eventId)],
+    [t.object, html`${copyable(view, objectId)} <a href="${pathTo(view, ofObject)}">${t.sameObject}</a>`],
+    [t.sequence, view.format.number(sequence)],
+    [t.request, copyable(view, requestId)],
+    [t.published, event ? moment(view, event.timestamp) : NONE],
+  ])}
+<h3>${t.data}</h3>
+${event ? html`<pre>${JSON.stringify(event.data ?? {}, undefined, 2)}</pre>` : html`<p class="empty">${t.eventGone}</p>`}`;
+}

@@ -1,0 +1,79 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { reasonOf } from '../../failures.ts';
+import { html } from '../../html.ts';
+import type { RoomDependencies } from '../../room.ts';
+import { trail } from '../../trail.ts';
+import { type Page, textsFor, type View } from '../../view.ts';
+import { deliveriesAbove, endpointAbove } from '../pages-above.ts';
+import { readSubscription } from '../subscriptions/subscription-reads.ts';
+import {
+  lastDay,
+  type ResendFaults,
+  ResendFields,
+  type ResendValues,
+  resendForms,
+  selectionOf,
+} from './resend-form.ts';
+import { resendsTexts } from './resends.texts.ts';
+
+const PATH = '/webhooks/:subscriptionId/resends';
+
+/** How resends begin: a page of its own for what is asked for, and what its forms do. */
+export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+  const place = { path: PATH, role: Role.DEVELOPER, section: 'webhooks' } as const;
+
+  pages.page({ ...place, query: ResendFields }, async (view, { params, query }) =>
+    formPage(
+      view,
+      await readSubscription(clients, view, params.subscriptionId!),
+      Object.keys(query).length > 0 ? query : lastDay(),
+    ),
+  );
+
+  pages.action(
+    { ...place, form: ResendFields, refusals: resendsTexts },
+    async (view, { params, form, key }) => {
+      const subscriptionId = params.subscriptionId!;
+      const read = selectionOf(form);
+      if ('faults' in read) {
+        return formPage(view, await readSubscription(clients, view, subscriptionId), form, read.faults);
+      }
+      try {
+        const { resend } = await clients.deliveries.resendDeliveries(
+          {
+            ...{ ...view.tenant, idempotencyKey: key, subscriptionId, selection: read.selection },
+            onlyFailed: form.only_failed === 'yes',
+          },
+          view.call,
+        );
+        return { redirect: `/resends/${resend!.id}`, notice: 'begun' };
+      } catch (error) {
+        const faults = faultsOf(error);
+        if (!faults) throw error;
+        return formPage(view, await readSubscription(clients, view, subscriptionId), form, faults);
+      }
+    },
+  );
+}
+
+/** What of the form a refusal is about; undefined where it is about something else. */
+function faultsOf(error: unknown): ResendFaults | undefined {
+  if (reasonOf(error) === 'RESEND_SELECTION') return { to: 'order' };
+  const isGone = error instanceof ConnectError && error.code === Code.NotFound;
+  return isGone && reasonOf(error) === 'EVENT_NOT_FOUND' ? { event_id: 'event' } : undefined;
+}
+
+function formPage(
+  view: View,
+  subscription: WebhookSubscription,
+  values: ResendValues,
+  faults?: ResendFaults,
+): Page {
+  return {
+    title: textsFor(view, resendsTexts).form.title,
+    ...(faults && { status: 422 }),
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription), deliveriesAbove(view, subscription))}${resendForms(view, subscription, values, faults)}`,
+  };
+}

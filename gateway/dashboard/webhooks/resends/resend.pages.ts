@@ -1,0 +1,174 @@
+import { Type } from 'typebox';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { type Resend, ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  badge,
+  confirmForm,
+  dataTable,
+  details,
+  moment,
+  pageParameter,
+  pager,
+  type Tone,
+} from '../../components.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { liveRegion } from '../../live.ts';
+import type { RoomDependencies } from '../../room.ts';
+import { trail } from '../../trail.ts';
+import { mayDevelop, pathTo, textsFor, type View } from '../../view.ts';
+import { endpointName, shortId } from '../deliveries/delivery-words.ts';
+import { deliveriesAbove } from '../pages-above.ts';
+import { readEndpointUrls } from '../subscriptions/subscription-reads.ts';
+import { resendsTexts } from './resends.texts.ts';
+
+const PAGE_SIZE = 25;
+
+/** Resends: all of a merchant, and one with its progress. */
+export function resendPages({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+  const place = { role: Role.VIEWER, section: 'webhooks' } as const;
+  const query = Type.Object({ page: pageParameter });
+
+  pages.page({ ...place, path: '/resends', query }, async (view, { query: { page = '' } }) => {
+    const [{ resends, nextPageToken }, endpoints] = await Promise.all([
+      clients.deliveries.listResends({ ...view.tenant, pageSize: PAGE_SIZE, pageToken: page }, view.call),
+      readEndpointUrls(clients, view),
+    ]);
+    const t = textsFor(view, resendsTexts);
+    const table = resendsTable(view, resends, endpoints);
+    return {
+      title: t.title,
+      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}<p class="soft">${t.hint}</p>
+${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
+      live: { resends: table },
+    };
+  });
+
+  pages.page({ ...place, path: '/resends/:resendId' }, async (view, { params }) => {
+    const { resend } = await clients.deliveries.getResend(
+      { ...view.tenant, resendId: params.resendId! },
+      view.call,
+    );
+    const endpoints =
+      resend!.subscriptionId === undefined ? undefined : await readEndpointUrls(clients, view);
+    const t = textsFor(view, resendsTexts);
+    const [progress, actions] = [progressOf(view, resend!), actionsOf(view, resend!)];
+    return {
+      title: t.resend,
+      notices: t.notices,
+      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}
+${liveRegion('progress', progress)}
+${details([
+  [t.what, selectionWords(view, resend!)],
+  [t.endpoint, endpointLink(view, resend!, endpoints)],
+  [t.created, moment(view, resend!.createdAt)],
+])}
+<p><a href="${pathTo(view, `/deliveries?resend=${resend!.id}`)}">${t.deliveries}</a></p>
+${liveRegion('actions', actions)}`,
+      live: { progress, actions },
+    };
+  });
+
+  const canceling = { path: '/resends/:resendId/cancel', role: Role.DEVELOPER, section: 'webhooks' } as const;
+  pages.action(canceling, async (view, { params, key }) => {
+    const resendId = params.resendId!;
+    await clients.deliveries.cancelResend({ ...view.tenant, idempotencyKey: key, resendId }, view.call);
+    return { redirect: `/resends/${resendId}`, notice: 'canceled' };
+  });
+}
+
+function resendsTable(view: View, resends: readonly Resend[], endpoints: ReadonlyMap<string, string>): Html {
+  const t = textsFor(view, resendsTexts);
+  const table = dataTable<Resend>(
+    t.title,
+    [
+      {
+        label: t.created,
+        cell: ({ id, createdAt }) =>
+          html`<a href="${pathTo(view, `/resends/${id}`)}">${moment(view, createdAt)}</a>`,
+      },
+      { label: t.what, cell: (resend) => selectionWords(view, resend, shortId) },
+      { label: t.endpoint, cell: (resend) => endpointLink(view, resend, endpoints) },
+      { label: t.state, cell: (resend) => stateBadge(view, resend) },
+      { label: t.progress, cell: (resend) => doneWords(view, resend), isNumber: true },
+      {
+        label: t.counts.exhausted,
+        cell: ({ exhaustedCount }) => view.format.number(exhaustedCount),
+        isNumber: true,
+      },
+    ],
+    resends,
+    t.none,
+  );
+  return html`<div class="wide">${table}</div>`;
+}
+
+function progressOf(view: View, resend: Resend): Html {
+  const t = textsFor(view, resendsTexts);
+  const all = expectedOf(resend);
+  const isIdle = all === 0n && resend.state !== ResendState.RUNNING;
+  const counts = [
+    [t.counts.expected, all],
+    [t.counts.made, resend.madeCount],
+    [t.counts.succeeded, resend.succeededCount],
+    [t.counts.open, resend.openCount],
+    [t.counts.exhausted, resend.exhaustedCount],
+    [t.counts.canceled, resend.canceledCount],
+  ] as const;
+  return html`<div class="card"><p>${stateBadge(view, resend)} ${doneWords(view, resend)}</p>
+${all === 0n ? nothing : html`<progress max="${all}" value="${endedOf(resend)}" aria-label="${t.progress}">${doneWords(view, resend)}</progress>`}
+${resend.state === ResendState.RUNNING ? html`<p class="soft">${t.waiting}</p>` : nothing}
+${isIdle ? html`<p>${t.nothingToDo}</p>` : nothing}
+<dl class="counts">${counts.map(([name, count]) => html`<div><dt>${name}</dt><dd>${view.format.number(count)}</dd></div>`)}</dl>
+${resend.endedAt ? html`<p class="soft">${t.ended} ${moment(view, resend.endedAt)}</p>` : nothing}</div>`;
+}
+
+function actionsOf(view: View, { id, state }: Resend): Html {
+  if (state !== ResendState.RUNNING || !mayDevelop(view)) return nothing;
+  const t = textsFor(view, resendsTexts);
+  return confirmForm(view, t.cancel, {
+    ...{ action: `/resends/${id}/cancel`, submit: t.cancel, tone: 'danger', text: t.cancelText },
+  });
+}
+
+/** Deliveries that it will have: as counted when it began, or those that were made, if they are more or all. */
+const expectedOf = ({ state, expectedCount, madeCount }: Resend) =>
+  state !== ResendState.COMPLETED && expectedCount > madeCount ? expectedCount : madeCount;
+
+const endedOf = ({ succeededCount, exhaustedCount, canceledCount }: Resend) =>
+  succeededCount + exhaustedCount + canceledCount;
+
+function doneWords(view: View, resend: Resend): string {
+  const [ended, all] = [endedOf(resend), expectedOf(resend)].map((count) => view.format.number(count));
+  return textsFor(view, resendsTexts).done(ended!, all!);
+}
+
+function stateBadge(view: View, { state }: Resend): Html {
+  const tones: Partial<Record<ResendState, Tone>> = {
+    ...{ [ResendState.RUNNING]: 'busy', [ResendState.COMPLETED]: 'good', [ResendState.CANCELED]: 'off' },
+  };
+  const words: Partial<Record<ResendState, string>> = textsFor(view, resendsTexts).states;
+  return badge(tones[state] ?? 'off', words[state] ?? '');
+}
+
+function selectionWords(
+  view: View,
+  { eventId, requestId, period, onlyFailed }: Resend,
+  shown: (id: string) => string = (id) => id,
+): Html {
+  const t = textsFor(view, resendsTexts);
+  const failed = onlyFailed ? html` <span class="soft">(${t.onlyFailed})</span>` : nothing;
+  if (eventId !== undefined) return html`<span>${t.ofEvent} <code>${shown(eventId)}</code>${failed}</span>`;
+  if (requestId !== undefined)
+    return html`<span>${t.ofRequest} <code>${shown(requestId)}</code>${failed}</span>`;
+  return html`<span>${t.ofPeriod} ${moment(view, period?.from)} ${t.until} ${moment(view, period?.to)}${failed}</span>`;
+}
+
+function endpointLink(
+  view: View,
+  { subscriptionId }: Resend,
+  endpoints: ReadonlyMap<string, string> | undefined,
+): Html {
+  if (subscriptionId === undefined) return html`${textsFor(view, resendsTexts).allEndpoints}`;
+  const name = endpointName(endpoints?.get(subscriptionId), subscriptionId);
+  return html`<a href="${pathTo(view, `/webhooks/${subscriptionId}`)}">${name}</a>`;
+}

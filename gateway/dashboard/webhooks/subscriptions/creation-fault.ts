@@ -1,0 +1,77 @@
+import type { ConnectError } from '@connectrpc/connect';
+import { errorInfoOf } from '../../../../services/platform/errors.ts';
+import { type Html, html } from '../../html.ts';
+import { pathTo, textsFor, type View } from '../../view.ts';
+import { newSubscriptionTexts } from './new-subscription.texts.ts';
+
+/** Why a subscription was not created, where on the form it is said, and the status of the answer. */
+export interface CreationFault {
+  readonly status: number;
+  readonly url?: string;
+  readonly eventTypes?: string;
+  readonly general?: Html | string;
+}
+
+/** As the API has it. */
+const MAX_URL_LENGTH = 2048;
+
+const INVALID = 422;
+const REFUSED = 409;
+const BUSY = 503;
+
+/** What a person can mend of a refused creation for the URL she typed; undefined for what she cannot. */
+export function creationFault(view: View, error: ConnectError, typed: string): CreationFault | undefined {
+  const t = textsFor(view, newSubscriptionTexts);
+  const { reason, metadata = {} } = errorInfoOf(error) ?? {};
+  switch (reason) {
+    case 'INVALID_WEBHOOK_URL':
+      return { status: INVALID, url: urlFault(view, error, reason, typed) };
+    case 'INVALID_EVENT_TYPE':
+      return { status: INVALID, eventTypes: t.eventTypesRefused };
+    case 'INVALID_ARGUMENT':
+      return invalidField(view, error, metadata.field ?? '', typed);
+    case 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS': {
+      const href = pathTo(view, `/webhooks/${metadata.subscription_id ?? ''}`);
+      return {
+        status: REFUSED,
+        url: t.exists,
+        general: html`${t.exists} <a href="${href}">${t.existing}</a>`,
+      };
+    }
+    case 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED':
+      return { status: REFUSED, general: t.limit(metadata.limit ?? '') };
+    case 'WEBHOOK_SUBSCRIPTIONS_BUSY':
+      return { status: BUSY, general: t.busy };
+    case 'IDEMPOTENCY_KEY_REUSED':
+      return { status: REFUSED, general: t.reused };
+    default:
+      return undefined;
+  }
+}
+
+function invalidField(
+  view: View,
+  error: ConnectError,
+  field: string,
+  typed: string,
+): CreationFault | undefined {
+  const t = textsFor(view, newSubscriptionTexts);
+  if (field === 'url') return { status: INVALID, url: urlFault(view, error, 'INVALID_REQUEST', typed) };
+  if (field.startsWith('event_types')) return { status: INVALID, eventTypes: t.eventTypesMissing };
+  return undefined;
+}
+
+/** What is wrong with a URL, then the API's own code and words for it. */
+function urlFault(view: View, error: ConnectError, reason: string, typed: string): string {
+  const t = textsFor(view, newSubscriptionTexts);
+  const detail = error.rawMessage.replace(/^url: /, '');
+  const cause = errorInfoOf(error)?.metadata.cause ?? causeOf(typed);
+  const said = t.urlFaults[cause] ?? t.urlRefused;
+  return `${said} (${reason}${detail === said ? '' : `: ${detail}`})`;
+}
+
+/** Of what is refused before it is read as a URL. */
+function causeOf(typed: string): string {
+  if (typed === '') return 'MISSING';
+  return [...typed].length > MAX_URL_LENGTH ? 'TOO_LONG' : '';
+}

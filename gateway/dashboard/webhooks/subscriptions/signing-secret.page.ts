@@ -1,0 +1,143 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type {
+  SigningSecretStatus,
+  WebhookSubscription,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { dataTable, field, form, moment, notice, select } from '../../components.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import type { DashboardConfig } from '../../room.ts';
+import { shownOnce } from '../../shown-once.ts';
+import { trail } from '../../trail.ts';
+import { type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { endpointAbove } from '../pages-above.ts';
+import { signingSecretTexts } from './signing-secret.texts.ts';
+
+type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;
+type DocsConfig = Pick<DashboardConfig, 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX'>;
+
+const DEFAULT_OVERLAP_S = '86400';
+
+/** The answer to a creation: with the secret the first time, without it (undefined) when the form comes again. */
+export function createdPage(
+  view: View,
+  config: DocsConfig,
+  subscription: Subscription,
+  secret: string | undefined,
+): Page {
+  const t = textsFor(view, signingSecretTexts);
+  if (secret === undefined) return shownAlreadyPage(view, subscription, t.createdBefore);
+  return { title: t.created, body: secretShown(view, config, subscription, secret) };
+}
+
+/** The answer to revealing the secret of a subscription that was made over the API. */
+export function revealedPage(
+  view: View,
+  config: DocsConfig,
+  subscription: Subscription,
+  secret: string | undefined,
+): Page {
+  const t = textsFor(view, signingSecretTexts);
+  if (secret === undefined) return shownAlreadyPage(view, subscription);
+  return { title: t.title, body: secretShown(view, config, subscription, secret) };
+}
+
+/** The answer to a rotation; `overlapEndsAt` is absent when the new secret alone signs. */
+export function rotatedPage(
+  view: View,
+  config: DocsConfig,
+  subscription: Subscription,
+  secret: string | undefined,
+  overlapEndsAt: Timestamp | undefined,
+): Page {
+  const t = textsFor(view, signingSecretTexts);
+  if (secret === undefined) return shownAlreadyPage(view, subscription, t.rotatedBefore);
+  const overlap = overlapEndsAt
+    ? html`<p>${t.overlapUntil} <strong>${moment(view, overlapEndsAt)}</strong>.</p>`
+    : html`<p>${t.newAlone}</p>`;
+  return { title: t.rotated, body: html`${secretShown(view, config, subscription, secret)}${overlap}` };
+}
+
+/** Whether there is a secret to show, to who may see it. */
+export function revealPage(
+  view: View,
+  subscription: Subscription,
+  secrets: readonly SigningSecretStatus[],
+): Page {
+  const t = textsFor(view, signingSecretTexts);
+  if (isShown(secrets)) return shownAlreadyPage(view, subscription);
+  return {
+    title: t.title,
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
+  };
+}
+
+/** The choice of how long the secret before goes on signing; `fault` says why it was refused. */
+export function rotatePage(
+  view: View,
+  subscription: Subscription,
+  secrets: readonly SigningSecretStatus[],
+  fault?: string,
+): Page {
+  const t = textsFor(view, signingSecretTexts);
+  const choice = field(
+    { name: 'overlap_seconds', label: t.overlap, hint: t.overlapHint, fault },
+    select(Object.entries(t.overlaps), DEFAULT_OVERLAP_S),
+  );
+  const action = `/webhooks/${subscription.id}/rotate`;
+  return {
+    title: t.rotate,
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}
+<p>${t.rotateText}</p>
+${form(view, { action, submit: t.rotate, fields: choice })}
+${secretTable(view, secrets)}`,
+  };
+}
+
+/** What is known of the secrets that sign; never a secret. */
+export function secretTable(view: View, secrets: readonly SigningSecretStatus[]): Html {
+  const t = textsFor(view, signingSecretTexts);
+  return dataTable<SigningSecretStatus>(
+    t.status,
+    [
+      { label: t.secret, cell: ({ signsUntil }) => (signsUntil ? t.earlier : t.current) },
+      { label: t.made, cell: ({ createdAt }) => moment(view, createdAt) },
+      { label: t.seen, cell: ({ revealedAt }) => (revealedAt ? moment(view, revealedAt) : t.nobody) },
+      { label: t.until, cell: ({ signsUntil }) => (signsUntil ? moment(view, signsUntil) : t.noEnd) },
+    ],
+    secrets,
+    '',
+  );
+}
+
+/** The button that shows a secret which nobody has seen. */
+export function revealForm(view: View, { id }: Pick<Subscription, 'id'>): Html {
+  const t = textsFor(view, signingSecretTexts);
+  return form(view, { action: `/webhooks/${id}/reveal`, submit: t.show });
+}
+
+/** Whether the current secret has been seen. */
+export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
+  return secrets.some(({ signsUntil, revealedAt }) => !signsUntil && revealedAt !== undefined);
+}
+
+/** The secret itself. It has no region of the page's stream. */
+function secretShown(view: View, config: DocsConfig, { id, url }: Subscription, secret: string): Html {
+  const t = textsFor(view, signingSecretTexts);
+  const docs = view.side === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
+  return html`${trail(view, 'webhooks', endpointAbove({ id, url }))}
+${shownOnce(view, html`<p><strong>${t.once}</strong> ${t.onceMore}</p>`, secret)}
+${docs ? html`<p><a href="${docs}/docs#description/verifying" rel="noreferrer">${t.verify}</a></p>` : nothing}
+<p><a class="button" href="${pathTo(view, `/webhooks/${id}`)}">${t.goOn}</a></p>`;
+}
+
+function shownAlreadyPage(view: View, subscription: Subscription, done?: string): Page {
+  const t = textsFor(view, signingSecretTexts);
+  const { id } = subscription;
+  return {
+    title: t.title,
+    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}
+${notice('busy', html`<p>${done ?? nothing} ${t.shownAlready} ${t.lost}</p>`)}
+<p class="row"><a class="button" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a>
+<a class="button plain" href="${pathTo(view, `/webhooks/${id}`)}">${t.back}</a></p>`,
+  };
+}

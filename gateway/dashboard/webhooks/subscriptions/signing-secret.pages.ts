@@ -1,0 +1,70 @@
+import { ConnectError } from '@connectrpc/connect';
+import { Type } from 'typebox';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { errorInfoOf } from '../../../../services/platform/errors.ts';
+import { timestampOf } from '../../../../services/platform/timestamps.ts';
+import type { RoomDependencies } from '../../room.ts';
+import { textsFor, type View } from '../../view.ts';
+import { revealOnce } from './reveal-once.ts';
+import { revealedPage, revealPage, rotatedPage, rotatePage } from './signing-secret.page.ts';
+import { signingSecretTexts } from './signing-secret.texts.ts';
+import { readSecrets, readSubscription } from './subscription-reads.ts';
+import { subscriptionTexts } from './subscriptions.texts.ts';
+
+const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionTexts } as const;
+const REVEAL = { path: '/webhooks/:subscriptionId/reveal', ...ROLE };
+const ROTATE = { path: '/webhooks/:subscriptionId/rotate', ...ROLE };
+
+const OVERLAPS = Object.keys(signingSecretTexts.en.overlaps);
+const ROTATION = Type.Object({ overlap_seconds: Type.Enum(OVERLAPS) });
+
+/**
+ * Seeing a secret that nobody has seen, and replacing one. Only the answer to a POST holds a secret; what is at the
+ * same address for GET tells how things stand.
+ */
+export function signingSecretPages({ pages, clients, config }: RoomDependencies): void {
+  const read = async (view: View, subscriptionId: string) =>
+    Promise.all([
+      readSubscription(clients, view, subscriptionId),
+      readSecrets(clients, view, subscriptionId),
+    ]);
+
+  pages.page(REVEAL, async (view, { params }) =>
+    revealPage(view, ...(await read(view, params.subscriptionId!))),
+  );
+
+  pages.action(REVEAL, async (view, { params }) => {
+    const subscription = await readSubscription(clients, view, params.subscriptionId!);
+    return revealedPage(view, config, subscription, await revealOnce(clients, view, subscription.id));
+  });
+
+  pages.page(ROTATE, async (view, { params }) =>
+    rotatePage(view, ...(await read(view, params.subscriptionId!))),
+  );
+
+  pages.action({ ...ROTATE, form: ROTATION }, async (view, { params, form, key }) => {
+    const subscriptionId = params.subscriptionId!;
+    const request = {
+      ...{ ...view.tenant, subscriptionId, idempotencyKey: key },
+      overlapSeconds: Number(form.overlap_seconds),
+    };
+    try {
+      const rotated = await clients.webhookSubscriptions.rotateSigningSecret(request, view.call);
+      const secret = await revealOnce(clients, view, subscriptionId);
+      return rotatedPage(view, config, rotated.subscription!, secret, rotated.overlapEndsAt);
+    } catch (error) {
+      const fault = rotationFault(view, error);
+      if (fault === undefined) throw error;
+      return { ...rotatePage(view, ...(await read(view, subscriptionId)), fault), status: 409 };
+    }
+  });
+}
+
+/** What a person can mend of a refused rotation; undefined for what she cannot. */
+function rotationFault(view: View, error: unknown): string | undefined {
+  const t = textsFor(view, signingSecretTexts);
+  const { reason, metadata } = (error instanceof ConnectError && errorInfoOf(error)) || {};
+  if (reason === 'IDEMPOTENCY_KEY_REUSED') return t.reused;
+  if (reason !== 'SIGNING_SECRET_LIMIT_REACHED' || !metadata?.free_at) return undefined;
+  return t.limitReached(view.format.dateTime(timestampOf(new Date(metadata.free_at))));
+}

@@ -1,0 +1,75 @@
+import { Type } from 'typebox';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type {
+  ListWebhookSubscriptionsResponse,
+  WebhookSubscription,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { dataTable, moment, pageParameter, pager } from '../../components.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { liveRegion } from '../../live.ts';
+import type { RoomDependencies } from '../../room.ts';
+import { withTroubleBanner } from '../../trouble-banner.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { readSubscriptions } from './subscription-reads.ts';
+import { stateBadges, troubleOf } from './subscription-state.ts';
+import { subscriptionTexts } from './subscriptions.texts.ts';
+
+const PAGE_SIZE = 25;
+const QUERY = Type.Object({ page: pageParameter });
+
+/** The list of subscriptions. */
+export function subscriptionListPage({ pages, clients }: RoomDependencies): void {
+  pages.page(
+    { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY },
+    async (view, { query }) => {
+      const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
+      const [list, all] = await Promise.all([
+        clients.webhookSubscriptions.listWebhookSubscriptions({ ...view.tenant, ...bounds }, view.call),
+        readSubscriptions(clients, view),
+      ]);
+      return withTroubleBanner(view, listPage(view, list), all);
+    },
+  );
+}
+
+function listPage(view: View, { subscriptions, nextPageToken }: ListWebhookSubscriptionsResponse): Page {
+  const t = textsFor(view, subscriptionTexts);
+  const table = subscriptionTable(view, subscriptions);
+  return {
+    title: t.title,
+    live: { subscriptions: table },
+    body: html`<p class="soft">${t.intro}</p>
+<p class="row">
+${mayDevelop(view) ? html`<a class="button" href="${pathTo(view, '/webhooks/new')}">${t.create}</a>` : nothing}
+<a class="button plain" href="${pathTo(view, '/deliveries')}">${t.allDeliveries}</a>
+</p>
+${liveRegion('subscriptions', table)}
+${pager(view, nextPageToken)}`,
+  };
+}
+
+function subscriptionTable(view: View, subscriptions: readonly WebhookSubscription[]): Html {
+  const t = textsFor(view, subscriptionTexts);
+  return dataTable<WebhookSubscription>(
+    t.caption,
+    [
+      {
+        label: t.url,
+        cell: ({ id, url }) => html`<a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a>`,
+      },
+      {
+        label: t.state,
+        cell: (subscription) =>
+          html`<div>${stateBadges(view, subscription)}${troubleOf(view, subscription)}</div>`,
+      },
+      {
+        label: t.eventTypes,
+        isNumber: true,
+        cell: ({ eventTypes }) => view.format.number(eventTypes.length),
+      },
+      { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
+    ],
+    subscriptions,
+    t.none,
+  );
+}

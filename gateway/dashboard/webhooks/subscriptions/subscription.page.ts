@@ -1,0 +1,109 @@
+import {
+  type SigningSecretStatus,
+  type WebhookSubscription,
+  WebhookSubscriptionState,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { confirmForm, details, form, moment } from '../../components.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { liveRegion } from '../../live.ts';
+import { trail } from '../../trail.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { PING } from '../deliveries/delivery-event-types.ts';
+import { endpointName } from '../deliveries/delivery-words.ts';
+import { type MissedPeriod, missedPeriod } from './missed-period.ts';
+import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
+import { signingSecretTexts } from './signing-secret.texts.ts';
+import { stateInFull } from './subscription-state.ts';
+import { subscriptionTexts } from './subscriptions.texts.ts';
+
+/** What the page of a subscription shows. */
+interface Shown {
+  readonly subscription: WebhookSubscription;
+  readonly secrets: readonly SigningSecretStatus[];
+  readonly recent: Html;
+  /** Of the test event that was asked for. */
+  readonly outcome: Html | undefined;
+  /** Right after it was reactivated. */
+  readonly missed: MissedPeriod | undefined;
+}
+
+/** A subscription: how it stands, what it gets, its secret, and what can be done. All that may change is live. */
+export function subscriptionPage(
+  view: View,
+  { subscription, secrets, recent, outcome, missed }: Shown,
+): Page {
+  const t = textsFor(view, subscriptionTexts);
+  const { id, url, state } = subscription;
+  const isDisabled = state === WebhookSubscriptionState.DISABLED;
+  const may = mayDevelop(view);
+  const live = {
+    state: stateInFull(view, subscription),
+    missed: may && missed && !isDisabled ? missedPeriod(view, id, missed) : nothing,
+    test: html`${(may && !isDisabled) || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${outcome ?? nothing}`,
+    send: may && !isDisabled ? sendForm(view, id) : nothing,
+    recent,
+    secrets: secretPart(view, id, secrets, may),
+    actions: may ? actions(view, id, isDisabled) : nothing,
+  };
+  const region = (name: keyof typeof live) => liveRegion(name, live[name]);
+  return {
+    title: endpointName(url, id),
+    notices: t.notices,
+    live,
+    body: html`${trail(view, 'webhooks')}
+${region('state')}
+${region('missed')}
+<div class="parts">
+<section class="card">${facts(view, subscription)}</section>
+<section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
+</div>
+${region('test')}${region('send')}
+<h2>${t.deliveries}</h2>
+${region('recent')}
+${region('secrets')}
+${region('actions')}`,
+  };
+}
+
+const eventTypeList = ({ eventTypes }: WebhookSubscription) =>
+  html`<ul class="plain">${eventTypes.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
+
+function facts(view: View, subscription: WebhookSubscription): Html {
+  const t = textsFor(view, subscriptionTexts);
+  const { maxConcurrentAttempts: concurrent, maxAttemptsPerSecond: perSecond, ordered } = subscription;
+  const limits = [
+    concurrent === undefined ? [] : [t.concurrent(view.format.number(concurrent))],
+    perSecond === undefined ? [] : [t.perSecond(view.format.number(perSecond))],
+  ].flat();
+  return details([
+    [t.url, html`<code>${subscription.url}</code>`],
+    [t.created, moment(view, subscription.createdAt)],
+    [t.id, html`<code>${subscription.id}</code>`],
+    [t.limits, limits.length > 0 ? limits.join(', ') : t.noLimits],
+    ...(ordered ? ([[t.ordered, t.orderedText]] as const) : []),
+  ]);
+}
+
+function sendForm(view: View, id: string): Html {
+  const t = textsFor(view, subscriptionTexts).test;
+  return html`<p class="soft">${t.text} <code>${PING}</code></p>
+${form(view, { action: `/webhooks/${id}/test`, submit: t.send, tone: 'plain' })}`;
+}
+
+function secretPart(view: View, id: string, secrets: readonly SigningSecretStatus[], may: boolean): Html {
+  const t = textsFor(view, signingSecretTexts);
+  const buttons = html`<div class="row">${isShown(secrets) ? nothing : revealForm(view, { id })}
+<a class="button plain" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a></div>`;
+  return html`<h2>${t.title}</h2>${secretTable(view, secrets)}${may ? buttons : nothing}`;
+}
+
+function actions(view: View, id: string, isDisabled: boolean): Html {
+  const t = textsFor(view, subscriptionTexts);
+  const action = isDisabled
+    ? html`<p>${t.reactivate.text}</p>${form(view, { action: `/webhooks/${id}/reactivate`, submit: t.reactivate.submit })}`
+    : confirmForm(view, t.disable.question, {
+        ...{ action: `/webhooks/${id}/disable`, submit: t.disable.submit, tone: 'danger' },
+        text: t.disable.text,
+      });
+  return html`<h2>${t.actions}</h2>${action}`;
+}

@@ -1,0 +1,41 @@
+import { Type } from 'typebox';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { RoomDependencies } from '../../room.ts';
+import { withTroubleBanner } from '../../trouble-banner.ts';
+import { recentDeliveries } from '../deliveries/deliveries-table.ts';
+import { subscriptionPage } from './subscription.page.ts';
+import { readSecrets, readSubscription, readSubscriptions } from './subscription-reads.ts';
+import { testOutcome } from './test-event.ts';
+
+const time = () => Type.Optional(Type.String({ format: 'date-time' }));
+const QUERY = Type.Object({
+  /** The id of a test event whose outcome is to be shown. */
+  test: Type.Optional(Type.String({ format: 'uuid' })),
+  missed_from: time(),
+  missed_to: time(),
+});
+
+/** A subscription by itself. */
+export function subscriptionPages({ pages, clients }: RoomDependencies): void {
+  pages.page(
+    { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
+    async (view, { params, query }) => {
+      const subscriptionId = params.subscriptionId!;
+      const { test, missed_from: from, missed_to: to } = query;
+      const [subscription, secrets, recent, outcome, all] = await Promise.all([
+        readSubscription(clients, view, subscriptionId),
+        readSecrets(clients, view, subscriptionId),
+        recentDeliveries(view, clients, { id: subscriptionId }),
+        test === undefined ? undefined : testOutcome(clients, view, subscriptionId, test),
+        readSubscriptions(clients, view),
+      ]);
+      const missed = from !== undefined && to !== undefined ? { from, to } : undefined;
+      const page = subscriptionPage(view, { subscription, secrets, recent, outcome, missed });
+      return withTroubleBanner(
+        view,
+        page,
+        all.filter(({ id }) => id !== subscriptionId),
+      );
+    },
+  );
+}

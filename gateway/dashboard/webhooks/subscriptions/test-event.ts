@@ -1,0 +1,44 @@
+import {
+  type Attempt,
+  type Delivery,
+  DeliveryStatus,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { pathTo, textsFor, type View } from '../../view.ts';
+import { answerWords, dueWords, latencyWords, statusBadge } from '../deliveries/delivery-words.ts';
+import { subscriptionTexts } from './subscriptions.texts.ts';
+
+/** What has become of a test event, as far as is known. Fit for a live region. */
+export async function testOutcome(
+  { deliveries }: Pick<DashboardClients, 'deliveries'>,
+  view: View,
+  subscriptionId: string,
+  eventId: string,
+): Promise<Html> {
+  const t = textsFor(view, subscriptionTexts).test;
+  const asked = { ...view.tenant, subscriptionId, eventId, pageSize: 1, withLastAttempt: true };
+  const [delivery] = (await deliveries.listDeliveries(asked, view.call)).deliveries;
+  const event = html`<p class="hint">${t.event} <code>${eventId}</code></p>`;
+  return delivery ? html`${outcome(view, delivery)}${event}` : html`<p>${t.onItsWay}</p>${event}`;
+}
+
+function outcome(view: View, delivery: Delivery): Html {
+  const t = textsFor(view, subscriptionTexts).test;
+  const { id, status, lastAttempt, nextAttemptAt } = delivery;
+  const waits = new Map([
+    [DeliveryStatus.HELD, t.held],
+    [DeliveryStatus.BLOCKED, t.blocked],
+  ]).get(status);
+  const next = status === DeliveryStatus.RETRYING && nextAttemptAt;
+  return html`<p>${statusBadge(view, delivery)} ${lastAttempt ? attemptText(view, lastAttempt) : nothing}
+${waits ?? nothing}
+${next ? html`${t.next} ${dueWords(view, nextAttemptAt)}` : nothing}
+<a href="${pathTo(view, `/deliveries/${id}`)}">${t.open}</a></p>`;
+}
+
+function attemptText(view: View, attempt: Attempt): Html {
+  const t = textsFor(view, subscriptionTexts).test;
+  const latency = latencyWords(view, attempt);
+  return html`${t.attempt(view.format.number(attempt.number))} ${answerWords(view, attempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}.`;
+}

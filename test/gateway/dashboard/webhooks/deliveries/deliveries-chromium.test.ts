@@ -1,0 +1,62 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityFaults, openChromium, openWindow } from '../../chromium-desk.ts';
+import { type DeliveriesDesk, type Shop, startDeliveriesDesk } from './deliveries-desk.ts';
+import { type EveryState, makeEveryState, PROBE } from './every-state.ts';
+
+let desk: DeliveriesDesk;
+let browser: Browser;
+let shop: Shop;
+let all: EveryState;
+beforeAll(async () => {
+  [desk, browser] = await Promise.all([startDeliveriesDesk(), openChromium()]);
+  shop = await desk.shop();
+  all = await makeEveryState(desk, shop);
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await desk?.close();
+});
+
+const paths = (): string[] => [
+  '/deliveries',
+  '/deliveries?object=none&since=2026-01-02T03:04',
+  '/deliveries?event=x&since=2026-02-30T00:00',
+  `/webhooks/${all.subscriptionId}/deliveries`,
+  `/webhooks/${all.subscriptionId}/resends`,
+  '/resends',
+  `/resends/${all.resendId}`,
+  ...Object.values(all.deliveries).map((id) => `/deliveries/${id}`),
+];
+
+describe.each([
+  ['pt-BR', 1280],
+  ['en', 360],
+  ['en', 980],
+] as const)('the pages of deliveries in %s at %i pixels', (locale, width) => {
+  it('are accessible, fit the window and run nothing that strangers gave', async () => {
+    const window = await openWindow(browser, desk.baseUrl, shop.developer, { locale, width });
+    const { context, page, foreign, violations } = window;
+    for (const path of paths()) {
+      const response = await page.goto(`${shop.base}${path}`);
+      const isRefused = path.includes('event=x');
+      expect(response!.status(), path).toBe(isRefused ? 422 : 200);
+      for (const folded of await page.locator('main summary').all()) {
+        if (!(await folded.evaluate(({ parentElement }) => parentElement!.hasAttribute('open'))))
+          await folded.click();
+      }
+      expect(await accessibilityFaults(page), path).toEqual([]);
+      const room = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect(room, path).toBeLessThanOrEqual(0);
+      if (path === `/deliveries/${all.deliveries.succeeded}`) {
+        expect(await page.locator('.attempts pre').textContent()).toBe(PROBE);
+        expect(await page.locator('main > pre').textContent()).toContain(JSON.stringify(PROBE));
+      }
+      expect(await page.locator('main :is(img, b)').count(), path).toBe(0);
+      expect(await page.title(), path).not.toBe('run');
+    }
+    expect(foreign).toEqual([]);
+    expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
+    await context.close();
+  }, 60_000);
+});

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import type { PaymentsWorker } from '../../../../../workflows/worker.ts';
+import { startHouseWorker } from '../../../../support/house-worker.ts';
+import { loopbackSettings } from '../../../../support/loopback-settings.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../../../support/temporal.ts';
+import { type Receiver, startReceiver } from '../../../../support/tls-receiver.ts';
+import { openChromium, openWindow } from '../../chromium-desk.ts';
+import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries-desk.ts';
+
+let temporal: TestTemporal;
+let desk: DeliveriesDesk;
+let worker: PaymentsWorker;
+let browser: Browser;
+let receiver: Receiver;
+/** How the merchant's server answers. */
+let answer = { status: 204, body: '' };
+
+beforeAll(async () => {
+  temporal = await startTemporal();
+  // The second attempt is for the developer to ask for.
+  desk = await startDeliveriesDesk({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,1h' });
+  worker = await startHouseWorker(desk.house, temporal);
+  browser = await openChromium();
+  receiver = await startReceiver((_request, response) => {
+    response.writeHead(answer.status).end(answer.body);
+  });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await browser?.close();
+  await worker?.close();
+  await desk?.close();
+  await receiver?.[Symbol.asyncDispose]();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+it('leads a developer, who never reloads, from a failing delivery to a delivered one, and through a resend', async () => {
+  const merchantId = randomUUID();
+  const tenant = { merchantId, environment: Environment.TEST };
+  const developer = await desk.signIn({ [merchantId]: Role.DEVELOPER });
+  const url = `https://localhost:${receiver.port}/hook`;
+  const { id } = await desk.webhooks.subscribe(tenant, undefined, url);
+  const { context, page, foreign, violations } = await openWindow(browser, desk.baseUrl, developer);
+  await page.goto(`/sandbox/${merchantId}/deliveries`);
+  const rows = page.locator('[data-live="deliveries"] tbody tr');
+  await rows.filter({ hasText: 'HTTP 204' }).waitFor();
+
+  answer = { status: 503, body: '<b>out of order</b>' };
+  const event = await desk.webhooks.publish(tenant);
+  await rows.filter({ hasText: 'HTTP 503' }).getByRole('link', { name: 'payment.succeeded.v1' }).click();
+  await page.getByText('<b>out of order</b>').waitFor();
+  answer = { status: 200, body: 'mended' };
+  await page.getByRole('button', { name: 'Try now' }).click();
+  await page.locator('[data-live="state"] .badge', { hasText: 'Delivered' }).waitFor();
+  await page.getByText('mended', { exact: true }).waitFor();
+
+  await page.goto(`/sandbox/${merchantId}/webhooks/${id}/deliveries`);
+  await page.locator('summary', { hasText: 'Resend events' }).click();
+  const period = page.locator('form').filter({ hasText: 'Resend the period' });
+  await period.getByLabel('Only those not delivered').uncheck();
+  await period.getByRole('button').click();
+  await page.locator('[data-live="progress"] .badge', { hasText: 'Completed' }).waitFor();
+  expect(await page.locator('progress').getAttribute('value')).toBe('1');
+  expect(await page.getByRole('button', { name: 'Cancel the resend' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'See the deliveries of this resend' }).click();
+  await rows.filter({ hasText: 'Delivered' }).waitFor();
+  expect(await rows.count()).toBe(1);
+
+  const sent = receiver.requests.map(({ headers }) => headers['webhook-id']);
+  expect(sent.filter((webhookId) => webhookId === event.id)).toHaveLength(3);
+  expect(foreign).toEqual([]);
+  expect(violations).toEqual([]);
+  await context.close();
+}, 60_000);

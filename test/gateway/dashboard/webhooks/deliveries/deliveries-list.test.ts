@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { SeenPage } from '../../dashboard-desk.ts';
+import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries-desk.ts';
+
+let desk: DeliveriesDesk;
+beforeAll(async () => {
+  desk = await startDeliveriesDesk();
+});
+afterAll(() => desk.close());
+
+/** The texts of the cells of each row. */
+const rowsOf = ({ document }: SeenPage) =>
+  document
+    .querySelectorAll('[data-live="deliveries"] tbody tr')
+    .map((row) => row.querySelectorAll('td').map((cell) => cell.text.trim().replaceAll(/\s+/g, ' ')));
+
+describe('the list of deliveries', () => {
+  it('shows each delivery with its last attempt, newest first', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const subscription = await desk.subscribed(tenant);
+    await desk.attempted(tenant, { httpStatus: 503, latencyMs: 1_234 }, 'object 1');
+    await desk.attempted(tenant, { failure: AttemptFailure.TLS, latencyMs: 7 }, 'object 2');
+    await desk.webhooks.publish(tenant, 'object 3');
+    await desk.webhooks.claimKeys();
+    const page = await developer.get(`${base}/deliveries`);
+    expect(page.status).toBe(200);
+    const rows = rowsOf(page);
+    const { host } = new URL(subscription.url);
+    const ofPayment = expect.stringMatching(`payment.succeeded.v1 ${host}/hooks/`);
+    expect(rows.map((cells) => cells.slice(0, 5))).toEqual([
+      [ofPayment, 'object 3', 'Queued', '0', '—'],
+      [ofPayment, 'object 2', 'Retrying', '1', 'TLS failed: check the certificate 7 ms'],
+      [ofPayment, 'object 1', 'Retrying', '1', 'HTTP 503 1,234 ms'],
+      [expect.stringContaining('webhook.ping.v1'), expect.any(String), 'Delivered', '1', 'HTTP 200 12 ms'],
+    ]);
+    expect(rows[1]![5]).toMatch(/^[A-Z][a-z]+ \d.+\(.+\)$/);
+    expect(rows[3]![5]).toBe('—');
+  });
+
+  it('shows what fits its filters, in both lists', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id } = await desk.subscribed(tenant);
+    const [first] = await desk.attempted(tenant, { httpStatus: 200 }, 'object 1');
+    await desk.attempted(tenant, { httpStatus: 503 }, 'object 2');
+    const { delivery } = await desk.webhooks.deliveries.getDelivery({ ...tenant, deliveryId: first! });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
+    const fitting: Record<string, string[]> = {
+      'type=webhook.ping.v1': ['Delivered'],
+      'type=payment.succeeded.v1': ['Retrying', 'Delivered'],
+      'status=retrying': ['Retrying'],
+      'status=exhausted': [],
+      'object=object%201&status=': ['Delivered'],
+      [`request=${delivery!.requestId}`]: ['Delivered'],
+      [`event=${delivery!.eventId}&object=+`]: ['Delivered'],
+      [`since=${tomorrow}`]: [],
+      [`before=${tomorrow}&since=2020-01-01T00:00`]: ['Retrying', 'Delivered', 'Delivered'],
+    };
+    for (const path of ['/deliveries', `/webhooks/${id}/deliveries`]) {
+      for (const [query, statuses] of Object.entries(fitting)) {
+        const rows = rowsOf(await developer.get(`${base}${path}?${query}`));
+        expect(
+          rows.map((cells) => cells[2]),
+          query,
+        ).toEqual(statuses);
+      }
+    }
+  });
+
+  it.each([
+    ['event', 'x', 'is a UUID'],
+    ['since', '2026-02-30T10:00', 'no such time'],
+    ['before', 'yesterday', 'no such time'],
+    ['request', 'a\u0000b', 'no part of an ID'],
+    ['object', 'ação', 'no part of an ID'],
+  ])('says of a filter by %s that cannot be meant what is wrong', async (name, value, fault) => {
+    const { base, developer } = await desk.shop();
+    const page = await developer.get(`${base}/deliveries?${name}=${encodeURIComponent(value)}`);
+    expect(page.status).toBe(422);
+    expect(page.document.querySelector(`#${name}-fault`)!.text).toContain(fault);
+    expect(page.document.querySelector('details.more')!.hasAttribute('open')).toBe(true);
+    expect(page.document.querySelector('[data-stream]')).toBeNull();
+  });
+
+  it('goes on to its next page with the same filters', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id } = await desk.subscribed(tenant);
+    for (let n = 0; n < 26; n += 1) await desk.webhooks.publish(tenant, `object ${n}`);
+    await desk.webhooks.claimKeys();
+    const path = `${base}/webhooks/${id}/deliveries?type=payment.succeeded.v1`;
+    const first = await developer.get(path);
+    expect(rowsOf(first)).toHaveLength(25);
+    const next = first.document
+      .querySelector('a[rel="next"]')!
+      .getAttribute('href')!
+      .replaceAll('&amp;', '&');
+    const second = await developer.get(next);
+    expect(rowsOf(second).map((cells) => cells[1])).toEqual(['object 0']);
+    expect(second.document.querySelector('a[rel="next"]')).toBeNull();
+    expect((await developer.get(`${path}&page=x`)).status).toBe(422);
+  });
+});
+
+describe('the newest deliveries of a subscription', () => {
+  it('are ten of its own', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id } = await desk.subscribed(tenant);
+    for (let n = 0; n < 11; n += 1) await desk.webhooks.publish(tenant, `object ${n}`);
+    await desk.webhooks.claimKeys();
+    await desk.subscribed(tenant);
+    const { document } = await developer.get(`${base}/webhooks/${id}`);
+    const objects = document
+      .querySelectorAll('.wide tbody tr')
+      .map((row) => row.querySelectorAll('td')[1]!.text.trim());
+    expect(objects).toEqual(Array.from({ length: 10 }, (_, n) => `object ${10 - n}`));
+    expect(document.querySelector(`a[href="${base}/webhooks/${id}/deliveries"]`)).not.toBeNull();
+  });
+});

@@ -1,0 +1,157 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createClient } from '@connectrpc/connect';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { newKey } from '../../../../support/house.ts';
+import { openChromium, openWindow } from '../../chromium-desk.ts';
+import { type DeliveriesDesk, type Shop, startDeliveriesDesk } from './deliveries-desk.ts';
+
+let desk: DeliveriesDesk;
+let browser: Browser;
+/** Streams that are open at the dashboard. */
+let streams = 0;
+beforeAll(async () => {
+  [desk, browser] = await Promise.all([startDeliveriesDesk(), openChromium()]);
+  desk.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
+    if (headers.accept !== 'text/event-stream') return;
+    streams += 1;
+    response.once('close', () => {
+      streams -= 1;
+    });
+  });
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await desk?.close();
+});
+
+const accounts = () => createClient(AccountService, desk.transport);
+
+let shop: Shop & { readonly subscriptionId: string };
+let window: Awaited<ReturnType<typeof openWindow>>;
+let page: Page;
+beforeEach(async () => {
+  const opened = await desk.shop();
+  shop = { ...opened, subscriptionId: (await desk.subscribed(opened.tenant)).id };
+  window = await openWindow(browser, desk.baseUrl, shop.developer);
+  page = window.page;
+});
+afterEach(async () => {
+  await window.context.close();
+  await expect.poll(() => streams, { timeout: 10_000 }).toBe(0);
+});
+
+/** Opens a page, and waits for its stream. */
+async function open(path: string) {
+  await page.goto(`${shop.base}${path}`);
+  await expect.poll(() => streams, { timeout: 10_000 }).toBe(1);
+  // Gone after a reload.
+  await page.evaluate('document.body.dataset.stayed = "yes"');
+}
+const stayed = () => page.evaluate('document.body.dataset.stayed === "yes"');
+
+const rows = () => page.locator('[data-live="deliveries"] tbody tr');
+
+describe('a page that somebody looks at', { timeout: 30_000 }, () => {
+  it('shows new deliveries and their attempts without being loaded again', async () => {
+    await open('/deliveries');
+    expect(await rows().count()).toBe(1);
+    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await rows().filter({ hasText: 'HTTP 503' }).waitFor();
+    expect(await rows().count()).toBe(2);
+    expect(await stayed()).toBe(true);
+  });
+
+  it('shows what becomes of a delivery, and what can be done with it', async () => {
+    const [deliveryId] = await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await open(`/deliveries/${deliveryId}`);
+    await page.getByRole('button', { name: 'Try now' }).waitFor();
+    await desk.webhooks.deliveries.cancelDelivery({
+      ...{ ...shop.tenant, idempotencyKey: newKey(), deliveryId: deliveryId! },
+    });
+    await page.getByRole('button', { name: 'Resend this event' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Try now' }).count()).toBe(0);
+    expect(await page.locator('[data-live="state"] .badge').textContent()).toBe('Canceled');
+    expect(await stayed()).toBe(true);
+  });
+
+  it('shows a subscription’s newest deliveries and its state', async () => {
+    await open(`/webhooks/${shop.subscriptionId}`);
+    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await page.locator('main').getByText('HTTP 503').waitFor();
+    await desk.webhooks.disable(shop.tenant, shop.subscriptionId);
+    await page.locator('main .badge', { hasText: 'Disabled' }).waitFor();
+    expect(await stayed()).toBe(true);
+  });
+
+  it('lets its connection go while it is hidden, and catches up afterwards', async () => {
+    await open('/deliveries');
+    await setHidden(true);
+    await expect.poll(() => streams, { timeout: 10_000 }).toBe(0);
+    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    expect(await rows().count()).toBe(1);
+    await setHidden(false);
+    await rows().filter({ hasText: 'HTTP 503' }).waitFor();
+    expect(await stayed()).toBe(true);
+  });
+
+  it('goes to sign in when its session is ended elsewhere', async () => {
+    await open('/deliveries');
+    await accounts().endAllSessions({ accountId: shop.developer.accountId });
+    await page.waitForURL(/\/sign-in/);
+  });
+
+  it('says so when who looks on is no member any more', async () => {
+    await desk.signIn({ [shop.tenant.merchantId]: Role.ADMIN });
+    await open('/deliveries');
+    const member = { ...shop.tenant, idempotencyKey: newKey(), accountId: shop.developer.accountId };
+    await accounts().removeMember(member);
+    await page.getByText('you have no access to it').waitFor();
+    expect(await rows().count()).toBe(0);
+  });
+
+  it('leaves alone what has the focus, and catches up when it has gone elsewhere', async () => {
+    await open('/deliveries');
+    const link = rows().first().getByRole('link').first();
+    await link.focus();
+    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    // The next drawing has come as well: it shows that nothing was replaced.
+    await page.waitForTimeout(2_500);
+    expect(await link.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    expect(await rows().count()).toBe(1);
+    await page.locator('select[name="type"]').focus();
+    await rows().filter({ hasText: 'HTTP 503' }).waitFor();
+    expect(await stayed()).toBe(true);
+  });
+
+  it('keeps what was folded out, by attempt', async () => {
+    const [deliveryId] = await desk.attempted(shop.tenant, { httpStatus: 503, responseExcerpt: 'first' });
+    await open(`/deliveries/${deliveryId}`);
+    await page.getByText('What your server answered').click();
+    await page.locator('select, a').first().focus();
+    await desk.webhooks.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
+      deliveryId,
+    ]);
+    const { attemptNumber, generation } = await desk.webhooks.send({ deliveryId: deliveryId! });
+    await desk.webhooks.report({
+      ...{
+        deliveryId: deliveryId!,
+        attemptNumber,
+        generation,
+        startedAt: { seconds: BigInt(Math.floor(Date.now() / 1_000)), nanos: 0 },
+      },
+      ...{ latencyMs: 5, httpStatus: 500, responseExcerpt: 'second' },
+    });
+    await page.getByText('second').waitFor();
+    expect(await page.getByText('first').isVisible()).toBe(false);
+  });
+});
+
+/** As the browser does it when another tab is shown. */
+async function setHidden(hidden: boolean) {
+  await page.evaluate(
+    `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} });
+     document.dispatchEvent(new Event('visibilitychange'));`,
+  );
+}

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { DeliveryStatus, ResendState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { TestTenant } from '../../../../services/webhooks/webhooks-desk.ts';
+import type { SeenPage } from '../../dashboard-desk.ts';
+import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries-desk.ts';
+
+let desk: DeliveriesDesk;
+beforeAll(async () => {
+  desk = await startDeliveriesDesk();
+});
+afterAll(() => desk.close());
+
+const stateOf = async (tenant: TestTenant, deliveryId: string) =>
+  (await desk.webhooks.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
+const noticeOf = ({ document }: SeenPage) => document.querySelector('.notice')?.text;
+const actionsOf = ({ document }: SeenPage) =>
+  document.querySelectorAll('main form').map((form) => form.getAttribute('action')!.split('/').at(-1));
+/** What the first form of a page carries unseen. */
+function hiddenOf({ document }: SeenPage) {
+  const value = (name: string) =>
+    document.querySelector(`main input[name="${name}"]`)!.getAttribute('value')!;
+  return { _csrf: value('_csrf'), _key: value('_key') };
+}
+/** What people wrote down as done at a merchant. */
+const auditOf = async (tenant: TestTenant) => {
+  const { entries } = await createClient(AccountService, desk.transport).listAuditEntries({ ...tenant });
+  return entries.map(({ action }) => action.split('.').at(-1));
+};
+
+describe('a delivery that waits for its next attempt', () => {
+  it('is tried at once when a developer asks for it', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    await desk.subscribed(tenant);
+    const [id] = await desk.attempted(tenant, { httpStatus: 503 });
+    const page = await developer.submit(`${base}/deliveries/${id}`, '/retry');
+    expect(noticeOf(page)).toBe('The next attempt is made now. If one was under way, it goes on.');
+    const { nextAttemptAt } = await stateOf(tenant, id!);
+    expect(Number(nextAttemptAt!.seconds)).toBeLessThanOrEqual(Date.now() / 1_000);
+    expect(await auditOf(tenant)).toContain('RetryDelivery');
+  });
+
+  it('ends when a developer cancels it, and can be resent then', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    await desk.subscribed(tenant);
+    const [id] = await desk.attempted(tenant, { httpStatus: 503 });
+    const stale = await developer.get(`${base}/deliveries/${id}`);
+    expect(actionsOf(stale)).toEqual(['retry', 'cancel']);
+    const page = await developer.submit(stale, '/cancel');
+    expect(noticeOf(page)).toBe('The delivery was canceled.');
+    expect((await stateOf(tenant, id!)).status).toBe(DeliveryStatus.CANCELED);
+    expect(actionsOf(page)).toEqual(['resend']);
+    const late = await developer.submit(stale, '/retry');
+    expect([late.status, late.text.includes('The delivery has ended: resend its event.')]).toEqual([
+      409,
+      true,
+    ]);
+    expect(await auditOf(tenant)).toEqual(['CancelDelivery']);
+  });
+});
+
+describe('a delivery that has ended', () => {
+  it('has its event sent again to its endpoint alone', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id: subscriptionId } = await desk.subscribed(tenant);
+    const [id] = await desk.attempted(tenant, { httpStatus: 200 });
+    await desk.subscribed(tenant);
+    const page = await developer.submit(`${base}/deliveries/${id}`, '/resend');
+    expect(noticeOf(page)).toBe('The resend has begun.');
+    const [resend] = (await desk.webhooks.deliveries.listResends({ ...tenant })).resends;
+    const { eventId } = await stateOf(tenant, id!);
+    expect(resend).toMatchObject({ subscriptionId, eventId, onlyFailed: false, expectedCount: 1n });
+    expect((await desk.webhooks.toEnd(resend!.id)).succeededCount).toBe(1n);
+  });
+
+  it('of a ping, or of a disabled endpoint, is not sent again', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id: subscriptionId } = await desk.subscribed(tenant);
+    const [ping] = (await desk.webhooks.deliveries.listDeliveries({ ...tenant })).deliveries;
+    expect(actionsOf(await developer.get(`${base}/deliveries/${ping!.id}`))).toEqual([]);
+    const [id] = await desk.attempted(tenant, { httpStatus: 200 });
+    const stale = await developer.get(`${base}/deliveries/${id}`);
+    await desk.webhooks.disable(tenant, subscriptionId);
+    expect(actionsOf(await developer.get(`${base}/deliveries/${id}`))).toEqual([]);
+    const late = await developer.submit(stale, '/resend');
+    expect([late.status, late.text.includes('Reactivate it before you resend')]).toEqual([409, true]);
+  });
+});
+
+describe('a resend', () => {
+  it('begins with a period, shows its progress, and ends when it is canceled', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id: subscriptionId } = await desk.subscribed(tenant);
+    await desk.webhooks.published(tenant, [Date.now() - 60_000, Date.now() - 30_000]);
+    const path = `${base}/webhooks/${subscriptionId}/deliveries`;
+    const form = await developer.get(path);
+    const begun = await developer.submit(form, '/resends');
+    expect(noticeOf(begun)).toBe('The resend has begun.');
+    expect(begun.document.querySelector('progress')!.getAttribute('max')).toBe('2');
+    expect(begun.document.querySelector('progress')!.getAttribute('value')).toBe('0');
+    const [resend] = (await desk.webhooks.deliveries.listResends({ ...tenant })).resends;
+    expect(resend).toMatchObject({ subscriptionId, onlyFailed: true, period: expect.anything() });
+    expect((await developer.get(`${base}/resends`)).text).toContain('0 of 2 done');
+    const again = await developer.submit(form, '/resends');
+    expect(again.path).toBe(begun.path);
+    await desk.webhooks.goOn(resend!.id, 1);
+    const canceled = await developer.submit(begun.path, '/cancel');
+    expect(noticeOf(canceled)).toBe('The resend was canceled.');
+    expect(await desk.webhooks.get(tenant, resend!.id)).toMatchObject({
+      state: ResendState.CANCELED,
+      canceledCount: 1n,
+    });
+    expect(actionsOf(canceled)).toEqual([]);
+    expect(await auditOf(tenant)).toEqual(['CancelResend', 'ResendDeliveries']);
+  });
+
+  it('of one event or request goes to the subscription', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id: subscriptionId } = await desk.subscribed(tenant);
+    const { id: eventId, requestId } = await desk.webhooks.publish(tenant);
+    const path = `${base}/webhooks/${subscriptionId}/resends`;
+    await developer.post(path, { ...hiddenOf(await developer.get(path)), event_id: ` ${eventId}` });
+    const ofRequest = { request_id: requestId, only_failed: 'yes' };
+    await developer.post(path, { ...hiddenOf(await developer.get(path)), ...ofRequest });
+    const { resends } = await desk.webhooks.deliveries.listResends({ ...tenant });
+    expect(
+      resends.map(({ eventId: event, requestId: request, onlyFailed }) => [event, request, onlyFailed]),
+    ).toEqual([
+      [undefined, requestId, true],
+      [eventId, undefined, false],
+    ]);
+  });
+
+  const FAULTS: readonly (readonly [string, Record<string, string>, string, string])[] = [
+    [
+      'an end before its beginning',
+      { from: '2026-11-21T10:00', to: '2026-11-21T09:00' },
+      'to',
+      'after the beginning',
+    ],
+    ['a day that is none', { from: '2026-02-30T10:00', to: '2026-11-21T09:00' }, 'from', 'that exist'],
+    ['half a period', { from: '2026-11-20T10:00' }, 'to', 'that exist'],
+    ['nothing at all', {}, 'event_id', 'one of the two'],
+    ['an event and a request', { event_id: randomUUID(), request_id: 'r' }, 'event_id', 'one of the two'],
+    ['an event that is none', { event_id: randomUUID() }, 'event_id', 'no event with this ID'],
+    ['an id that is none', { event_id: 'evt"><b>' }, 'event_id', 'is a UUID'],
+    ['a request with a line break', { request_id: 'a\nb' }, 'request_id', 'no part of an ID'],
+  ];
+  it.each(FAULTS)(
+    'of %s is refused at its field, with what was typed',
+    async (_what, fields, name, fault) => {
+      const { tenant, base, developer } = await desk.shop();
+      const { id: subscriptionId } = await desk.subscribed(tenant);
+      const path = `${base}/webhooks/${subscriptionId}/resends`;
+      const hidden = hiddenOf(await developer.get(path));
+      const page = await developer.post(path, { ...hidden, ...fields });
+      expect(page.status).toBe(422);
+      expect(page.document.querySelector(`#${name}-fault`)!.text).toContain(fault);
+      expect(page.document.querySelector(`#${name}`)!.getAttribute('aria-invalid')).toBe('true');
+      expect(page.document.querySelector('[data-stream]')).toBeNull();
+      expect(page.document.querySelector('main b')).toBeNull();
+      const key = page.document.querySelector('main input[name="_key"]')!.getAttribute('value');
+      expect(key).not.toBe(hidden._key);
+      expect((await desk.webhooks.deliveries.listResends({ ...tenant })).resends).toEqual([]);
+    },
+  );
+});
+
+describe('what is another merchant’s, or of the other environment', () => {
+  it('is no page, and nothing can be done with it', async () => {
+    const shop = await desk.shop();
+    const { id: subscriptionId } = await desk.subscribed(shop.tenant);
+    const [deliveryId] = await desk.attempted(shop.tenant, { httpStatus: 503 });
+    const resend = await desk.webhooks.begun(shop.tenant, 1);
+    const { base, developer, tenant } = await desk.shop();
+    await desk.subscribed(tenant);
+    const own = await developer.get(`${base}/deliveries`);
+    const _csrf = own.document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
+    const pages = [
+      ...[`/webhooks/${subscriptionId}/deliveries`, `/webhooks/${subscriptionId}/resends`],
+      ...[`/deliveries/${deliveryId}`, `/resends/${resend.id}`],
+    ];
+    const actions = [
+      ...['retry', 'cancel', 'resend'].map((verb) => `/deliveries/${deliveryId}/${verb}`),
+      ...[`/resends/${resend.id}/cancel`, `/webhooks/${subscriptionId}/resends`],
+    ];
+    const period = { from: '2026-01-01T00:00:00Z', to: '2030-01-01T00:00:00Z' };
+    for (const [visitor, place] of [
+      [developer, base],
+      [shop.developer, `/sandbox/${shop.tenant.merchantId}`],
+    ] as const) {
+      const csrf =
+        visitor === developer
+          ? _csrf
+          : (await visitor.get(place)).document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
+      for (const path of pages) expect((await visitor.get(`${place}${path}`)).status, path).toBe(404);
+      for (const path of actions) {
+        const page = await visitor.post(`${place}${path}`, { _csrf: csrf, _key: randomUUID(), ...period });
+        expect(page.status, path).toBe(404);
+      }
+      for (const list of [`/deliveries?resend=${resend.id}`, '/resends']) {
+        const { status, document } = await visitor.get(`${place}${list}`);
+        expect([status, document.querySelectorAll('main tbody tr').length], list).toEqual([200, 0]);
+      }
+    }
+    expect((await stateOf(shop.tenant, deliveryId!)).status).toBe(DeliveryStatus.RETRYING);
+    expect((await desk.webhooks.get(shop.tenant, resend.id)).state).toBe(ResendState.RUNNING);
+  });
+});
+
+describe('a viewer', () => {
+  it('sees all, and is neither offered nor allowed any action', async () => {
+    const { tenant, base, developer: viewer } = await desk.shop(Role.VIEWER);
+    const { id: subscriptionId } = await desk.subscribed(tenant);
+    const [deliveryId] = await desk.attempted(tenant, { httpStatus: 503 });
+    const { id: resendId } = await desk.webhooks.begun(tenant, 1);
+    for (const path of [
+      `/webhooks/${subscriptionId}/deliveries`,
+      `/deliveries/${deliveryId}`,
+      `/resends/${resendId}`,
+    ]) {
+      const page = await viewer.get(`${base}${path}`);
+      expect([page.status, page.document.querySelectorAll('main form[method="post"]').length]).toEqual([
+        200, 0,
+      ]);
+    }
+    const { document } = await viewer.get(`${base}/deliveries`);
+    const _csrf = document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
+    for (const path of [
+      ...['retry', 'cancel', 'resend'].map((verb) => `/deliveries/${deliveryId}/${verb}`),
+      ...[`/resends/${resendId}/cancel`, `/webhooks/${subscriptionId}/resends`],
+    ]) {
+      expect((await viewer.post(`${base}${path}`, { _csrf, _key: randomUUID() })).status, path).toBe(403);
+    }
+    expect((await viewer.get(`${base}/webhooks/${subscriptionId}/resends`)).status).toBe(403);
+    expect((await stateOf(tenant, deliveryId!)).status).toBe(DeliveryStatus.RETRYING);
+    expect(await auditOf(tenant)).toEqual([]);
+  });
+});

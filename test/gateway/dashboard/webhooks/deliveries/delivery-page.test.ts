@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newKey } from '../../../../support/house.ts';
+import type { SeenPage } from '../../dashboard-desk.ts';
+import { type DeliveriesDesk, type Shop, startDeliveriesDesk } from './deliveries-desk.ts';
+import { type EveryState, makeEveryState } from './every-state.ts';
+
+let desk: DeliveriesDesk;
+let shop: Shop;
+let all: EveryState;
+beforeAll(async () => {
+  desk = await startDeliveriesDesk();
+  shop = await desk.shop();
+  all = await makeEveryState(desk, shop);
+});
+afterAll(() => desk.close());
+
+const open = (deliveryId: string) => shop.developer.get(`${shop.base}/deliveries/${deliveryId}`);
+const stateOf = ({ document }: SeenPage) => document.querySelector('[data-live="state"] p')!.text.trim();
+const verbsOf = ({ document }: SeenPage) =>
+  document.querySelectorAll('main form').map((form) => form.getAttribute('action')!.split('/').at(-1));
+
+describe('the page of a delivery', () => {
+  const REASONS = {
+    succeeded: ['Delivered', 'Your server confirmed it', ['resend']],
+    retrying: ['Retrying', 'The last attempt failed', ['retry', 'cancel']],
+    underWay: ['Retrying', 'An attempt is under way', ['retry', 'cancel']],
+    held: ['Held', 'Many deliveries to this endpoint are failing', ['retry', 'cancel']],
+    blocked: ['Waits for its turn', 'an earlier one of the same object', ['cancel']],
+    queued: ['Queued', 'goes out in a moment', ['cancel']],
+    exhausted: ['Failed', 'We do not try again by ourselves', ['resend']],
+    canceled: ['Canceled', 'by somebody, or because the endpoint was disabled', ['resend']],
+  } as const;
+  it.each(Object.entries(REASONS))(
+    'says of one that is %s why, and offers what can be done',
+    async (name, expected) => {
+      const [badge, reason, verbs] = expected;
+      const page = await open(all.deliveries[name]!);
+      expect(stateOf(page)).toMatch(new RegExp(`^${badge}`));
+      expect(stateOf(page)).toContain(reason);
+      expect(verbsOf(page)).toEqual(verbs);
+    },
+  );
+
+  it('says that its endpoint is paused, that it was disabled, or that its resend was canceled', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    const { id: subscriptionId } = await desk.subscribed(tenant);
+    const reasonOf = async (id: string) => stateOf(await developer.get(`${base}/deliveries/${id}`));
+    const [held] = await desk.attempted(tenant, { httpStatus: 500 });
+    const paused = { ...tenant, idempotencyKey: newKey(), subscriptionId };
+    await desk.webhooks.subscriptions.pauseWebhookSubscription(paused);
+    await desk.webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
+    expect(await reasonOf(held!)).toContain('Our operations paused deliveries');
+    await desk.webhooks.subscriptions.resumeWebhookSubscription({ ...paused, idempotencyKey: newKey() });
+    const resend = await desk.webhooks.again(tenant, subscriptionId);
+    await desk.webhooks.published(tenant, [Date.now() - 1_000]);
+    await desk.webhooks.goOn(resend.id);
+    const [made] = await desk.webhooks.madeOf(resend.id);
+    await desk.webhooks.cancel(tenant, resend.id);
+    expect(await reasonOf(made!.id)).toContain('The resend that made it was canceled');
+    await desk.webhooks.disable(tenant, subscriptionId);
+    expect(await reasonOf(held!)).toContain('The endpoint was disabled');
+  });
+
+  it('shows its attempts, newest first, in plain words', async () => {
+    const { document } = await open(all.deliveries.exhausted!);
+    const attempts = document.querySelectorAll('.attempts li');
+    expect(attempts).toHaveLength(10);
+    expect(attempts[0]!.text).toMatch(/Attempt 10\s+HTTP 301\s+12 ms/);
+    expect(attempts[0]!.text).toContain('We follow no redirects');
+    expect(attempts[0]!.querySelector('details')!.hasAttribute('open')).toBe(true);
+    expect(attempts[1]!.querySelector('details')!.hasAttribute('open')).toBe(false);
+    const failed = await open(all.deliveries.canceled!);
+    expect(failed.document.querySelector('.attempts')!.text).toContain('The host’s name was not found (DNS)');
+  });
+
+  it('has words of its own for every way an attempt can fail, in both languages', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    await desk.subscribed(tenant);
+    const failures = Object.values(AttemptFailure).filter(
+      (value) => typeof value === 'number' && value !== 0,
+    );
+    const [id] = await desk.attempted(tenant, { httpStatus: 500 });
+    const seen = new Set<string>();
+    for (const failure of failures) {
+      await desk.webhooks.sql(
+        `update webhooks.attempt set http_status = null, failure = $1 where delivery_id = $2`,
+        [AttemptFailure[failure as number], id],
+      );
+      for (const language of ['pt-BR', 'en']) {
+        const headers = { cookie: `__Host-session=${developer.token}; language=${language}` };
+        const text = await (await developer.fetch(`${base}/deliveries/${id}`, { headers })).text();
+        seen.add(/class="badge bad">([^<]+)</.exec(text)![1]!);
+      }
+    }
+    expect(seen.size).toBe(2 * failures.length);
+    expect([...seen].join()).not.toMatch(/_|outro motivo|another reason/);
+  });
+
+  it('is there after its event is no longer kept', async () => {
+    const { tenant, base, developer } = await desk.shop();
+    await desk.subscribed(tenant);
+    const [id] = await desk.attempted(tenant, { httpStatus: 500 });
+    await desk.webhooks.sql(`delete from webhooks.event where merchant_id = $1`, [tenant.merchantId]);
+    const page = await developer.get(`${base}/deliveries/${id}`);
+    expect([page.status, page.text.includes('The event is no longer kept.')]).toEqual([200, true]);
+  });
+});

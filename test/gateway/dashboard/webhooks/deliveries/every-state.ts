@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { timestampNow } from '@bufbuild/protobuf/wkt';
+import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { answered, newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-desk.ts';
+import { newKey } from '../../../../support/house.ts';
+import type { DeliveriesDesk, Shop } from './deliveries-desk.ts';
+
+/** What would run, or end the page's own markup, where it is not escaped. */
+export const PROBE = `"><img src=x onerror="document.title='run'"></script><b>'&`;
+
+/** Ids of what a shop with everything has. */
+export interface EveryState {
+  readonly subscriptionId: string;
+  /** By the state they are in. */
+  readonly deliveries: Readonly<Record<string, string>>;
+  readonly resendId: string;
+}
+
+/** Deliveries in every state, with probes in what strangers give: ids, event data, answers and the URL. */
+export async function makeEveryState(desk: DeliveriesDesk, { tenant }: Shop): Promise<EveryState> {
+  const { webhooks } = desk;
+  const url = `https://93.184.215.14/hooks/${randomUUID()}?q=${PROBE.replaceAll(' ', '')}`;
+  const { id: subscriptionId } = await desk.subscribed(tenant, url);
+  const probe = { responseExcerpt: PROBE };
+  const [succeeded] = await desk.attempted(tenant, { httpStatus: 200, ...probe }, PROBE);
+  await webhooks.sql(`update webhooks.event set body = replace(body, '"CARD"', $1) where merchant_id = $2`, [
+    JSON.stringify(PROBE),
+    tenant.merchantId,
+  ]);
+  const [retrying] = await desk.attempted(tenant, { httpStatus: 503, ...probe }, PROBE);
+  const [canceled] = await desk.attempted(tenant, { failure: AttemptFailure.DNS });
+  await webhooks.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId: canceled! });
+  const [held] = await desk.attempted(tenant, { httpStatus: 429 });
+  await webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
+  const [underWay] = await desk.attempted(tenant, {
+    ...{ httpStatus: undefined, latencyMs: undefined, responseExcerpt: undefined },
+    ...{ stillRunning: true, deadlineAt: { ...timestampNow(), seconds: timestampNow().seconds + 60n } },
+  });
+  const exhausted = await exhaust(desk, (await desk.attempted(tenant, { httpStatus: 301 }))[0]!);
+  const { blocked, queued } = await blockOne(desk, tenant);
+  const resend = await webhooks.resend(tenant, { case: 'requestId', value: PROBE }, { subscriptionId });
+  return {
+    subscriptionId,
+    resendId: resend.id,
+    deliveries: { succeeded, retrying, canceled, held, underWay, exhausted, queued, blocked } as Record<
+      string,
+      string
+    >,
+  };
+}
+
+/** Has every further attempt of a delivery fail, until there is none left. */
+async function exhaust({ webhooks }: DeliveriesDesk, deliveryId: string): Promise<string> {
+  for (;;) {
+    const open = await webhooks.sql(
+      `update webhooks.open_delivery set next_attempt_at = now() where id = $1 returning id`,
+      [deliveryId],
+    );
+    if (open.length === 0) return deliveryId;
+    await webhooks.report(answered(deliveryId, await webhooks.send({ deliveryId }), 301));
+  }
+}
+
+/** Two events of one object: the first fails at an ordered subscription, so the second is blocked there. */
+async function blockOne({ webhooks }: DeliveriesDesk, tenant: TestTenant) {
+  const { subscription } = await webhooks.subscriptions.createWebhookSubscription({
+    ...{ ...tenant, idempotencyKey: newKey(), url: newUrl(), ordered: true },
+    eventTypes: ['payment.succeeded.v1'],
+  });
+  await webhooks.deliverAll();
+  for (const requestId of [PROBE, 'request 2']) await webhooks.publish(tenant, 'object 9', requestId);
+  const keys = await webhooks.claimKeys();
+  const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, objectId: 'object 9' });
+  const [blocked, failing] = deliveries.filter(({ ordered }) => ordered);
+  const key = keys.find(({ deliveryId }) => deliveryId === failing!.id)!;
+  await webhooks.report(answered(key.deliveryId, await webhooks.send(key), 500));
+  const queued = deliveries.find(({ subscriptionId }) => subscriptionId !== subscription!.id);
+  return { blocked: blocked!.id, queued: queued!.id };
+}

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebhookSubscriptionState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { errorInfoOf } from '../../../../../services/platform/errors.ts';
+import { EVENT_CATALOGUE } from '../../../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
+import { newKey } from '../../../../support/house.ts';
+import type { SeenPage } from '../../dashboard-desk.ts';
+import {
+  type MerchantDesk,
+  SECRET,
+  type SubscriptionsDesk,
+  startSubscriptionsDesk,
+  wordsOf,
+} from './subscriptions-desk.ts';
+
+const LIMIT = 3;
+const TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
+
+let desk: SubscriptionsDesk;
+beforeAll(async () => {
+  desk = await startSubscriptionsDesk({ WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT) });
+});
+afterAll(() => desk.close());
+
+const create = (
+  { developer, at }: MerchantDesk,
+  fields: Record<string, string | string[]>,
+  page?: SeenPage,
+) => developer.submit(page ?? at('/webhooks/new'), '/webhooks/new', fields);
+
+const listOf = async ({ tenant }: MerchantDesk) =>
+  (await desk.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant })).subscriptions;
+
+const keyOf = ({ document }: SeenPage) =>
+  document.querySelector('main input[name=_key]')!.getAttribute('value')!;
+const checkedOf = ({ document }: SeenPage) =>
+  document.querySelectorAll('input[name=event_types][checked]').map((input) => input.getAttribute('value'));
+
+test('every event type can be chosen, with what it says, in groups', async () => {
+  const { at, developer } = await desk.newMerchant();
+  const page = await developer.get(at('/webhooks/new'));
+  const groups = page.document.querySelectorAll('#event-types > fieldset');
+  expect(groups.map((group) => group.querySelector('legend')!.text)).toEqual([
+    ...['Payments', 'Refunds', 'Disputes', 'Products', 'Receivables', 'Advances'],
+  ]);
+  for (const { name, description } of EVENT_CATALOGUE) {
+    const box = page.document.querySelector(`input[name=event_types][value="${name}"]`)!;
+    expect(box.closest('label')!.textContent).toContain(description);
+  }
+});
+
+test('creates a subscription for what was chosen', async () => {
+  const merchant = await desk.newMerchant();
+  const url = newUrl();
+  const page = await create(merchant, { url: ` ${url} `, event_types: TYPES });
+  expect(page.status).toBe(200);
+  expect(wordsOf(page)).toContain('Endpoint created');
+  expect(await listOf(merchant)).toMatchObject([
+    { url, eventTypes: TYPES, state: WebhookSubscriptionState.PENDING, ordered: false },
+  ]);
+  const docs = page.document.querySelector('a[rel=noreferrer]')!.getAttribute('href');
+  expect(docs).toBe('https://api.pay.example/docs#description/verifying');
+});
+
+test('creates one for every type there is', async () => {
+  const merchant = await desk.newMerchant();
+  await create(merchant, { url: newUrl(), every: 'on' });
+  const [created] = await listOf(merchant);
+  expect(created!.eventTypes).toEqual(EVENT_CATALOGUE.map(({ name }) => name));
+});
+
+describe('refuses a URL as the API does, with its words, and keeps what was typed:', () => {
+  test.each([
+    'http://93.184.215.14/hook',
+    'https://user:pass@93.184.215.14/hook',
+    'https://93.184.215.14/hook#part',
+    'https://93.184.215.14:22/hook',
+    'hook',
+    'https://10.0.0.7/hook',
+    'https://localhost/hook',
+    `https://93.184.215.14/${'a'.repeat(2048)}`,
+    `https://93.184.215.14/${'ü'.repeat(1000)}`,
+    'https://93.184.215.14/\u0000',
+    '',
+  ])('%j', async (url) => {
+    const merchant = await desk.newMerchant();
+    const refusal = await desk.webhooks.subscriptions
+      .createWebhookSubscription({ ...merchant.tenant, idempotencyKey: newKey(), url, eventTypes: TYPES })
+      .catch((error) => ({ reason: errorInfoOf(error)!.reason, message: error.rawMessage as string }));
+    const { reason, message } = refusal as { reason: string; message: string };
+    const blank = await merchant.developer.get(merchant.at('/webhooks/new'));
+    const page = await create(merchant, { url, event_types: TYPES }, blank);
+    expect(page.status).toBe(422);
+    const input = page.document.querySelector('input[name=url]')!;
+    expect(input.getAttribute('value')).toBe(url);
+    expect(input.getAttribute('aria-invalid')).toBe('true');
+    const fault = page.document.querySelector(`#${input.getAttribute('aria-describedby')!.split(' ')[1]}`)!;
+    // As the API names what the services call so.
+    expect(fault.text).toContain(reason === 'INVALID_ARGUMENT' ? 'INVALID_REQUEST' : reason);
+    expect(fault.text).toContain(message.replace(/^url: /, ''));
+    expect(checkedOf(page).sort()).toEqual([...TYPES].sort());
+    expect(keyOf(page)).not.toBe(keyOf(blank));
+    expect(page.text).not.toMatch(SECRET);
+    expect(await listOf(merchant)).toEqual([]);
+  });
+});
+
+test('says in Portuguese too why a URL is refused', async () => {
+  const { developer, at } = await desk.newMerchant();
+  const fields = { url: 'http://93.184.215.14/', every: 'on' };
+  const refused = await developer.reading('pt-BR').submit(at('/webhooks/new'), '/webhooks/new', fields);
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain('A URL precisa usar https. (INVALID_WEBHOOK_URL: The url must use https.)');
+});
+
+test('what was refused can be mended on the same page', async () => {
+  const merchant = await desk.newMerchant();
+  const refused = await create(merchant, { url: 'http://93.184.215.14/', event_types: TYPES });
+  const url = newUrl();
+  const page = await create(merchant, { url, event_types: TYPES }, refused);
+  expect(page.text).toMatch(SECRET);
+  expect(await listOf(merchant)).toMatchObject([{ url }]);
+});
+
+test('asks for an event type, and refuses those that there are not', async () => {
+  const merchant = await desk.newMerchant();
+  const url = newUrl();
+  const none = await create(merchant, { url });
+  expect([none.status, none.document.querySelector('.event-types .fault')?.text]).toEqual([
+    ...[422, 'Choose at least one event type.'],
+  ]);
+  const unknown = await create(merchant, { url, event_types: ['webhook.ping.v1'] });
+  expect([unknown.status, unknown.document.querySelector('.event-types .fault')?.text]).toEqual([
+    ...[422, 'One of these types does not exist any more. Check the choice.'],
+  ]);
+  expect(await listOf(merchant)).toEqual([]);
+});
+
+test('leads to the subscription that has the URL already', async () => {
+  const merchant = await desk.newMerchant();
+  const existing = await desk.webhooks.subscribe(merchant.tenant);
+  const page = await create(merchant, { url: existing.url, event_types: TYPES });
+  expect(page.status).toBe(409);
+  const link = page.document.querySelector('.notice a')!.getAttribute('href')!;
+  expect(link).toBe(merchant.at(`/webhooks/${existing.id}`));
+  expect(page.text).not.toMatch(SECRET);
+});
+
+test('says when there are as many as there may be', async () => {
+  const merchant = await desk.newMerchant();
+  for (let index = 0; index < LIMIT; index += 1) await desk.webhooks.subscribe(merchant.tenant);
+  const page = await create(merchant, { url: newUrl(), event_types: TYPES });
+  expect(page.status).toBe(409);
+  expect(wordsOf(page)).toContain(`You have ${LIMIT} endpoints that are not disabled`);
+});
+
+test('the same form with other content is shown again as a new one', async () => {
+  const merchant = await desk.newMerchant();
+  const blank = await merchant.developer.get(merchant.at('/webhooks/new'));
+  await create(merchant, { url: newUrl(), event_types: TYPES }, blank);
+  const again = await create(merchant, { url: newUrl(), event_types: TYPES }, blank);
+  expect(again.status).toBe(409);
+  expect(wordsOf(again)).toContain('sent already with other content');
+  expect((await create(merchant, {}, again)).text).toMatch(SECRET);
+});

@@ -1,0 +1,101 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { createDashboard } from '../../../../../gateway/dashboard/dashboard.ts';
+import { DASHBOARD_CALLER } from '../../../../../gateway/dashboard/dashboard-clients.ts';
+import { findFreePort } from '../../../../../local/ports.ts';
+import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { remoteTransport } from '../../../../../services/platform/remote-transport.ts';
+import { newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
+import { createTestDatabase, newKey, testConfig } from '../../../../support/house.ts';
+import { startRuntime } from '../../../../support/runtime-process.ts';
+import { Visitor } from '../../dashboard-desk.ts';
+import { SECRET } from './subscriptions-desk.ts';
+
+/** The services as a process of their own that says all it can, and somebody who may do all that the dashboard can. */
+async function startTalkativeServices() {
+  const ring = () => `v1:${randomBytes(32).toString('base64')}`;
+  const token = `mps_${randomBytes(24).toString('base64url')}`;
+  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  const port = await findFreePort();
+  const { child, logged } = startRuntime('services/main.ts', {
+    ...{
+      DATABASE_URL: await createTestDatabase(),
+      GRPC_PORT: String(port),
+      OPS_PORT: '0',
+      LOG_LEVEL: 'trace',
+    },
+    ...{ API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() },
+    SERVICE_TOKENS: `dashboard|${tokenSha256}|${[...DASHBOARD_CALLER.grants].join(' ')}`,
+  });
+  await expect.poll(logged, { timeout: 20_000 }).toContain('services are listening');
+  return { child, logged, transport: remoteTransport(`http://127.0.0.1:${port}`, token) };
+}
+
+test('neither the dashboard nor the services write a secret to their logs', async () => {
+  const { child, logged, transport } = await startTalkativeServices();
+  const lines: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
+  const app = await createDashboard({
+    config: testConfig({ OIDC_ISSUER: 'https://issuer.invalid' }),
+    transport,
+    logger,
+  });
+  onTestFinished(() => app.close());
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const merchantId = randomUUID();
+  const visitor = await signIn(
+    createClient(AccountService, transport),
+    merchantId,
+    app.server.address() as AddressInfo,
+  );
+
+  const path = `/live/${merchantId}/webhooks`;
+  const form = await visitor.get(`${path}/new`);
+  const fields = { url: newUrl(), event_types: 'payment.succeeded.v1' };
+  const created = await visitor.submit(form, '/webhooks/new', fields);
+  const id = /webhooks\/([0-9a-f-]{36})/.exec(created.text)![1]!;
+  const rotation = await visitor.get(`${path}/${id}/rotate`);
+  const rotated = await visitor.submit(rotation, '/rotate');
+  const again = await visitor.submit(form, '/webhooks/new', fields);
+  const invalid = await visitor.submit(rotation, '/rotate', { overlap_seconds: 'x' });
+  child.kill('SIGKILL');
+  const broken = await visitor.submit(rotation, '/rotate');
+  expect([again.status, invalid.status, broken.status]).toEqual([200, 400, 503]);
+
+  const log = () => `${lines.join('')}${logged()}`;
+  await expect.poll(() => log().match(/"msg":"page"/g)).toHaveLength(7);
+  expect(log()).toContain('"msg":"a page failed"');
+  for (const page of [created, rotated]) {
+    const secret = SECRET.exec(page.text)![0];
+    expect(log()).not.toContain(secret.slice('whsec_'.length));
+  }
+  expect(log()).not.toContain(visitor.token);
+});
+
+async function signIn(
+  accounts: ReturnType<typeof createClient<typeof AccountService>>,
+  merchantId: string,
+  { port }: AddressInfo,
+): Promise<Visitor> {
+  const token = randomBytes(32).toString('base64url');
+  const email = `${randomUUID()}@people.example`;
+  const { account } = await accounts.startSession({
+    ...{ issuer: 'https://issuer.example', subject: randomUUID(), email, emailVerified: true, name: 'Ana' },
+    ...{
+      tokenSha256: createHash('sha256').update(token).digest(),
+      ipAddress: '203.0.113.7',
+      userAgent: 'test',
+    },
+  });
+  const tenant = { merchantId, environment: Environment.LIVE };
+  const role = Role.DEVELOPER;
+  const { invitation } = await accounts.inviteMember({ ...tenant, idempotencyKey: newKey(), email, role });
+  await accounts.acceptInvitation({
+    ...{ ...tenant, idempotencyKey: newKey(), invitationId: invitation!.id, accountId: account!.id },
+  });
+  return new Visitor(`http://127.0.0.1:${port}`, token, account!.id);
+}

@@ -1,0 +1,219 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AccountService } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
+import type { SeenPage } from '../../dashboard-desk.ts';
+import {
+  actionsOf,
+  type MerchantDesk,
+  SECRET,
+  type SubscriptionsDesk,
+  startSubscriptionsDesk,
+  wordsOf,
+} from './subscriptions-desk.ts';
+
+let desk: SubscriptionsDesk;
+beforeAll(async () => {
+  desk = await startSubscriptionsDesk();
+});
+afterAll(() => desk.close());
+
+const secretOf = (page: SeenPage) => {
+  const found = SECRET.exec(page.text)?.[0];
+  if (!found) throw new Error(`no secret on ${wordsOf(page)}`);
+  return found;
+};
+
+const formOf = ({ developer, at }: MerchantDesk) => developer.get(at('/webhooks/new'));
+const create = ({ developer }: MerchantDesk, form: SeenPage, url: string) =>
+  developer.submit(form, '/webhooks/new', { url, event_types: ['payment.succeeded.v1'] });
+
+const idOf = async ({ tenant }: MerchantDesk) =>
+  (await desk.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant })).subscriptions[0]!.id;
+
+/** Every page on which a secret might be looked for. */
+const PLACES = ['', '/reveal', '/rotate', '/deliveries'];
+
+async function expectNowhere({ at, developer, viewer }: MerchantDesk, id: string, secret: string) {
+  const paths = [...PLACES.map((place) => `/webhooks/${id}${place}`), '/webhooks', '/webhooks/new', ''];
+  for (const visitor of [developer, viewer]) {
+    for (const path of paths) {
+      const page = await visitor.get(at(path));
+      expect(page.text).not.toContain(secret);
+      expect(page.text).not.toMatch(SECRET);
+    }
+  }
+}
+
+describe('the secret of a new subscription', () => {
+  test('is in the answer that creates it, which nobody may keep, and is the one that signs', async () => {
+    const merchant = await desk.newMerchant();
+    const page = await create(merchant, await formOf(merchant), newUrl());
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    expect(page.path).toBe(merchant.at('/webhooks/new'));
+    expect(page.text.match(new RegExp(SECRET, 'g'))).toHaveLength(1);
+    expect(page.document.querySelector('[data-once] code')!.text).toBe(secretOf(page));
+    expect(page.document.querySelector('main')!.hasAttribute('data-stream')).toBe(false);
+    for (const [name, value] of page.headers) expect(`${name}: ${value}`).not.toMatch(SECRET);
+    const id = await idOf(merchant);
+    const sent = await Promise.all((await desk.webhooks.claimKeys()).map(desk.webhooks.send));
+    const ping = sent.find(({ subscriptionId }) => subscriptionId === id);
+    expect(ping!.signingSecrets).toEqual([secretOf(page)]);
+    await expectNowhere(merchant, id, secretOf(page));
+  });
+
+  test('is not in the answer when the form is sent again, which offers rotation', async () => {
+    const merchant = await desk.newMerchant();
+    const form = await formOf(merchant);
+    const url = newUrl();
+    const secret = secretOf(await create(merchant, form, url));
+    for (let times = 0; times < 2; times += 1) {
+      const again = await create(merchant, form, url);
+      expect(again.status).toBe(200);
+      expect(again.text).not.toMatch(SECRET);
+      expect(wordsOf(again)).toMatch(/was created.*shown already.*rotate to a new one/);
+      const rotate = merchant.at(`/webhooks/${await idOf(merchant)}/rotate`);
+      expect(again.document.querySelector(`a[href="${rotate}"]`)).not.toBeNull();
+    }
+    await expectNowhere(merchant, await idOf(merchant), secret);
+  });
+
+  test('is in one answer at most when the form is sent many times at once', async () => {
+    const merchant = await desk.newMerchant();
+    const form = await formOf(merchant);
+    const url = newUrl();
+    const pages = await Promise.all(Array.from({ length: 8 }, () => create(merchant, form, url)));
+    expect(pages.filter(({ text }) => SECRET.test(text)).length).toBeLessThanOrEqual(1);
+    expect(await idOf(merchant)).toBeTruthy();
+  });
+});
+
+describe('the secret of a subscription made over the API', () => {
+  test('is shown once, by a button', async () => {
+    const merchant = await desk.newMerchant();
+    const { tenant, at, developer } = merchant;
+    const { id } = await desk.webhooks.subscribe(tenant);
+    const detail = await developer.get(at(`/webhooks/${id}`));
+    const shown = await developer.submit(detail, '/reveal');
+    expect(shown.status).toBe(200);
+    expect(shown.headers.get('cache-control')).toBe('no-store');
+    const secret = secretOf(shown);
+    const again = await developer.submit(detail, '/reveal');
+    expect(again.text).not.toMatch(SECRET);
+    expect(wordsOf(again)).toContain('shown already');
+    await expectNowhere(merchant, id, secret);
+    expect(actionsOf(await developer.get(at(`/webhooks/${id}`)))).not.toContain(at(`/webhooks/${id}/reveal`));
+    expect(actionsOf(await developer.get(at(`/webhooks/${id}/reveal`)))).toEqual([]);
+  });
+
+  test('is promised before, at the same address, and not shown by looking', async () => {
+    const { tenant, at, developer } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    const before = await developer.get(at(`/webhooks/${id}/reveal`));
+    expect(wordsOf(before)).toContain('Nobody has seen the current secret yet');
+    expect(before.text).not.toMatch(SECRET);
+    const response = await developer.fetch(at(`/webhooks/${id}/reveal`), {
+      headers: {
+        ...{ accept: 'text/event-stream', cookie: `__Host-session=${developer.token}` },
+      },
+    });
+    expect(response.status).toBe(404);
+    expect((await developer.submit(before, '/reveal')).text).toMatch(SECRET);
+  });
+});
+
+describe('rotation', () => {
+  async function newShown() {
+    const merchant = await desk.newMerchant();
+    const first = secretOf(await create(merchant, await formOf(merchant), newUrl()));
+    const id = await idOf(merchant);
+    const rotate = (seconds: string, form?: SeenPage) =>
+      merchant.developer.submit(form ?? merchant.at(`/webhooks/${id}/rotate`), '/rotate', {
+        overlap_seconds: seconds,
+      });
+    const status = async () =>
+      (await desk.webhooks.subscriptions.getSigningSecretStatus({ ...merchant.tenant, subscriptionId: id }))
+        .secrets;
+    return { merchant, first, id, rotate, status };
+  }
+
+  test('shows the new secret once, and until when the one before signs', async () => {
+    const { merchant, first, id, rotate, status } = await newShown();
+    const form = await merchant.developer.get(merchant.at(`/webhooks/${id}/rotate`));
+    const page = await rotate('3600', form);
+    const second = secretOf(page);
+    expect(second).not.toBe(first);
+    const [, earlier] = await status();
+    const end = timestampDate(earlier!.signsUntil!);
+    expect(Math.abs(end.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000);
+    expect(page.document.querySelector(`time[datetime="${end.toISOString()}"]`)).not.toBeNull();
+    const again = await rotate('3600', form);
+    expect(again.text).not.toMatch(SECRET);
+    expect(wordsOf(again)).toMatch(/was rotated.*shown already/);
+    expect(await status()).toHaveLength(2);
+    const detail = await merchant.viewer.get(merchant.at(`/webhooks/${id}`));
+    expect(detail.document.querySelector(`time[datetime="${end.toISOString()}"]`)).not.toBeNull();
+    await expectNowhere(merchant, id, second);
+  });
+
+  test('without overlap ends the one before', async () => {
+    const { rotate, status } = await newShown();
+    const page = await rotate('0');
+    expect(wordsOf(page)).toContain('The new secret alone signs from now on');
+    expect(await status()).toHaveLength(1);
+  });
+
+  test('says when no further secret has room, and rotates without overlap then', async () => {
+    const { rotate, status } = await newShown();
+    await rotate('3600');
+    await rotate('86400');
+    const refused = await rotate('86400');
+    expect(refused.status).toBe(409);
+    expect(wordsOf(refused)).toMatch(/Three secrets sign at a time already.*ends at [A-Z][a-z]+ \d/);
+    expect(refused.text).not.toMatch(SECRET);
+    expect((await rotate('0', refused)).text).toMatch(SECRET);
+    expect(await status()).toHaveLength(1);
+  });
+
+  test('takes the offered overlaps alone, and the same form with one choice', async () => {
+    const { merchant, id, rotate, status } = await newShown();
+    const form = await merchant.developer.get(merchant.at(`/webhooks/${id}/rotate`));
+    for (const seconds of ['-1', '1', '2592001', 'x', ''])
+      expect((await rotate(seconds, form)).status).toBe(400);
+    await rotate('0', form);
+    const other = await rotate('3600', form);
+    expect(other.status).toBe(409);
+    expect(wordsOf(other)).toContain('sent already with another choice');
+    expect(await status()).toHaveLength(1);
+  });
+});
+
+test('no secret is written down: not in the audit trail, nor anywhere in the database', async () => {
+  const merchant = await desk.newMerchant();
+  const { tenant, developer } = merchant;
+  const first = secretOf(await create(merchant, await formOf(merchant), newUrl()));
+  const id = await idOf(merchant);
+  const second = secretOf(await developer.submit(merchant.at(`/webhooks/${id}/rotate`), '/rotate'));
+  const accounts = createClient(AccountService, desk.transport);
+  const { entries } = await accounts.listAuditEntries({ ...tenant });
+  expect(entries.map(({ action }) => action.split('.').at(-1))).toEqual([
+    ...['RevealSigningSecret', 'RotateSigningSecret', 'RevealSigningSecret', 'CreateWebhookSubscription'],
+  ]);
+  expect(entries.every(({ accountId }) => accountId === developer.accountId)).toBe(true);
+  const tables = await desk.webhooks.sql<{ name: string }>(
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+      where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
+  );
+  expect(tables.length).toBeGreaterThan(20);
+  for (const { name } of tables) {
+    const rows = await desk.webhooks.sql(
+      `select 1 from ${name} t where t::text like any ($1) or t::text like any ($2)`,
+      [
+        [first, second].map((secret) => `%${secret.slice('whsec_'.length)}%`),
+        [first, second].map((secret) => `%${Buffer.from(secret).toString('hex')}%`),
+      ],
+    );
+    expect([name, rows.length]).toEqual([name, 0]);
+  }
+});

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { type WebhooksDesk, webhooksDesk } from '../../../../services/webhooks/webhooks-desk.ts';
+import { newKey } from '../../../../support/house.ts';
+import { type DashboardDesk, type SeenPage, startDashboardDesk, type Visitor } from '../../dashboard-desk.ts';
+
+export const SECRET = /whsec_[A-Za-z0-9+/=]+/;
+export const HOSTILE = '"><img src=x onerror=alert(1)></script>';
+
+/** A merchant of its own, with people of each role. */
+export interface MerchantDesk {
+  readonly tenant: { readonly merchantId: string; readonly environment: Environment };
+  /** Its pages in the live environment: `at('/webhooks')`. */
+  at(path: string): string;
+  readonly viewer: Visitor;
+  readonly developer: Visitor;
+  /** What goes with every write about a subscription. */
+  write(subscriptionId: string): {
+    readonly merchantId: string;
+    readonly environment: Environment;
+    readonly idempotencyKey: string;
+    readonly subscriptionId: string;
+  };
+}
+
+export interface SubscriptionsDesk extends DashboardDesk {
+  readonly webhooks: WebhooksDesk;
+  newMerchant(): Promise<MerchantDesk>;
+}
+
+/** The dashboard, and the webhooks services behind it as an internal team calls them. */
+export async function startSubscriptionsDesk(
+  overrides: Record<string, string> = {},
+): Promise<SubscriptionsDesk> {
+  const desk = await startDashboardDesk({
+    PUBLIC_URL_LIVE: 'https://api.pay.example',
+    PUBLIC_URL_SANDBOX: 'https://sandbox.pay.example',
+    ...overrides,
+  });
+  return {
+    ...desk,
+    webhooks: webhooksDesk(desk.house, desk.transport),
+    async newMerchant() {
+      const merchantId = randomUUID();
+      const tenant = { merchantId, environment: Environment.LIVE };
+      return {
+        tenant,
+        at: (path) => `/live/${merchantId}${path}`,
+        viewer: await desk.signIn({ [merchantId]: Role.VIEWER }),
+        developer: await desk.signIn({ [merchantId]: Role.DEVELOPER }),
+        write: (subscriptionId) => ({ ...tenant, idempotencyKey: newKey(), subscriptionId }),
+      };
+    },
+  };
+}
+
+/** The words of a page's content, without its navigation. */
+export const wordsOf = ({ document }: SeenPage) =>
+  document.querySelector('main')!.textContent.replaceAll(/\s+/g, ' ');
+
+/** The actions of a page's forms, but for signing out. */
+export const actionsOf = ({ document }: SeenPage) =>
+  document.querySelectorAll('main form[method=post]').map((form) => form.getAttribute('action')!);

@@ -1,0 +1,300 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  DeliveryStatus,
+  WebhookSubscriptionState,
+} from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { answered, newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
+import { newKey } from '../../../../support/house.ts';
+import type { SeenPage } from '../../dashboard-desk.ts';
+import {
+  actionsOf,
+  HOSTILE,
+  SECRET,
+  type SubscriptionsDesk,
+  startSubscriptionsDesk,
+  wordsOf,
+} from './subscriptions-desk.ts';
+
+let desk: SubscriptionsDesk;
+beforeAll(async () => {
+  desk = await startSubscriptionsDesk({ WEBHOOK_SUBSCRIPTION_LIMIT: '60' });
+});
+afterAll(() => desk.close());
+
+const setState = (id: string, state: string, reason: string | null = null) =>
+  desk.webhooks.sql(
+    `update webhooks.subscription set state = $2, error_reason = $3,
+       error_at = case when $3::text is null then null else '2026-11-20T15:04:05Z'::timestamptz end,
+       disabled_at = case when $2 = 'DISABLED' then '2026-11-20T15:04:05Z'::timestamptz end
+      where id = $1`,
+    [id, state, reason],
+  );
+
+/** Takes what waits and answers it all alike. */
+async function deliverAll(httpStatus: number) {
+  for (const key of await desk.webhooks.claimKeys()) {
+    await desk.webhooks.report(answered(key.deliveryId, await desk.webhooks.send(key), httpStatus));
+  }
+}
+
+describe('the list', () => {
+  test('shows each subscription with its state, what is wrong and since when, in both languages', async () => {
+    const { tenant, at, viewer, write } = await desk.newMerchant();
+    const failing = await desk.webhooks.subscribe(tenant, ['payment.succeeded.v1', 'payment.failed.v1']);
+    await setState(failing.id, 'ERROR', 'a delivery failed 12 times, at last with CONNECTION_REFUSED');
+    const paused = await desk.webhooks.subscribe(tenant);
+    await desk.webhooks.subscriptions.pauseWebhookSubscription(write(paused.id));
+    const disabled = await desk.webhooks.subscribe(tenant);
+    await setState(disabled.id, 'DISABLED', 'the endpoint answered HTTP 410');
+    const page = await viewer.get(at('/webhooks'));
+    const rows = page.document
+      .querySelectorAll('tbody tr')
+      .map((row) => row.textContent.replaceAll(/\s+/g, ' '));
+    expect(rows).toHaveLength(3);
+    expect(rows[0]).toContain(disabled.url);
+    expect(rows[0]).toMatch(/Disabled.*The server answered HTTP 410.*Since Nov 20, 2026, 12:04:05/);
+    expect(rows[1]).toMatch(/Pending.*Paused/);
+    expect(rows[2]).toMatch(/Failing.*failed in each of its 12 attempts.*refused.*Since/);
+    expect(page.document.querySelectorAll('tbody tr')[2]!.querySelector('td.number')!.text).toBe('2');
+    const { text: portuguese } = await viewer.reading('pt-BR').get(at('/webhooks'));
+    expect(portuguese).toMatch(/Com erro[\s\S]*falhou em todas as 12 tentativas[\s\S]*recusada/);
+    expect(portuguese).toMatch(/Pausado/);
+  });
+
+  test('pages, newest first, and keeps to its merchant and environment', async () => {
+    const { tenant, at, viewer } = await desk.newMerchant();
+    const created: string[] = [];
+    for (let index = 0; index < 27; index += 1) created.unshift((await desk.webhooks.subscribe(tenant)).id);
+    await desk.webhooks.subscribe({ ...tenant, environment: Environment.TEST });
+    const linksOf = (page: Awaited<ReturnType<typeof viewer.get>>) =>
+      page.document.querySelectorAll('tbody a').map((link) => link.getAttribute('href')!);
+    const first = await viewer.get(at('/webhooks'));
+    const next = first.document.querySelector('a[rel=next]')!.getAttribute('href')!;
+    const second = await viewer.get(next.replaceAll('&amp;', '&'));
+    expect([...linksOf(first), ...linksOf(second)]).toEqual(created.map((id) => at(`/webhooks/${id}`)));
+    expect(second.document.querySelector('a[rel=next]')).toBeNull();
+    expect(second.document.querySelector('a[rel=first]')).not.toBeNull();
+    expect(linksOf(await viewer.get(`/sandbox/${tenant.merchantId}/webhooks`))).toHaveLength(1);
+  });
+
+  test('of a merchant without any says so', async () => {
+    const { at, viewer, developer } = await desk.newMerchant();
+    expect(wordsOf(await viewer.get(at('/webhooks')))).toContain('There is no endpoint yet');
+    expect((await viewer.get(at('/webhooks'))).text).not.toContain(at('/webhooks/new'));
+    expect((await developer.get(at('/webhooks'))).text).toContain(at('/webhooks/new'));
+  });
+});
+
+describe('a subscription', () => {
+  test('is shown with its types, limits and secrets, to viewers without anything to press', async () => {
+    const { tenant, at, viewer, developer, write } = await desk.newMerchant();
+    const { id, url } = await desk.webhooks.subscribe(tenant);
+    await desk.webhooks.subscriptions.setDeliveryLimits({
+      ...write(id),
+      ...{ maxConcurrentAttempts: 7, maxAttemptsPerSecond: 90 },
+    });
+    const page = await viewer.get(at(`/webhooks/${id}`));
+    expect(page.status).toBe(200);
+    const words = wordsOf(page);
+    for (const part of [
+      url,
+      'payment.succeeded.v1',
+      id,
+      'at most 7 attempts',
+      'at most 90 attempts per second',
+    ]) {
+      expect(words).toContain(part);
+    }
+    expect(words).toContain('not yet shown');
+    expect(actionsOf(page)).toEqual([]);
+    expect(page.text).not.toContain('/rotate');
+    expect(actionsOf(await developer.get(at(`/webhooks/${id}`)))).toEqual(
+      ['test', 'reveal', 'disable'].map((verb) => at(`/webhooks/${id}/${verb}`)),
+    );
+  });
+
+  test('escapes whatever merchants and services say', async () => {
+    const { tenant, at, viewer, developer } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    await setState(id, 'ERROR', HOSTILE);
+    await desk.webhooks.sql(
+      `update webhooks.subscription set url = url || $2, event_types = array[$2] where id = $1`,
+      [...[id, HOSTILE]],
+    );
+    const paths = ['/webhooks', `/webhooks/${id}`, `/webhooks/${id}/reveal`, `/webhooks/${id}/rotate`];
+    for (const path of paths) {
+      const page = await developer.get(at(path));
+      expect(page.status).toBe(200);
+      expect(page.text).not.toContain('<img');
+      expect(page.text).toContain('script&gt;');
+    }
+    const refused = await developer.submit(at('/webhooks/new'), '/webhooks/new', { url: HOSTILE });
+    expect(refused.status).toBe(422);
+    expect(refused.text).not.toContain('<img');
+    expect(refused.document.querySelector('input[name=url]')!.getAttribute('value')).toBe(HOSTILE);
+    const tampered = await viewer.get(
+      at(`/webhooks/${id}?missed_from=${encodeURIComponent(HOSTILE)}&missed_to=2026-11-20T00:00:00Z`),
+    );
+    expect(tampered.status).toBe(400);
+    expect(tampered.text).not.toContain('<img');
+  });
+
+  test('shows by itself that it has become active', async () => {
+    const { tenant, at, viewer } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    const stream = await viewer.fetch(at(`/webhooks/${id}`), { headers: streamHeaders(viewer.token) });
+    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let heard = '';
+    const hear = async (pattern: RegExp) => {
+      while (!pattern.test(heard)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`the stream has ended before ${pattern}: ${heard}`);
+        heard += value;
+      }
+    };
+    await hear(/Pending/);
+    await deliverAll(204);
+    await hear(/Active/);
+    await reader.cancel();
+    expect(heard).not.toMatch(SECRET);
+  });
+});
+
+const streamHeaders = (token: string) => ({
+  ...{ accept: 'text/event-stream', cookie: `__Host-session=${token}; language=en` },
+});
+
+describe('what can be done', () => {
+  test('a test event goes to this subscription alone, and its outcome is shown', async () => {
+    const { tenant, at, developer, viewer } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    await desk.webhooks.subscribe(tenant);
+    await deliverAll(204);
+    const sent = await developer.submit(at(`/webhooks/${id}`), '/test');
+    expect(sent.path).toMatch(new RegExp(`^${at(`/webhooks/${id}`)}\\?test=[0-9a-f-]{36}#test$`));
+    expect(wordsOf(sent)).toContain('On its way');
+    await deliverAll(204);
+    const after = await viewer.get(sent.path);
+    expect(wordsOf(after)).toMatch(/Delivered Attempt 1: HTTP 204 12 ms/);
+    const eventId = /test=([0-9a-f-]+)/.exec(sent.path)![1]!;
+    const { deliveries } = await desk.webhooks.deliveries.listDeliveries({ ...tenant, eventId });
+    expect(deliveries).toMatchObject([
+      { subscriptionId: id, eventType: 'webhook.ping.v1', status: DeliveryStatus.SUCCEEDED },
+    ]);
+  });
+
+  test('a form that is sent twice acts once', async () => {
+    const { tenant, at, developer } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    const page = await developer.get(at(`/webhooks/${id}`));
+    const [first, second] = [await developer.submit(page, '/test'), await developer.submit(page, '/test')];
+    expect(second.path).toBe(first.path);
+  });
+
+  test('disabling stops it; reactivating offers to resend exactly what was missed', async () => {
+    const { tenant, at, developer } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    const disabled = await developer.submit(at(`/webhooks/${id}`), '/disable');
+    expect(wordsOf(disabled)).toMatch(/The endpoint was disabled.*Disabled Nothing is sent\. Since/);
+    const get = async () =>
+      (await desk.webhooks.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
+        .subscription!;
+    expect(disabled.document.querySelector('#test')).toBeNull();
+    const { disabledAt } = await get();
+    expect(actionsOf(disabled)).toEqual(
+      ['reveal', 'reactivate'].map((verb) => at(`/webhooks/${id}/${verb}`)),
+    );
+    const missed = await desk.webhooks.publish(tenant);
+    await deliverAll(204);
+
+    const back = await developer.submit(disabled, '/reactivate');
+    expect((await get()).state).toBe(WebhookSubscriptionState.PENDING);
+    expect(wordsOf(back)).toContain('Events were not sent from');
+    const form = back.document.querySelector(`form[action="${at(`/webhooks/${id}/resends`)}"]`)!;
+    const timeIn = (name: string) => form.querySelector(`input[name=${name}]`)!.getAttribute('value')!;
+    expect(new Date(timeIn('from')).getTime()).toBe(
+      Number(disabledAt!.seconds) * 1_000 + disabledAt!.nanos / 1e6,
+    );
+    expect(Number(new Date(timeIn('to')))).toBeGreaterThanOrEqual(Number(missed.timestamp!.seconds) * 1_000);
+
+    const resent = await developer.submit(back, `/webhooks/${id}/resends`);
+    expect(resent.status).toBe(200);
+    const { resends } = await desk.webhooks.deliveries.listResends({ ...tenant });
+    expect(resends).toHaveLength(1);
+    expect(resends[0]).toMatchObject({ subscriptionId: id, onlyFailed: false });
+  });
+
+  test('what the state does not allow is refused in a sentence', async () => {
+    const { tenant, at, developer, write } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    const page = await developer.get(at(`/webhooks/${id}`));
+    await desk.webhooks.subscriptions.disableWebhookSubscription(write(id));
+    const refused = await developer.submit(page, '/test');
+    expect(refused.status).toBe(409);
+    expect(wordsOf(refused)).toContain('no longer in the state that this takes');
+  });
+
+  test('reactivating beyond the limit is refused in a sentence', async () => {
+    const { tenant, at, developer, write } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    await desk.webhooks.subscriptions.disableWebhookSubscription(write(id));
+    for (let index = 0; index < 60; index += 1) await desk.webhooks.subscribe(tenant);
+    const refused = await developer.submit(at(`/webhooks/${id}`), '/reactivate');
+    expect(refused.status).toBe(409);
+    expect(wordsOf(refused)).toContain('largest number of enabled endpoints');
+  });
+});
+
+describe('who may not', () => {
+  const PAGES = ['', '/reveal', '/rotate'];
+  const ACTIONS = ['test', 'disable', 'reactivate', 'reveal', 'rotate'];
+  const FIELDS = { overlap_seconds: '0' };
+
+  test('nobody reaches the subscription of another merchant or environment', async () => {
+    const [own, other] = [await desk.newMerchant(), await desk.newMerchant()];
+    const theirs = await desk.webhooks.subscribe(other.tenant);
+    const sandbox = await desk.webhooks.subscribe({ ...own.tenant, environment: Environment.TEST });
+    const mine = await desk.webhooks.subscribe(own.tenant);
+    const csrf = tokenOf(await own.developer.get(own.at(`/webhooks/${mine.id}`)));
+    for (const id of [theirs.id, sandbox.id, randomUUID()]) {
+      for (const path of PAGES) {
+        expect((await own.developer.get(own.at(`/webhooks/${id}${path}`))).status).toBe(404);
+      }
+      for (const verb of ACTIONS) {
+        const path = own.at(`/webhooks/${id}/${verb}`);
+        const answer = await own.developer.post(path, { _csrf: csrf, _key: newKey(), ...FIELDS });
+        expect([verb, answer.status]).toEqual([verb, 404]);
+        expect(answer.text).not.toMatch(SECRET);
+      }
+    }
+    for (const path of PAGES) {
+      expect((await own.developer.get(other.at(`/webhooks/${theirs.id}${path}`))).status).toBe(404);
+    }
+    const { secrets } = await desk.webhooks.subscriptions.getSigningSecretStatus({
+      ...{ ...other.tenant, subscriptionId: theirs.id },
+    });
+    expect(secrets).toMatchObject([{ revealedAt: undefined }]);
+  });
+
+  test('a viewer does nothing and sees no secret, whatever she sends', async () => {
+    const { tenant, at, viewer } = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(tenant);
+    const csrf = tokenOf(await viewer.get(at(`/webhooks/${id}`)));
+    for (const path of ['/webhooks/new', `/webhooks/${id}/reveal`, `/webhooks/${id}/rotate`]) {
+      expect((await viewer.get(at(path))).status).toBe(403);
+    }
+    for (const verb of ['new', ...ACTIONS.map((action) => `${id}/${action}`)]) {
+      const fields = { _csrf: csrf, _key: newKey(), url: newUrl(), every: 'on', ...FIELDS };
+      const answer = await viewer.post(at(`/webhooks/${verb}`), fields);
+      expect([verb, answer.status]).toEqual([verb, 403]);
+      expect(answer.text).not.toMatch(SECRET);
+    }
+    const list = await desk.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant });
+    expect(list.subscriptions).toMatchObject([{ id, state: WebhookSubscriptionState.PENDING }]);
+  });
+});
+
+const tokenOf = ({ document }: SeenPage) =>
+  document.querySelector('input[name=_csrf]')!.getAttribute('value')!;

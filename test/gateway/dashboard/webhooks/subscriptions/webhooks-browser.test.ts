@@ -1,0 +1,255 @@
+import type { Browser, Page } from 'playwright-core';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { answered, newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
+import { chromiumPath } from '../../../../support/chromium.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../../chromium-desk.ts';
+import {
+  HOSTILE,
+  type MerchantDesk,
+  SECRET,
+  type SubscriptionsDesk,
+  startSubscriptionsDesk,
+} from './subscriptions-desk.ts';
+
+let desk: SubscriptionsDesk;
+let browser: Browser;
+beforeAll(async () => {
+  desk = await startSubscriptionsDesk();
+  browser = await openChromium();
+});
+afterAll(async () => {
+  await browser.close();
+  await desk.close();
+});
+
+type WindowOptions = Parameters<typeof openWindow>[3];
+
+async function windowOf({ developer }: MerchantDesk, options?: WindowOptions, inBrowser = browser) {
+  const window = await openWindow(inBrowser, desk.baseUrl, developer, options);
+  onTestFinished(() => window.context.close());
+  return window;
+}
+
+/** Fills in the form as a person does; ends on the page with the secret. */
+async function createByHand(page: Page, { at }: MerchantDesk): Promise<string> {
+  await page.goto(at('/webhooks'));
+  await page.getByRole('link', { name: 'New endpoint' }).click();
+  await page.getByLabel('URL').fill(newUrl());
+  await page.getByLabel('Search types').fill('refund requested');
+  await page.getByRole('checkbox', { name: 'refund.requested.v1' }).check();
+  await page.getByRole('button', { name: 'Create endpoint' }).click();
+  const secret = await page.locator('[data-once] code').textContent();
+  expect(secret).toMatch(SECRET);
+  return secret!;
+}
+
+const isShown = async (page: Page) => SECRET.test(await page.content());
+
+describe('the secret in a browser', () => {
+  test('is shown once: not after a reload, nor by the address', async () => {
+    const merchant = await desk.newMerchant();
+    const { page, violations } = await windowOf(merchant);
+    await createByHand(page, merchant);
+    expect(page.url()).not.toMatch(SECRET);
+    // As the reload button does, with the form sent again.
+    await page.reload();
+    expect(await page.locator('main').textContent()).toMatch(/was created.*shown already/s);
+    expect(await isShown(page)).toBe(false);
+    await page.goto(page.url());
+    expect(await page.getByLabel('URL').inputValue()).toBe('');
+    expect(await isShown(page)).toBe(false);
+    expect(violations).toEqual([]);
+  });
+
+  test('is gone once its page was left, by going back and forth too', async () => {
+    const merchant = await desk.newMerchant();
+    const { page } = await windowOf(merchant);
+    const secret = await createByHand(page, merchant);
+    await page.getByRole('link', { name: 'I have kept it' }).click();
+    await page
+      .getByText(/Nothing|No delivery has been accepted|Deliveries arrive/)
+      .first()
+      .waitFor();
+    expect(await isShown(page)).toBe(false);
+    for (const move of ['goBack', 'goBack', 'goForward', 'goForward'] as const) {
+      await page[move]().catch(() => undefined);
+      expect(await page.content()).not.toContain(secret);
+    }
+  });
+
+  test('is gone also from a page that the browser keeps whole for the back button', async () => {
+    const merchant = await desk.newMerchant();
+    const keeping = await chromium.launch({
+      ...{ executablePath: chromiumPath!, args: ['--no-sandbox'] },
+      ignoreDefaultArgs: ['--disable-back-forward-cache'],
+    });
+    onTestFinished(() => keeping.close());
+    const { page } = await windowOf(merchant, {}, keeping);
+    const secret = await createByHand(page, merchant);
+    await page.waitForLoadState('load');
+    // Whether or not it keeps this one: what it keeps is told so first.
+    await page.evaluate('dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))');
+    expect(await page.content()).not.toContain(secret);
+    await page.getByRole('link', { name: 'I have kept it' }).click();
+    await page.locator('[data-live=state]').waitFor();
+    await page.goBack().catch(() => undefined);
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  test('can be copied', async () => {
+    const merchant = await desk.newMerchant();
+    const { page, context } = await windowOf(merchant);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: desk.baseUrl });
+    const secret = await createByHand(page, merchant);
+    await page.locator('[data-once]').getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+  });
+
+  test('is not lost by a double click', async () => {
+    const merchant = await desk.newMerchant();
+    const { page } = await windowOf(merchant);
+    await page.goto(merchant.at('/webhooks/new'));
+    await page.getByLabel('URL').fill(newUrl());
+    await page.getByLabel('All types that exist today').check();
+    await page.getByRole('button', { name: 'Create endpoint' }).dblclick();
+    await page.locator('[data-once] code').waitFor();
+    expect(await isShown(page)).toBe(true);
+  });
+
+  test('is in nothing that the browser stores', async () => {
+    const merchant = await desk.newMerchant();
+    const { page, context } = await windowOf(merchant);
+    const secret = await createByHand(page, merchant);
+    await page.getByRole('link', { name: 'I have kept it' }).click();
+    const stored = await page.evaluate(
+      `caches.keys().catch(() => []).then((names) =>
+        JSON.stringify([names, { ...localStorage }, { ...sessionStorage }, history.state, document.cookie]))`,
+    );
+    expect(stored).not.toContain(secret);
+    expect(JSON.stringify(await context.storageState())).not.toContain(secret);
+  });
+});
+
+test('a subscription becomes active before the eyes, and a test event arrives', async () => {
+  const merchant = await desk.newMerchant();
+  const { page, violations } = await windowOf(merchant);
+  const { id } = await desk.webhooks.subscribe(merchant.tenant);
+  await page.goto(merchant.at(`/webhooks/${id}`));
+  await page.locator('[data-live=state]').getByText('Pending', { exact: true }).waitFor();
+  await deliverAll();
+  await page.locator('[data-live=state]').getByText('Active', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Send test event' }).click();
+  await page.locator('[data-live=test]').getByText('On its way').waitFor();
+  await deliverAll();
+  await page.locator('[data-live=test]').getByText('HTTP 204').waitFor();
+  expect(violations).toEqual([]);
+});
+
+test('what can be done follows the state that others bring about', async () => {
+  const merchant = await desk.newMerchant();
+  const { page, violations } = await windowOf(merchant);
+  const { id } = await desk.webhooks.subscribe(merchant.tenant);
+  await page.goto(merchant.at(`/webhooks/${id}`));
+  await page.getByText('Disable', { exact: true }).waitFor();
+  await desk.webhooks.subscriptions.disableWebhookSubscription(merchant.write(id));
+  await page.getByRole('button', { name: 'Reactivate' }).click();
+  await page.getByText('Events were not sent from').waitFor();
+  await page.getByRole('button', { name: 'Resend this period' }).click();
+  await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
+  expect(violations).toEqual([]);
+});
+
+async function deliverAll() {
+  for (const key of await desk.webhooks.claimKeys()) {
+    await desk.webhooks.report(answered(key.deliveryId, await desk.webhooks.send(key), 204));
+  }
+}
+
+test('everything works without JavaScript', async () => {
+  const merchant = await desk.newMerchant();
+  const { page } = await windowOf(merchant, { javaScriptEnabled: false });
+  await page.goto(merchant.at('/webhooks/new'));
+  expect(await page.getByLabel('Search types').isVisible()).toBe(false);
+  await page.getByLabel('URL').fill(newUrl());
+  await page.getByRole('checkbox', { name: 'payment.succeeded.v1' }).check();
+  await page.getByRole('button', { name: 'Create endpoint' }).click();
+  expect(await page.locator('[data-once] code').textContent()).toMatch(SECRET);
+  expect(await page.getByRole('button', { name: 'Copy' }).isVisible()).toBe(false);
+  await page.getByRole('link', { name: 'I have kept it' }).click();
+  await page.getByText('Disable', { exact: true }).click();
+  await page.getByRole('button', { name: 'Disable now' }).click();
+  await page.getByText('The endpoint was disabled.').waitFor();
+  await page.getByRole('button', { name: 'Reactivate' }).click();
+  await page.getByRole('button', { name: 'Resend this period' }).waitFor();
+});
+
+test('searching leaves the types that have the words', async () => {
+  const merchant = await desk.newMerchant();
+  const { page } = await windowOf(merchant);
+  await page.goto(merchant.at('/webhooks/new'));
+  await page.getByLabel('Search types').fill('refund paid');
+  const visible = page.locator('#event-types .option:visible');
+  await expect.poll(() => visible.allTextContents()).toHaveLength(2);
+  await expect.poll(() => page.locator('#event-types > fieldset:visible').count()).toBe(1);
+  await page.getByLabel('Search types').press('Enter');
+  expect(page.url()).toBe(`${desk.baseUrl}${merchant.at('/webhooks/new')}`);
+  await page.getByLabel('Search types').fill('');
+  expect(await visible.count()).toBeGreaterThan(20);
+});
+
+describe.each([
+  ['en', 1280],
+  ['pt-BR', 360],
+  ['en', 360],
+] as const)('each page in %s, %i wide', (locale, width) => {
+  test('is accessible, fits, asks nobody else and runs nothing foreign', async () => {
+    const merchant = await desk.newMerchant();
+    const { id } = await desk.webhooks.subscribe(merchant.tenant);
+    const hostile = await desk.webhooks.subscribe(merchant.tenant);
+    await desk.webhooks.sql(
+      `update webhooks.subscription set state = 'ERROR', error_at = now(), error_reason = $2, url = url || $2
+        where id = $1`,
+      [hostile.id, HOSTILE.repeat(4)],
+    );
+    const { page, foreign, violations } = await windowOf(merchant, { locale, width });
+    const look = async (name: string) => {
+      expect([name, await accessibilityFaults(page)]).toEqual([name, []]);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect([name, overflow]).toEqual([name, 0]);
+      if (process.env.SCREENSHOTS) {
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}-${width}.png`, fullPage: true });
+      }
+    };
+    const missed = 'missed_from=2026-11-20T10:00:00.000Z&missed_to=2026-11-20T12:00:00.000Z';
+    const pages: Record<string, string> = {
+      list: '/webhooks',
+      new: '/webhooks/new',
+      detail: `/webhooks/${id}?${missed}`,
+      hostile: `/webhooks/${hostile.id}`,
+      reveal: `/webhooks/${id}/reveal`,
+      rotate: `/webhooks/${id}/rotate`,
+    };
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(merchant.at(path));
+      await look(name);
+    }
+    await page.goto(merchant.at('/webhooks/new'));
+    await page.locator('main form button').click();
+    await look('refused');
+    await page.goto(merchant.at(`/webhooks/${id}/reveal`));
+    await page.locator('main form button').click();
+    await look('secret');
+    await page.reload();
+    await look('shown-already');
+    await page.goto(merchant.at(`/webhooks/${id}`));
+    await page.locator('form[action$="/test"] button').click();
+    await look('test');
+    await page.locator('details.confirm summary').last().click();
+    await page.locator('form[action$="/disable"] button').click();
+    await look('disabled');
+    expect(foreign).toEqual([]);
+    expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
+  });
+});

@@ -12,11 +12,13 @@ export const simulateTexts = {
     seeWebhooks: 'Webhooks',
     reach: 'Como chegar a cada situação de um reembolso',
     reachSteps: {
-      MERCHANT_REVIEW: 'Abra um caso pedido pelo cliente.',
+      MERCHANT_REVIEW:
+        'Abra um caso pedido pelo cliente. Se os limites de 24 horas o levarem à análise, abra um pedido há 2 dias.',
       SERVICE_REVIEW:
         'Conteste, ou abra o caso há 8 dias para que o prazo passe, ou dispute o pagamento de um caso aprovado.',
       APPROVED_FOR_EXECUTION: 'Aprove um caso do cliente, ou abra um pedido pelo lojista.',
-      FUNDING_REQUIRED: 'Abra um caso de valor maior que o saldo e inicie a execução.',
+      FUNDING_REQUIRED:
+        'Abra um caso de valor maior que o saldo, aprove-o na análise se ele for para lá, e inicie a execução. Pedido há 2 dias, não pesa nos limites de 24 horas dos próximos.',
       PROCESSING: 'Faça uma venda por Pix, abra um caso dela e inicie a execução.',
       SUCCEEDED: 'Em processamento: o provedor pagou.',
       FAILED: 'Em processamento: o provedor não pagou. Ou devolva depois um reembolso pago.',
@@ -165,11 +167,13 @@ export const simulateTexts = {
     seeWebhooks: 'Webhooks',
     reach: 'How to reach each state of a refund',
     reachSteps: {
-      MERCHANT_REVIEW: 'Open a case that the customer asks for.',
+      MERCHANT_REVIEW:
+        'Open a case that the customer asks for. If the limits of 24 hours send it to review, open one asked for 2 days ago.',
       SERVICE_REVIEW:
         'Contest it, or open it 8 days ago and let the deadline pass, or dispute the payment of an approved case.',
       APPROVED_FOR_EXECUTION: "Approve a customer's case, or open one that the merchant asks for.",
-      FUNDING_REQUIRED: 'Open a case above the balance and start its execution.',
+      FUNDING_REQUIRED:
+        'Open a case above the balance, approve it in review if it goes there, and start its execution. Asked for 2 days ago, it does not count for the limits of 24 hours of the next ones.',
       PROCESSING: 'Make a sale by Pix, open a case of it and start its execution.',
       SUCCEEDED: 'While processing: the provider paid.',
       FAILED: 'While processing: the provider did not pay. Or return a paid one late.',
@@ -207,7 +211,7 @@ export const simulateTexts = {
     open: 'Open the case',
     funds: 'Receivables',
     balance: 'Available balance',
-    scheduled: 'To be released',
+    scheduled: 'Scheduled',
     blocked: 'Blocked',
     release: 'Release what is due',
     releaseHint: 'What runs every day: all that is dated today or earlier is released.',

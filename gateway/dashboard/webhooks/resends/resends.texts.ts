@@ -23,7 +23,8 @@ export const resendsTexts = {
     onlyFailed: 'só os que não foram entregues',
     done: (ended: string, all: string) => `${ended} de ${all} terminadas`,
     nothingToDo: 'Nenhum evento corresponde: nada foi enviado de novo.',
-    waiting: 'As entregas estão sendo criadas. Eventos novos passam na frente.',
+    waiting:
+      'As entregas são criadas aos poucos: depois dos eventos novos, e conforme as anteriores terminam.',
     counts: {
       expected: 'Previstas',
       made: 'Criadas',
@@ -90,7 +91,7 @@ export const resendsTexts = {
     onlyFailed: 'only those not delivered',
     done: (ended: string, all: string) => `${ended} of ${all} done`,
     nothingToDo: 'No event fits: nothing was sent again.',
-    waiting: 'The deliveries are being made. New events go first.',
+    waiting: 'Deliveries are made bit by bit: after new events, and as earlier ones end.',
     counts: {
       expected: 'Expected',
       made: 'Made',

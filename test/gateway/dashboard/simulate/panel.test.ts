@@ -88,6 +88,14 @@ it('makes one sale and one case of a form that is sent twice', async () => {
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 12_000n });
 });
 
+it('opens cases past the limits of 24 hours when they were asked for 2 days ago', async () => {
+  const panel = await sandboxDesk(desk);
+  const large = { amount: '9,999,999.00', paid: '9,999,999.00' };
+  expect(stateOn(await panel.openCase(large))).toBe('SERVICE_REVIEW');
+  expect(stateOn(await panel.openCase())).toBe('SERVICE_REVIEW');
+  expect(stateOn(await panel.openCase({ asked_days_ago: '2' }))).toBe('MERCHANT_REVIEW');
+});
+
 it('refunds a sale, blocks its money and disputes it', async () => {
   const panel = await sandboxDesk(desk);
   const { visitor, home } = panel;

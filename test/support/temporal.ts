@@ -33,7 +33,8 @@ const TYPE_NAMES = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const;
 /** For the hook that starts one: the first on a machine is built. */
 export const TEMPORAL_START_MS = 15 * 60_000;
 
-export async function startTemporal(): Promise<TestTemporal> {
+/** @param more further arguments of the server. */
+export async function startTemporal(more: readonly string[] = []): Promise<TestTemporal> {
   const program = await temporalProgram();
   const folder = await mkdtemp(join(tmpdir(), 'temporal-test-'));
   const port = await findFreePort();
@@ -43,7 +44,7 @@ export async function startTemporal(): Promise<TestTemporal> {
   let child: ChildProcess | undefined;
 
   async function start() {
-    child = spawn(program, serverArguments(port, file), { stdio: 'ignore' });
+    child = spawn(program, [...serverArguments(port, file), ...more], { stdio: 'ignore' });
     await answers(connection, child);
   }
   async function kill() {

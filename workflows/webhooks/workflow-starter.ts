@@ -25,6 +25,9 @@ const CALL_TIMEOUT_MS = 5_000;
 /** Less than the lease of a command, the shortest of all. */
 const PATIENCE_MS = 25_000;
 
+/** Of what the server says, `exceeded workflow execution limit for signal events`. */
+const SIGNAL_LIMIT = 'limit for signal';
+
 /**
  * Starts and tells workflows. Each call may be repeated with the same effect: an id that runs is left to run, one
  * that is closed may run again. While Temporal is away it tries for 25 s, and then throws the client's error.
@@ -93,12 +96,14 @@ export class WorkflowStarter {
 
   #startOrTell(workflowType: string, options: Omit<WorkflowStartOptions, 'taskQueue'>): Promise<void> {
     return this.#persist(() =>
-      this.#client.workflow.signalWithStart(workflowType, {
-        ...options,
-        taskQueue: TASK_QUEUE,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        signal: STARTED_AGAIN_SIGNAL,
-      }),
+      this.#client.workflow
+        .signalWithStart(workflowType, {
+          ...options,
+          taskQueue: TASK_QUEUE,
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          signal: STARTED_AGAIN_SIGNAL,
+        })
+        .catch(unlessToldEnough),
     );
   }
 
@@ -146,6 +151,12 @@ async function unlessGone(call: Promise<unknown>): Promise<void> {
     const isGone = error instanceof WorkflowNotFoundError || grpcCodeOf(error) === Code.NotFound;
     if (!isGone) throw error;
   });
+}
+
+/** A run that takes no more signals has had thousands of them: it looks again anyway. */
+function unlessToldEnough(error: unknown): void {
+  const said = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+  if (!said.includes(SIGNAL_LIMIT)) throw error;
 }
 
 /** The client wraps some errors once. */

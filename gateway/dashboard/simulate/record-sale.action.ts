@@ -1,10 +1,9 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { ConnectError } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
 import { withStatus } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { reasonOf } from '../failures.ts';
 import { parseReais } from '../reais-input.ts';
 import { textsFor, type View } from '../view.ts';
 import { drawPanel } from './panel.page.ts';
@@ -66,8 +65,7 @@ async function publishPayment(
   const event = { type: 'payment.succeeded.v1', objectId, data, idempotencyKey: saleId };
   await events.publishEvent({ ...view.tenant, ...event }, view.call).catch((error: unknown) => {
     // The form was sent before, at another moment: its event is there.
-    if (!(error instanceof ConnectError) || errorInfoOf(error)?.reason !== 'IDEMPOTENCY_KEY_REUSED')
-      throw error;
+    if (reasonOf(error) !== 'IDEMPOTENCY_KEY_REUSED') throw error;
   });
 }
 

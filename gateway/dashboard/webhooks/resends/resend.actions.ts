@@ -1,4 +1,3 @@
-import { Code, ConnectError } from '@connectrpc/connect';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { reasonOf } from '../../failures.ts';
@@ -60,9 +59,9 @@ export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages'
 
 /** What of the form a refusal is about; undefined where it is about something else. */
 function faultsOf(error: unknown): ResendFaults | undefined {
-  if (reasonOf(error) === 'RESEND_SELECTION') return { to: 'order' };
-  const isGone = error instanceof ConnectError && error.code === Code.NotFound;
-  return isGone && reasonOf(error) === 'EVENT_NOT_FOUND' ? { event_id: 'event' } : undefined;
+  const reason = reasonOf(error);
+  if (reason === 'RESEND_SELECTION') return { to: 'order' };
+  return reason === 'EVENT_NOT_FOUND' ? { event_id: 'event' } : undefined;
 }
 
 function formPage(

@@ -1,4 +1,3 @@
-import { ConnectError } from '@connectrpc/connect';
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { errorInfoOf } from '../../../../services/platform/errors.ts';
@@ -63,7 +62,7 @@ export function signingSecretPages({ pages, clients, config }: RoomDependencies)
 /** What a person can mend of a refused rotation; undefined for what she cannot. */
 function rotationFault(view: View, error: unknown): string | undefined {
   const t = textsFor(view, signingSecretTexts);
-  const { reason, metadata } = (error instanceof ConnectError && errorInfoOf(error)) || {};
+  const { reason, metadata } = errorInfoOf(error) ?? {};
   if (reason === 'IDEMPOTENCY_KEY_REUSED') return t.reused;
   if (reason !== 'SIGNING_SECRET_LIMIT_REACHED' || !metadata?.free_at) return undefined;
   return t.limitReached(view.format.dateTime(timestampOf(new Date(metadata.free_at))));

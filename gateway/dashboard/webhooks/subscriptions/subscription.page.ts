@@ -41,7 +41,7 @@ export function subscriptionPage(
     missed: may && missed && !isDisabled ? missedPeriod(view, id, missed) : nothing,
     test: html`${(may && !isDisabled) || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${outcome ?? nothing}`,
     send: may && !isDisabled ? sendForm(view, id) : nothing,
-    recent,
+    recent: html`${recent}${may && !isDisabled ? resendLink(view, id) : nothing}`,
     secrets: secretPart(view, id, secrets, may),
     actions: may ? actions(view, id, isDisabled) : nothing,
   };
@@ -88,6 +88,10 @@ function sendForm(view: View, id: string): Html {
   const t = textsFor(view, subscriptionTexts).test;
   return html`<p class="soft">${t.text} <code>${PING}</code></p>
 ${form(view, { action: `/webhooks/${id}/test`, submit: t.send, tone: 'plain' })}`;
+}
+
+function resendLink(view: View, id: string): Html {
+  return html`<p><a href="${pathTo(view, `/webhooks/${id}/resends`)}">${textsFor(view, subscriptionTexts).resend}</a></p>`;
 }
 
 function secretPart(view: View, id: string, secrets: readonly SigningSecretStatus[], may: boolean): Html {

@@ -18,6 +18,7 @@ export const subscriptionTexts = {
     ordered: 'Ordem',
     orderedText: 'Os eventos de um mesmo objeto são entregues um após o outro.',
     deliveries: 'Entregas recentes',
+    resend: 'Reenviar eventos que não foram entregues',
     test: {
       title: 'Evento de teste',
       text: 'Envia um evento assinado só para este endpoint:',
@@ -77,6 +78,7 @@ export const subscriptionTexts = {
     ordered: 'Order',
     orderedText: 'Events of one object are delivered one after the other.',
     deliveries: 'Recent deliveries',
+    resend: 'Resend events that were not delivered',
     test: {
       title: 'Test event',
       text: 'Sends a signed event to this endpoint alone:',

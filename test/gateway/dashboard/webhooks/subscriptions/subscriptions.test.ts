@@ -202,6 +202,8 @@ describe('what can be done', () => {
       (await desk.webhooks.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
         .subscription!;
     expect(disabled.document.querySelector('#test')).toBeNull();
+    const resendForm = at(`/webhooks/${id}/resends`);
+    expect(disabled.document.querySelector(`a[href="${resendForm}"]`)).toBeNull();
     const { disabledAt } = await get();
     expect(actionsOf(disabled)).toEqual(
       ['reveal', 'reactivate'].map((verb) => at(`/webhooks/${id}/${verb}`)),
@@ -212,6 +214,10 @@ describe('what can be done', () => {
     const back = await developer.submit(disabled, '/reactivate');
     expect((await get()).state).toBe(WebhookSubscriptionState.PENDING);
     expect(wordsOf(back)).toContain('Events were not sent from');
+    expect(back.document.querySelector(`a[href="${resendForm}"]`)).not.toBeNull();
+    expect(
+      (await developer.get(resendForm)).document.querySelector('input[name=only_failed][checked]'),
+    ).not.toBeNull();
     const form = back.document.querySelector(`form[action="${at(`/webhooks/${id}/resends`)}"]`)!;
     const timeIn = (name: string) => form.querySelector(`input[name=${name}]`)!.getAttribute('value')!;
     expect(new Date(timeIn('from')).getTime()).toBe(

@@ -90,18 +90,22 @@ export function resendForms(
       (attributes) =>
         html`<input ${attributes} value="${values[name] ?? ''}" maxlength="100" spellcheck="false">`,
     );
-  const onlyFailed = html`<label class="option"><input type="checkbox" name="only_failed" value="yes"${
-    values.only_failed === 'yes' ? html` checked` : nothing
-  }> ${t.onlyFailed}</label>`;
+  const onlyFailed = (isChecked: boolean) =>
+    html`<label class="option"><input type="checkbox" name="only_failed" value="yes"${
+      isChecked ? html` checked` : nothing
+    }> ${t.onlyFailed}</label>`;
+  const isChecked = values.only_failed === 'yes';
+  // Who names one event means it, delivered or not.
+  const namesOne = values.event_id !== undefined || values.request_id !== undefined;
   return html`<p class="soft">${t.intro}</p>
 <div class="cards">
 <section class="card"><h2>${t.period}</h2>${form(view, {
     ...{ action, submit: t.submitPeriod },
-    fields: html`${time('from', t.from)}${time('to', t.to)}${onlyFailed}`,
+    fields: html`${time('from', t.from)}${time('to', t.to)}${onlyFailed(isChecked)}`,
   })}</section>
 <section class="card"><h2>${t.one}</h2>${form(view, {
     ...{ action, submit: t.submitOne },
-    fields: html`${text('event_id', t.event)}${text('request_id', t.request)}${onlyFailed}`,
+    fields: html`${text('event_id', t.event)}${text('request_id', t.request)}${onlyFailed(isChecked && namesOne)}`,
   })}</section>
 </div>`;
 }

@@ -121,6 +121,9 @@ describe('a resend', () => {
     const { id: subscriptionId } = await desk.subscribed(tenant);
     const { id: eventId, requestId } = await desk.webhooks.publish(tenant);
     const path = `${base}/webhooks/${subscriptionId}/resends`;
+    const checked = (await developer.get(path)).document.querySelectorAll('input[name=only_failed][checked]');
+    // Of a period what failed, of one event that event.
+    expect(checked.map((box) => box.closest('form')!.querySelector('#from') !== null)).toEqual([true]);
     await developer.post(path, { ...hiddenOf(await developer.get(path)), event_id: ` ${eventId}` });
     const ofRequest = { request_id: requestId, only_failed: 'yes' };
     await developer.post(path, { ...hiddenOf(await developer.get(path)), ...ofRequest });

@@ -29,6 +29,8 @@ export interface DatabaseOptions {
 }
 
 const MAX_TRANSACTION_TRIES = 5;
+/** Less than what ends processes gives them. */
+const CLOSE_MS = 8_000;
 
 /**
  * Settings of every connection. A write whose caller is gone or whose lock does not come gives its connection back, so
@@ -124,8 +126,10 @@ export class Database {
     await this.#reads.query('select 1');
   }
 
+  /** Resolves when all connections have ended. A pool waits for ever for one that is not given back: not this does. */
   async close(): Promise<void> {
-    await Promise.all([this.#orm.close(), this.#reads.end()]);
+    const ended = Promise.all([this.#orm.close(), this.#reads.end()]);
+    await Promise.race([ended, delay(CLOSE_MS, undefined, { ref: false })]);
   }
 
   #statementName(sql: string): string {

@@ -62,3 +62,11 @@ it('reads while writes wait for a lock, which they give up in the end, and their
   await database.transaction((em) => em.execute('select 1'));
   await killer.query('rollback');
 }, 30_000);
+
+it('closes though a connection is never given back', async () => {
+  const url = await createTestDatabase();
+  const leaking = await Database.open({ url, poolSize: 1, preparedStatements: true, entities: [] });
+  const kept = await leaking.connect();
+  await leaking.close();
+  kept.release(true);
+});

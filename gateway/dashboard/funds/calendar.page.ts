@@ -67,7 +67,9 @@ ${queryForm({
   action: pathTo(view, '/funds'),
   fields: field(
     { name: 'month', label: t.month },
-    (attributes) => html`<input type="month" ${attributes} value="${month}" title="${t.monthHint}">`,
+    // Where a browser has no control for months, it is a text that fits the pattern, or the title is said.
+    (attributes) =>
+      html`<input type="month" ${attributes} value="${month}" pattern="[0-9]{4}-(0[1-9]|1[0-2])" title="${t.monthHint}">`,
   ),
   submit: t.show,
 })}

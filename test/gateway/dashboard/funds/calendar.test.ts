@@ -80,6 +80,11 @@ describe('the release calendar', () => {
     async (month) => {
       const { visitor, home } = await newMerchant();
       expect((await visitor.get(`${home}?month=${month}`)).status).toBe(400);
+      const typed = (await visitor.get(home)).document.querySelector('input[type=month]')!;
+      const pattern = new RegExp(`^(?:${typed.getAttribute('pattern')})$`);
+      // A year 0 looks like one.
+      expect(pattern.test(month)).toBe(month === '0000-01');
+      expect(pattern.test('2026-01')).toBe(true);
     },
   );
 

@@ -3,7 +3,7 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
-import { type Page, type Person, type PlainView, pathTo, textsFor, type View } from './view.ts';
+import { type Person, type PlainView, pathTo, textsFor, type View } from './view.ts';
 
 /** How good or bad what a badge or notice says is. */
 export type Tone = 'good' | 'busy' | 'bad' | 'off';
@@ -182,6 +182,3 @@ export function select(
 export function notice(tone: Tone, content: Html | string): Html {
   return html`<div class="notice ${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">${content}</div>`;
 }
-
-/** The same page again with another status, for forms that are shown again. */
-export const withStatus = (page: Page, status: number): Page => ({ ...page, status });

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { MerchantDecisionKind } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { withStatus } from '../components.ts';
 import type { RoomDependencies } from '../room.ts';
 import { textsFor, type View } from '../view.ts';
 import type { DecisionDraft } from './decision-forms.ts';
@@ -28,7 +27,8 @@ export function decideRefundCaseActions({ pages, clients }: RoomDependencies): v
   ) => {
     const reason = typed.replaceAll('\r\n', '\n').trim();
     const fault = reasonFault(view, decision, reason);
-    if (fault) return withStatus(await drawRefundCase(clients, view, id, { decision, reason, fault }), 422);
+    if (fault)
+      return { ...(await drawRefundCase(clients, view, id, { decision, reason, fault })), status: 422 };
     const kind = decision === 'approve' ? MerchantDecisionKind.APPROVED : MerchantDecisionKind.CONTESTED;
     const decided = { refundCaseId: id, decision: kind, ...(reason !== '' && { reason }) };
     await clients.refundCases.decideRefundCase(

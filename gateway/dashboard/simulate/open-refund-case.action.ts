@@ -1,7 +1,6 @@
 import { type Timestamp, timestampFromDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { ApprovalMode, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { withStatus } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { textsFor, type View } from '../view.ts';
 import { drawPanel } from './panel.page.ts';
@@ -32,7 +31,8 @@ type RefundValues = Static<typeof RefundForm>;
 export function openRefundCaseAction(pages: SandboxPages, clients: DashboardClients): void {
   pages.action({ path: '/simulate/refund-cases', form: RefundForm }, async (view, { form, key }) => {
     const { asked, faults } = askedOf(view, form);
-    if (!asked) return withStatus(await drawPanel(clients, view, { refund: { values: form, faults } }), 422);
+    if (!asked)
+      return { ...(await drawPanel(clients, view, { refund: { values: form, faults } })), status: 422 };
     const saleId = idOf(form.sale_id);
     const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
     const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };

@@ -1,7 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { withStatus } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../failures.ts';
 import { parseReais } from '../reais-input.ts';
@@ -27,7 +26,8 @@ const SaleForm = Type.Object({
 export function recordSaleAction(pages: SandboxPages, clients: DashboardClients): void {
   pages.action({ path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
     const { sale, faults } = saleOf(view, form);
-    if (!sale) return withStatus(await drawPanel(clients, view, { sale: { values: form, faults } }), 422);
+    if (!sale)
+      return { ...(await drawPanel(clients, view, { sale: { values: form, faults } })), status: 422 };
     // The form's key is the sale's id: a form that is sent twice makes one.
     const request = { ...view.tenant, ...sale, idempotencyKey: key, saleId: key };
     await clients.funds.recordSale(request, view.call);

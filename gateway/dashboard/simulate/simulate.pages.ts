@@ -1,14 +1,14 @@
 import type { RoomDependencies } from '../room.ts';
-import { advanceStepActions, simulatedAdvancePage } from './advance.page.ts';
+import { advanceStepActions, simulatedAdvancePage } from './advances/advance.page.ts';
+import { pastAdvanceAction } from './advances/past-advance.action.ts';
 import { publishEventAction, simulatedEventPage } from './events.page.ts';
-import { openRefundCaseAction } from './open-refund-case.action.ts';
 import { panelPage } from './panel.page.ts';
-import { pastAdvanceAction } from './past-advance.action.ts';
-import { recordSaleAction } from './record-sale.action.ts';
-import { refundStepActions, simulatedCasePage } from './refund-case.page.ts';
+import { openRefundCaseAction } from './refunds/open-refund-case.action.ts';
+import { refundStepActions, simulatedCasePage } from './refunds/refund-case.page.ts';
 import { releaseDueFundsAction } from './release-due-funds.action.ts';
-import { blockActions, saleDisputeActions } from './sale.actions.ts';
-import { simulatedSalePage } from './sale.page.ts';
+import { recordSaleAction } from './sales/record-sale.action.ts';
+import { blockActions, saleDisputeActions } from './sales/sale.actions.ts';
+import { simulatedSalePage } from './sales/sale.page.ts';
 import { SandboxPages } from './sandbox-pages.ts';
 
 /** Pages of simulate: what others do to a merchant, in the sandbox alone. */

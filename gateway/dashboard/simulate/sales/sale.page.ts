@@ -1,25 +1,25 @@
 import { Type } from 'typebox';
-import { ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { ProductStatus } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import {
   type Dispute,
   DisputeOutcome,
   type RefundCase,
-} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { amountColumn, copyable, dataTable, details, field, form, money, select } from '../components.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import { stateBadge } from '../refunds/refund-case.parts.ts';
-import { refundsTexts } from '../refunds/refunds.texts.ts';
-import { trail } from '../trail.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
-import { OUTCOME_QUERY, outcome } from './outcome.ts';
-import { refundForm } from './refund-form.ts';
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { amountColumn, copyable, dataTable, details, field, form, money, select } from '../../components.ts';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { liveRegion } from '../../live.ts';
+import { stateBadge } from '../../refunds/refund-case.parts.ts';
+import { refundsTexts } from '../../refunds/refunds.texts.ts';
+import { trail } from '../../trail.ts';
+import { pathTo, textsFor, type View } from '../../view.ts';
+import { OUTCOME_QUERY, outcome } from '../outcome.ts';
+import { refundForm } from '../refunds/refund-form.ts';
+import type { SandboxPages } from '../sandbox-pages.ts';
+import { simulateTexts } from '../simulate.texts.ts';
+import { idOf } from '../typed-values.ts';
 import { BLOCK_REASONS, OUTCOMES } from './sale.actions.ts';
 import { paymentOf } from './sale-payment.ts';
-import type { SandboxPages } from './sandbox-pages.ts';
-import { simulateTexts } from './simulate.texts.ts';
-import { idOf } from './typed-values.ts';
 
 const MOST = 20;
 const MOST_PRODUCTS = 100;

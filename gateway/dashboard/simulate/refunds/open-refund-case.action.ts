@@ -1,14 +1,14 @@
 import { type Timestamp, timestampFromDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
-import { ApprovalMode, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
-import { textsFor, type View } from '../view.ts';
-import { drawPanel } from './panel.page.ts';
+import { ApprovalMode, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { textsFor, type View } from '../../view.ts';
+import { drawPanel } from '../panel.page.ts';
+import { paymentOf } from '../sales/sale-payment.ts';
+import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { simulateTexts } from '../simulate.texts.ts';
+import { amountMinorOf, countOf, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
 import { BEGINNINGS, MOST_DAYS_AGO } from './refund-form.ts';
-import { paymentOf } from './sale-payment.ts';
-import { type SandboxPages, told } from './sandbox-pages.ts';
-import { simulateTexts } from './simulate.texts.ts';
-import { amountMinorOf, countOf, daysAgo, faultsOf, idOf, thisHourMs } from './typed-values.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_REASON_LENGTH = 2_000;

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
+import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { type SandboxPages, told } from '../sandbox-pages.ts';
 import { paymentOf } from './sale-payment.ts';
-import { type SandboxPages, told } from './sandbox-pages.ts';
 
 /** Refunds in progress hold their funds by themselves. */
 export const BLOCK_REASONS = ['HOLD_OR_DISPUTE', 'KYC_PENDING', 'COMPLIANCE_HOLD'] as const;

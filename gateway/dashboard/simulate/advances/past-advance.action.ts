@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
-import { type SandboxPages, told } from './sandbox-pages.ts';
-import { daysAgo } from './typed-values.ts';
+import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { daysAgo } from '../typed-values.ts';
 
 /** All instalments, one every thirty days and rolled to a business day, have come due since. */
 const SOLD_DAYS_AGO = 100;

@@ -1,16 +1,16 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
-import { SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
-import { reasonOf } from '../failures.ts';
-import { parseReais } from '../reais-input.ts';
-import { textsFor, type View } from '../view.ts';
-import { drawPanel } from './panel.page.ts';
+import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { DashboardClients } from '../../dashboard-clients.ts';
+import { reasonOf } from '../../failures.ts';
+import { parseReais } from '../../reais-input.ts';
+import { textsFor, type View } from '../../view.ts';
+import { drawPanel } from '../panel.page.ts';
+import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { simulateTexts } from '../simulate.texts.ts';
+import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from '../typed-values.ts';
 import { METHODS, MOST_DAYS_AGO } from './sale-form.ts';
 import { paymentOf } from './sale-payment.ts';
-import { type SandboxPages, told } from './sandbox-pages.ts';
-import { simulateTexts } from './simulate.texts.ts';
-import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from './typed-values.ts';
 
 const typed = () => Type.String({ maxLength: 100 });
 const SaleForm = Type.Object({

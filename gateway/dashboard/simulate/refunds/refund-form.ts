@@ -1,11 +1,11 @@
-import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { field, form, hiddenFields, select } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { typedReais } from '../reais-input.ts';
-import { textsFor, type View } from '../view.ts';
-import { productField } from './sale-form.ts';
-import { simulateTexts } from './simulate.texts.ts';
-import { amountField, type Draft, daysField } from './typed-values.ts';
+import type { Product } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { field, form, hiddenFields, select } from '../../components.ts';
+import { type Html, html, nothing } from '../../html.ts';
+import { typedReais } from '../../reais-input.ts';
+import { textsFor, type View } from '../../view.ts';
+import { productField } from '../sales/sale-form.ts';
+import { simulateTexts } from '../simulate.texts.ts';
+import { amountField, type Draft, daysField } from '../typed-values.ts';
 
 export const BEGINNINGS = ['CUSTOMER', 'MERCHANT', 'INSTANT'] as const;
 /** Within the longest refund window. */

@@ -1,10 +1,10 @@
-import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { field, form, select } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import { typedReais } from '../reais-input.ts';
-import { textsFor, type View } from '../view.ts';
-import { simulateTexts } from './simulate.texts.ts';
-import { amountField, type Draft, daysField, typedField } from './typed-values.ts';
+import type { Product } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { field, form, select } from '../../components.ts';
+import { type Html, html } from '../../html.ts';
+import { typedReais } from '../../reais-input.ts';
+import { textsFor, type View } from '../../view.ts';
+import { simulateTexts } from '../simulate.texts.ts';
+import { amountField, type Draft, daysField, typedField } from '../typed-values.ts';
 
 export const METHODS = ['INSTANT_TRANSFER', 'CARD'] as const;
 /** A year, so that every instalment of most sales has come due. */

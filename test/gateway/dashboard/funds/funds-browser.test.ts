@@ -92,3 +92,26 @@ it('the keyboard leads from a month to the releases behind a day, without script
   expect(await page.locator('tbody tr', { hasText: 'refund in progress' }).count()).toBe(1);
   await context.close();
 });
+
+it.each([
+  ['thousands', [1_337_701n, 13_105_599n]],
+  ['hundreds of thousands', [30_000_000n, 30_000_000n]],
+  ['millions', [7_000_000_000n, 900_000_000n]],
+] as const)('breaks no amount of a merchant with %s of reais in two', async (_, [instant, byCard]) => {
+  const funds = fundsCaller(desk.transport, newTenant());
+  const merchant = await desk.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+  await funds.sell({ gross: instant, instant: true });
+  const { parts } = await funds.sell({ gross: byCard, installments: 12 });
+  const held = await funds.sell({ gross: byCard, installments: 12 });
+  await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
+  const path = `/live/${funds.tenant.merchantId}/funds`;
+  const { context, page } = await openWindow(browser, desk.baseUrl, merchant, { locale: 'pt-BR' });
+  for (const each of [path, `${path}/projection`, `${path}/days/${parts[0]!.date}`]) {
+    await page.goto(each);
+    const broken = await page.evaluate(
+      "[...document.querySelectorAll('data')].filter((amount) => amount.getClientRects().length > 1).map((amount) => amount.textContent)",
+    );
+    expect([each, broken]).toEqual([each, []]);
+  }
+  await context.close();
+});

@@ -45,7 +45,9 @@ const EXPIRE: Statement = {
 with ${endDeliveries('where d.id = any ($1::uuid[])', { status: `'EXHAUSTED'`, endedAt: 'now()' })}
 , failing as (
   update webhooks.subscription s
-     set state = 'ERROR', error_reason = coalesce(s.error_reason, $2), error_at = coalesce(s.error_at, now())
+     set state = 'ERROR',
+         error_reason = case when s.state = 'ERROR' then coalesce(s.error_reason, $2) else $2 end,
+         error_at = case when s.state = 'ERROR' then coalesce(s.error_at, now()) else now() end
     from (select merchant_id, environment, subscription_id, min(request_id) as request_id from ended
            group by merchant_id, environment, subscription_id) e
    where s.merchant_id = e.merchant_id and s.environment = e.environment and s.id = e.subscription_id

@@ -5,7 +5,7 @@ export type SubscriptionState = 'PENDING' | 'ACTIVE' | 'ERROR' | 'DISABLED';
 /** What outcomes of deliveries change in a subscription. */
 export interface SubscriptionHealth {
   readonly state: SubscriptionState;
-  /** Why and since when it is in ERROR; kept until it is ACTIVE. */
+  /** Why and since when it is, or last was, in ERROR; kept until it is ACTIVE. */
   readonly error: { readonly reason: string; readonly at: Date } | undefined;
   /** Whether deliveries are HELD, and when the next of them goes as a probe; no time: they flow. */
   readonly held: { readonly probeAt: Date | undefined } | undefined;
@@ -19,10 +19,12 @@ export function afterSuccess(health: SubscriptionHealth): SubscriptionHealth {
   return { state: 'ACTIVE', error: undefined, held: health.held && { probeAt: undefined } };
 }
 
-/** After a delivery's last attempt failed: ERROR; the first reason since it was ACTIVE stays. */
+/** After a delivery's last attempt failed: ERROR; the first reason since it came into ERROR stays. */
 export function afterExhaustion(health: SubscriptionHealth, reason: string, at: Date): SubscriptionHealth {
   if (health.state === 'DISABLED') return health;
-  return { ...health, state: 'ERROR', error: health.error ?? { reason, at } };
+  // What an earlier error was, before it was disabled, is not why it is in ERROR now.
+  const error = health.state === 'ERROR' ? health.error : undefined;
+  return { ...health, state: 'ERROR', error: error ?? { reason, at } };
 }
 
 /** After a failed delivery found no room for another retry workflow: what is held is probed. */

@@ -234,6 +234,11 @@ describe('retention', () => {
     await desk.sql(`update webhooks.open_delivery set id = $1 where id = webhooks.moved_id($1, '38 days')`, [
       resent!.id,
     ]);
+    // Why it was in ERROR before it was disabled and reactivated is not why it will be.
+    await desk.sql(
+      `update webhooks.subscription set error_reason = 'of then', error_at = now() - interval '50 days' where id = $1`,
+      [stuck.subscription.id],
+    );
     const answer = await desk.dispatch.applyRetention({});
     expect(answer).toMatchObject({ expiredDeliveries: 2n, waitingPartitions: [], more: false });
     expect(answer.droppedPartitions.length).toBeGreaterThanOrEqual(3);

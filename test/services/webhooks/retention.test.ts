@@ -236,7 +236,7 @@ describe('retention', () => {
     ]);
     // Why it was in ERROR before it was disabled and reactivated is not why it will be.
     await desk.sql(
-      `update webhooks.subscription set error_reason = 'of then', error_at = now() - interval '50 days' where id = $1`,
+      `update webhooks.subscription set state = 'PENDING', error_reason = 'of then', error_at = now() - interval '50 days' where id = $1`,
       [stuck.subscription.id],
     );
     const answer = await desk.dispatch.applyRetention({});

@@ -147,7 +147,7 @@ function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
     t.recentHint,
     [
       {
-        label: t.advances,
+        label: t.advance,
         cell: ({ id }) => html`<a href="${pathTo(view, `/simulate/advances/${id}`)}"><code>${id}</code></a>`,
       },
       amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),

@@ -64,6 +64,7 @@ export const simulateTexts = {
     recentHint: 'Os cinco mais novos.',
     noCases: 'Nenhum caso ainda.',
     advances: 'Antecipações',
+    advance: 'Antecipação',
     recentAdvances: 'Pedidos de antecipação recentes',
     noAdvances: 'Nenhum pedido ainda.',
     advancesHint:
@@ -219,6 +220,7 @@ export const simulateTexts = {
     recentHint: 'The five newest.',
     noCases: 'No case yet.',
     advances: 'Advances',
+    advance: 'Advance',
     recentAdvances: 'Recent advance requests',
     noAdvances: 'No request yet.',
     advancesHint:

@@ -18,7 +18,7 @@ export const advanceStepTexts = {
     settlesLater:
       'Este pedido é quitado sozinho depois da última data antecipada. Para ver isso agora, crie uma antecipação no passado.',
     open: 'Abrir na página de antecipações',
-    done: 'Feito.',
+    done: 'feito.',
   },
   en: {
     title: 'Simulate: advance',
@@ -39,6 +39,6 @@ export const advanceStepTexts = {
     settlesLater:
       'This request settles by itself after its last advanced date. To see that now, make an advance in the past.',
     open: 'Open on the page of advances',
-    done: 'Done.',
+    done: 'done.',
   },
 };

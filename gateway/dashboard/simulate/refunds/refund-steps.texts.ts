@@ -41,7 +41,7 @@ export const refundStepTexts = {
     open: 'Abrir na página de reembolsos',
     sale: 'Venda simulada',
     reasonMissing: 'Diga o motivo.',
-    done: 'Feito.',
+    done: 'feito.',
   },
   en: {
     title: 'Simulate: refund case',
@@ -88,6 +88,6 @@ export const refundStepTexts = {
     open: 'Open on the page of refunds',
     sale: 'Simulated sale',
     reasonMissing: 'Say the reason.',
-    done: 'Done.',
+    done: 'done.',
   },
 };

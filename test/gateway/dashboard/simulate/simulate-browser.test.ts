@@ -106,7 +106,7 @@ it('leads by keyboard and pointer from a sale to a paid refund, and shows each c
   await page.getByText('refund.approved.v1').waitFor();
   for (const step of ['Start the execution', 'Carry the execution on', 'The provider paid']) {
     await page.getByRole('button', { name: step }).click();
-    await page.getByText(`${step}: Done.`).waitFor();
+    await page.getByText(`${step}: done.`).waitFor();
   }
   await stateIs(page, 'SUCCEEDED');
   await context.close();

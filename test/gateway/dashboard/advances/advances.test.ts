@@ -41,7 +41,9 @@ describe('the list of requests', () => {
     const first = await visitor.get(home);
     const rows = (document: HTMLElement) => document.querySelectorAll('tbody tr');
     expect(rows(first.document)).toHaveLength(25);
-    expect(textOf(rows(first.document)[0]!)).toMatch(/Jun 20, 2020, .* R\$\d\S* R\$\d\S* R\$\d\S* Under review/);
+    expect(textOf(rows(first.document)[0]!)).toMatch(
+      /Jun 20, 2020, .* R\$\d\S* R\$\d\S* R\$\d\S* Under review/,
+    );
     const next = first.document.querySelector('a[rel=next]')!.getAttribute('href')!;
     const second = await visitor.get(next);
     expect(rows(second.document)).toHaveLength(2);

@@ -1,5 +1,6 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { StartError } from './start-error.ts';
 
 /** A port that a setting names. */
@@ -24,14 +25,15 @@ export async function assertPortsFree(ports: readonly NamedPort[]): Promise<void
   if (first) throw new StartError(first.reason, faults.map(({ message }) => message).join('; '));
 }
 
+/** None of these is given to who asks for any port, or calls somebody: they stay free until they are taken. */
+const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
+
 /** A port of the loopback address that nobody listens on now. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
+    if ((await tryListen(port, '127.0.0.1')) === undefined) return port;
+  }
 }
 
 type Fault = Pick<StartError, 'reason' | 'message'>;

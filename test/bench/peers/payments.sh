@@ -18,7 +18,7 @@ DATA=$RUN/data
 export SINK_URL=https://$SINK PEER_URL=http://127.0.0.1:9333
 export SINK_CERT=$DATA/certificates/demo-receiver.pem SINK_KEY=$DATA/certificates/demo-receiver.key
 export DATA_DIR=$DATA GRPC_PORT=9333 LIVE_PORT=9334 SANDBOX_PORT=9335 OPS_PORT=9336
-export DEMO_RECEIVER_PORT=9337 TEMPORAL_PORT=9340 TEMPORAL_UI_PORT=9341
+export DASHBOARD_PORT=9338 OIDC_PORT=9339 DEMO_RECEIVER_PORT=9337 TEMPORAL_PORT=9340 TEMPORAL_UI_PORT=9341
 
 # The harness with a sink that shows the certificate of the demo receiver, which `npm start` trusts, also during set-up.
 build_bench() {
@@ -56,7 +56,7 @@ fi
 build_bench || die "bench could not be built"
 fresh_run_dir
 # With access of an earlier start, no demo data is written: its workflows would run beside the first measurements.
-mkdir -p "$DATA" && echo '{"live":{},"sandbox":{},"other":{}}' >"$DATA/demo.json"
+mkdir -p "$DATA" && echo '{"live":{},"sandbox":{},"other":{},"dashboard":{"email":""}}' >"$DATA/demo.json"
 say "starting everything"
 start_payments
 PEER_KEY=$("$ROOT/node_modules/.bin/node" -p 'JSON.parse(fs.readFileSync(process.argv[1])).grpc.token' "$DATA/demo.json")

@@ -12,18 +12,19 @@ const MAX_REQUEST_BYTES = 16 * 1024;
 /**
  * Writes down, in the transaction of a change, which person made it, from where, and what she asked for. Changes that
  * systems make for themselves leave no entry.
- * @param callSha256 identifies the call where more than one of its transactions may leave the entry, under a lock that
- * keeps out the same call: only the first of them does. Null where every transaction leaves its own.
+ * @param identify answers what identifies the call where more than one of its transactions may leave the entry, under
+ * a lock that keeps out the same call: only the first of them does. Absent where every transaction leaves its own.
  */
 export async function recordAudit(
   em: EntityManager,
   { merchantId, environment }: Tenant,
   request: Message,
   context: HandlerContext,
-  callSha256: Buffer | null = null,
+  identify?: () => Buffer,
 ): Promise<void> {
   const actor = actorOf(context);
   if (!actor) return;
+  const callSha256 = identify?.() ?? null;
   await em.execute(
     `insert into platform.audit_entry
        (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at, call_sha256)

@@ -75,7 +75,7 @@ export class Writes {
       const answer = create(schema, await work(tx));
       await tx.flush();
       await record(em, scope, toBinary(schema, remember(answer)));
-      await recordAudit(em, scope, request, context, callSha256(scope));
+      await recordAudit(em, scope, request, context, () => callSha256(scope));
       requireCaller(context);
       return answer;
     });
@@ -108,7 +108,7 @@ export class Writes {
     const scope = idempotencyScope(request, context);
     return this.transaction(tenantOf(request), requestIdOf(context), async (tx, em) => {
       const answer = await work(tx);
-      await recordAudit(em, scope, request, context, callSha256(scope));
+      await recordAudit(em, scope, request, context, () => callSha256(scope));
       return answer;
     });
   }

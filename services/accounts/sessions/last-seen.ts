@@ -1,47 +1,32 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
 import type { Database } from '../../platform/database.ts';
+import { LateWrites } from '../../platform/late-writes.ts';
 import type { ShownSessionRow } from './session.queries.ts';
 
 /** A session in use costs a write a minute, not one a request; sessions that idle out sooner, a few writes. */
 const PRECISION_MS = 60_000;
 const WRITES_PER_IDLE_TIME = 10;
-const BATCH_MS = 100;
 
 const WRITE_LAST_SEEN = `
 update accounts.session as session set last_seen_at = seen.at
 from json_to_recordset(?::json) as seen (account_id uuid, id uuid, at timestamptz(3))
 where session.account_id = seen.account_id and session.id = seen.id and session.last_seen_at < seen.at`;
 
-/** Writes down when sessions were last seen: many in one statement, after their requests and never on their path. */
+/** Writes down when sessions were last seen, after their requests. */
 export class LastSeen {
-  readonly #database: Database;
-  readonly #logger: Logger;
+  readonly #writes: LateWrites;
   readonly #precisionMs: number;
-  #seen = new Map<string, object>();
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(database: Database, logger: Logger, idleMs: number) {
-    this.#database = database;
-    this.#logger = logger;
+    const failure = 'when sessions were last seen was not written';
+    this.#writes = new LateWrites(database, logger, WRITE_LAST_SEEN, failure);
     this.#precisionMs = Math.min(PRECISION_MS, idleMs / WRITES_PER_IDLE_TIME);
   }
 
   /** Takes note that a session is in use, unless it was seen a moment ago. */
   note({ account_id, id, last_seen_at }: ShownSessionRow, now: Date): void {
     if (now.getTime() - timestampMs(last_seen_at) < this.#precisionMs) return;
-    this.#seen.set(id, { account_id, id, at: now });
-    this.#timer ??= setTimeout(() => this.#write(), BATCH_MS).unref();
-  }
-
-  async #write(): Promise<void> {
-    const seen = JSON.stringify([...this.#seen.values()]);
-    this.#seen = new Map();
-    this.#timer = undefined;
-    try {
-      await this.#database.transaction((em) => em.execute(WRITE_LAST_SEEN, [seen]));
-    } catch (error) {
-      this.#logger.warn({ err: error }, 'when sessions were last seen was not written');
-    }
+    this.#writes.add(id, { account_id, id, at: now });
   }
 }

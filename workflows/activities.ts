@@ -14,19 +14,21 @@ import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';
-import type { MakeAttemptsDeps } from './webhooks/make-attempts.ts';
+import type { Delivery } from './webhooks/delivery.ts';
 import { createResendActivities } from './webhooks/resend.activities.ts';
 import { createRetentionActivities } from './webhooks/retention.activities.ts';
+import type { WorkflowStarter } from './webhooks/workflow-starter.ts';
 
 export interface ActivityDependencies {
   /** To the services, as the worker. */
   readonly transport: Transport;
-  readonly delivery: MakeAttemptsDeps;
+  readonly delivery: Delivery;
+  readonly temporal: WorkflowStarter;
   readonly config: MailConfig;
 }
 
 /** Every activity of this worker. Their names are unique over all areas. */
-export function createActivities({ transport, delivery, config }: ActivityDependencies) {
+export function createActivities({ transport, delivery, temporal, config }: ActivityDependencies) {
   const refunds = createClient(RefundCaseService, transport);
   const funds = createClient(FundsService, transport);
   const advances = createClient(AdvanceService, transport);
@@ -38,7 +40,11 @@ export function createActivities({ transport, delivery, config }: ActivityDepend
     ...createRefundActivities({ refunds, funds }),
     ...createFundsActivities({ advances, funds }),
     ...createAdvanceActivities({ advances, funds }),
-    ...createDeliveryActivities({ ...delivery, deliveries }),
+    ...createDeliveryActivities({
+      ...delivery,
+      deliveries,
+      startRetry: (retry) => temporal.startRetry(retry),
+    }),
     ...createResendActivities({ dispatch: delivery.dispatch, deliveries }),
     ...createRetentionActivities(delivery),
     ...createNoticeActivities({ accounts, subscriptions, ...mail }),

@@ -77,8 +77,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
       logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
     );
     await ensureSchedules(deps, connection);
-    const worker = await createWorker(deps, connection);
-    return runSession(deps, connection, worker);
+    return await runSession(deps, connection);
   } catch (error) {
     await connection.close();
     throw error;
@@ -112,6 +111,7 @@ const waited = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).
 function createWorker(
   { config, delivery, transport, workflowBundle }: SessionDeps,
   connection: NativeConnection,
+  temporal: WorkflowStarter,
 ) {
   return Worker.create({
     ...SLOTS,
@@ -119,22 +119,24 @@ function createWorker(
     namespace: config.TEMPORAL_NAMESPACE,
     taskQueue: TASK_QUEUE,
     workflowBundle,
-    activities: createActivities({ transport, delivery, config }),
+    activities: createActivities({ transport, delivery, temporal, config }),
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '15 seconds',
   });
 }
 
-function runSession(deps: SessionDeps, connection: NativeConnection, worker: Worker): TemporalSession {
+async function runSession(deps: SessionDeps, connection: NativeConnection): Promise<TemporalSession> {
   const stopping = new AbortController();
   const temporal = new WorkflowStarter(
     new Client({ connection, namespace: deps.config.TEMPORAL_NAMESPACE }),
     stopping.signal,
   );
+  const worker = await createWorker(deps, connection, temporal);
   const running = worker.run();
   const dispatcher = startDispatcher({
     temporal,
     dispatch: deps.delivery.dispatch,
+    firstAttempts: deps.delivery.firstAttempts,
     room: () => deps.delivery.attempts.room,
     batchIntervalMs: deps.config.WEBHOOK_BATCH_INTERVAL,
     logger: deps.logger,

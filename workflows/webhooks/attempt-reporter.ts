@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, ConnectError } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { AttemptOutcome, DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -47,12 +46,6 @@ export class AttemptReporter {
         if (!this.#flushing) void this.#flush();
       });
     }
-  }
-
-  /** Resolves when nothing that was handed over is left, or when the time is up. */
-  async drain(timeoutMs: number): Promise<void> {
-    const giveUpAt = performance.now() + timeoutMs;
-    while (this.#handedOver.size > 0 && performance.now() < giveUpAt) await delay(20);
   }
 
   async #flush(): Promise<void> {

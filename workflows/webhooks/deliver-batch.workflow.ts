@@ -1,7 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { proxyLocalActivities, setCurrentDetails, startChild } from '@temporalio/workflow';
 import type { DeliverBatchInput, DeliverBatchResult } from './deliver-batch.contract.ts';
-import type { DeliveryActivities } from './delivery.activities.ts';
+import type { BatchOutcome, DeliveryActivities } from './delivery.activities.ts';
 import { type RetryDeliveryInput, workflowType as retryDelivery } from './retry-delivery.contract.ts';
 import { retryDeliveryStart } from './retry-delivery.start.ts';
 
@@ -11,16 +11,24 @@ const { sendBatch } = proxyLocalActivities<DeliveryActivities>({
   retry: { initialInterval: '500 ms', maximumAttempts: 4 },
 });
 
+/** Of batches from when their workflow started the retry workflows, as children: in place of how many go on. */
+interface EarlierOutcome {
+  readonly retries?: readonly RetryDeliveryInput[];
+}
+
 /** Makes the first attempt of each delivery, side by side; what does not succeed goes on in a workflow of its own. */
 export async function deliverBatch(input: DeliverBatchInput): Promise<DeliverBatchResult> {
   setCurrentDetails(`Sends ${input.deliveryIds.length} deliveries.`);
-  const { succeeded, left, retries } = await sendBatch(input);
-  setCurrentDetails(`Starts ${retries.length} retry workflows.`);
+  const { succeeded, left, retries, ...outcome }: BatchOutcome & EarlierOutcome = await sendBatch(input);
+  const goingOn = retries ? await startAll(retries) : outcome.goingOn;
+  setCurrentDetails(`${succeeded} succeeded, ${goingOn} go on in retry workflows, ${left} left alone.`);
+  return { succeeded, left, goingOn };
+}
+
+/** @returns how many. */
+async function startAll(retries: readonly RetryDeliveryInput[]): Promise<number> {
   await Promise.all(retries.map(startRetry));
-  setCurrentDetails(
-    `${succeeded} succeeded, ${retries.length} go on in retry workflows, ${left} left alone.`,
-  );
-  return { succeeded, left, goingOn: retries.length };
+  return retries.length;
 }
 
 /** Resolves once Temporal has started it; it outlives the batch. */

@@ -3,29 +3,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type DeliveryService, DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  type DeliveryService,
+  DeliveryStatus,
+  type RetryStart,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { nextTurn } from '../next-turn.ts';
 import { retrying } from '../retrying.ts';
 import type { DeliverBatchInput } from './deliver-batch.contract.ts';
+import type { FirstAttempts } from './first-attempts.ts';
 import { type MakeAttemptsDeps, makeAttempts, type Turn } from './make-attempts.ts';
 import type { RetryDeliveryInput, RetryDeliveryResult } from './retry-delivery.contract.ts';
-import { retryDeliveryInput } from './retry-delivery.input.ts';
 
 export interface BatchOutcome {
   readonly succeeded: number;
-  readonly retries: readonly RetryDeliveryInput[];
+  /** How many go on in retry workflows, which have started. */
+  readonly goingOn: number;
   /** Nothing was sent, or nothing more is to be. */
   readonly left: number;
 }
 
 export interface DeliveryActivityDeps extends MakeAttemptsDeps {
+  readonly firstAttempts: FirstAttempts;
+  /** Resolves once Temporal has started the retry workflow of a delivery, or knows it. */
+  startRetry(retry: RetryStart): Promise<void>;
   readonly deliveries: Client<typeof DeliveryService>;
 }
 
 export type DeliveryActivities = ReturnType<typeof createDeliveryActivities>;
 
 const WHEN_FULL_MS = 500;
+const BETWEEN_STARTS_MS = 20;
 const NOW_PATIENCE_MS = 20_000;
 const RPC_TIMEOUT_MS = 5_000;
 /** Of a cancellation: the delivery has ended otherwise, or its time is up. */
@@ -34,19 +43,15 @@ const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound
 /** The activities of delivery. What they answer, and what their failures say, holds ids, states and times only. */
 export function createDeliveryActivities(deps: DeliveryActivityDeps) {
   return {
-    /** The first attempt of each delivery of a batch, side by side. */
+    /** The first attempt of each delivery of a batch, side by side: those that have begun here, or else now. */
     async sendBatch({ batchId, deliveryIds }: DeliverBatchInput): Promise<BatchOutcome> {
-      // Those under way end within their timeout, and the slot held meanwhile keeps others from coming.
-      while (deps.attempts.room <= 0) await delay(WHEN_FULL_MS);
-      const turns = await makeAttempts(
-        deps,
-        deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
-      );
+      const turns = await (deps.firstAttempts.join(batchId) ?? attemptAll(deps, batchId, deliveryIds));
       const succeeded = turns.filter(({ status }) => status === DeliveryStatus.SUCCEEDED).length;
       const retries = turns.map(({ retry }) => retry).filter((retry) => retry !== undefined);
+      await startAll(deps, retries);
       return {
         succeeded,
-        retries: retries.map(retryDeliveryInput),
+        goingOn: retries.length,
         left: turns.length - succeeded - retries.length,
       };
     },
@@ -75,6 +80,24 @@ export function createDeliveryActivities(deps: DeliveryActivityDeps) {
       });
     },
   };
+}
+
+async function attemptAll(
+  { attempts, firstAttempts }: DeliveryActivityDeps,
+  batchId: string,
+  deliveryIds: readonly string[],
+) {
+  // Those under way end within their timeout, and the slot held meanwhile keeps others from coming.
+  while (attempts.room <= 0) await delay(WHEN_FULL_MS);
+  return firstAttempts.make(batchId, deliveryIds);
+}
+
+/** One at a time, with pauses: nothing is due for seconds, and deliveries that work share the machine with it. */
+async function startAll({ startRetry }: DeliveryActivityDeps, retries: readonly RetryStart[]) {
+  for (const [index, retry] of retries.entries()) {
+    if (index > 0) await delay(BETWEEN_STARTS_MS);
+    await startRetry(retry);
+  }
 }
 
 async function attemptWhenDue(deps: DeliveryActivityDeps, deliveryId: string) {

@@ -7,6 +7,7 @@ import {
   type EgressConfig,
 } from '../../services/platform/egress/environment-guards.ts';
 import { AttemptReporter } from './attempt-reporter.ts';
+import { FirstAttempts } from './first-attempts.ts';
 import type { MakeAttemptsDeps } from './make-attempts.ts';
 import { OpenAttempts } from './open-attempts.ts';
 
@@ -19,6 +20,7 @@ const LAST_REPORTS_MS = 2_000;
 /** What delivers in this process; it outlives connections to Temporal. */
 export interface Delivery extends MakeAttemptsDeps {
   readonly dispatch: Client<typeof DispatchService>;
+  readonly firstAttempts: FirstAttempts;
   /** Waits until all attempts have ended and are reported; past their timeout it breaks them off. */
   close(): Promise<void>;
 }
@@ -33,13 +35,14 @@ export function createDelivery(config: EgressConfig, transport: Transport, logge
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
   });
   const reporter = new AttemptReporter({ dispatch, attempts, logger });
+  const deps = { dispatch, attempts, reporter, handOverAfterMs: HAND_OVER_AFTER_MS };
   return {
-    ...{ dispatch, attempts, reporter },
-    handOverAfterMs: HAND_OVER_AFTER_MS,
+    ...deps,
+    firstAttempts: new FirstAttempts(deps),
     async close() {
-      await reporter.drain(ATTEMPT_TIMEOUT_MS);
+      await attempts.drain(ATTEMPT_TIMEOUT_MS);
       attempts.abort();
-      await reporter.drain(LAST_REPORTS_MS);
+      await attempts.drain(LAST_REPORTS_MS);
       await closeGuards(guards);
     },
   };

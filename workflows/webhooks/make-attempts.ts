@@ -82,7 +82,8 @@ async function finish(deps: MakeAttemptsDeps, begun: readonly OpenAttempt[]): Pr
     const soon = await recordsInTime(begun, Math.min(SOON_MS, deps.handOverAfterMs));
     const rest = begun.filter((attempt) => !soon.has(attempt));
     await report(deps, [...soon.keys()], soon, turns);
-    await report(deps, rest, await recordsInTime(rest, handOverAt - performance.now()), turns);
+    const restMs = Math.max(handOverAt - performance.now(), 0);
+    await report(deps, rest, await recordsInTime(rest, restMs), turns);
     return turns;
   } catch (error) {
     deps.reporter.reportLater(begun.filter(({ deliveryId }) => !turns.has(deliveryId)));

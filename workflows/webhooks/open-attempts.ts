@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Counter, Gauge } from 'prom-client';
 import type { AttemptSend } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -88,6 +89,12 @@ export class OpenAttempts {
   /** Forgets an attempt whose end is reported, or never will be. */
   close(attempt: OpenAttempt): void {
     if (this.#open.delete(keyOf(attempt))) openGauge.dec();
+  }
+
+  /** Resolves when none is left or about to begin, or when the time is up. */
+  async drain(timeoutMs: number): Promise<void> {
+    const giveUpAt = performance.now() + timeoutMs;
+    while (this.#open.size + this.#reserved > 0 && performance.now() < giveUpAt) await delay(20);
   }
 
   /** Breaks off what is under way, which ends as ABORTED, and whatever would still begin. */

@@ -21,9 +21,14 @@ import { type RetryDeliveryInput, workflowType as retryDelivery } from './retry-
 import { retryDeliveryInput } from './retry-delivery.input.ts';
 import { retryDeliveryStart } from './retry-delivery.start.ts';
 
+type Options = Omit<WorkflowStartOptions, 'taskQueue'>;
+
 const CALL_TIMEOUT_MS = 5_000;
 /** Less than the lease of a command, the shortest of all. */
 const PATIENCE_MS = 25_000;
+
+/** Whom a batch with more deliveries is for, it does not say: search attributes have room for about 2 KiB. */
+const MOST_NAMED = 40;
 
 /** Of what the server says, `exceeded workflow execution limit for signal events`. */
 const SIGNAL_LIMIT = 'limit for signal';
@@ -47,14 +52,18 @@ export class WorkflowStarter {
     await this.#inTime(() => this.#client.workflowService.getSystemInfo({}));
   }
 
-  async startBatch({ id, deliveryIds, environment, ...found }: Batch): Promise<void> {
+  /** @returns whether its first task came with the answer, so that it runs in this process. */
+  async startBatch({ id, deliveryIds, environment: of, ...found }: Batch): Promise<boolean> {
     const input: deliverBatch.DeliverBatchInput = { batchId: id, deliveryIds };
-    await this.#start(deliverBatch.workflowType, {
+    const environment = environmentName(of);
+    const isNamed = deliveryIds.length <= MOST_NAMED;
+    const started = await this.#startOnce(deliverBatch.workflowType, {
       workflowId: deliverBatch.workflowId(id),
       args: [input],
       staticSummary: `${deliveryIds.length} deliveries`,
-      typedSearchAttributes: searchAttributesOf({ ...found, environment: environmentName(environment) }),
+      typedSearchAttributes: searchAttributesOf(isNamed ? { ...found, environment } : { environment }),
     });
+    return started.eagerlyStarted;
   }
 
   async startRetry(retry: RetryStart): Promise<void> {
@@ -81,8 +90,12 @@ export class WorkflowStarter {
     }
   }
 
-  #start(workflowType: string, options: Omit<WorkflowStartOptions, 'taskQueue'>): Promise<void> {
-    if (TOLD_OF_STARTS.has(workflowType)) return this.#startOrTell(workflowType, options);
+  async #start(workflowType: string, options: Options): Promise<void> {
+    if (TOLD_OF_STARTS.has(workflowType)) await this.#startOrTell(workflowType, options);
+    else await this.#startOnce(workflowType, options);
+  }
+
+  #startOnce(workflowType: string, options: Options) {
     return this.#persist(() =>
       this.#client.workflow.start(workflowType, {
         ...options,
@@ -94,7 +107,7 @@ export class WorkflowStarter {
     );
   }
 
-  #startOrTell(workflowType: string, options: Omit<WorkflowStartOptions, 'taskQueue'>): Promise<void> {
+  #startOrTell(workflowType: string, options: Options) {
     return this.#persist(() =>
       this.#client.workflow
         .signalWithStart(workflowType, {
@@ -117,15 +130,15 @@ export class WorkflowStarter {
     });
   }
 
-  async #persist(call: () => Promise<unknown>): Promise<void> {
-    await retrying(() => this.#inTime(call), {
+  #persist<T>(call: () => Promise<T>): Promise<T> {
+    return retrying(() => this.#inTime(call), {
       forMs: PATIENCE_MS,
       codeOf: grpcCodeOf,
       signal: this.#signal,
     });
   }
 
-  #inTime(call: () => Promise<unknown>): Promise<unknown> {
+  #inTime<T>(call: () => Promise<T>): Promise<T> {
     return this.#client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
   }
 }

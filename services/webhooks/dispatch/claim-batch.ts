@@ -3,7 +3,7 @@ import type { Writes } from '../../platform/writes.ts';
 import { restartResends } from '../resends/restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import { DeliveryClaims } from './claim-deliveries.ts';
-import type { ClaimedDelivery } from './claimed-delivery.ts';
+import type { BatchIds, ClaimedDelivery } from './claimed-delivery.ts';
 import type { DispatchDatabase } from './dispatch-database.ts';
 import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
 import { releaseHeld } from './release-held.ts';
@@ -21,6 +21,8 @@ export interface ClaimRequest {
   readonly caller: string;
   readonly waitMs: number;
   readonly maxDeliveries: number;
+  /** Of batches to claim into; into new ones without them. */
+  readonly batchIds: BatchIds | undefined;
   readonly requestId: string;
   /** Aborted when the caller has given up. */
   readonly signal: AbortSignal;
@@ -67,11 +69,12 @@ export class WorkClaims {
     const again = await this.#upkeep(request);
     // Leased by now: nothing that fails may keep it from being answered.
     if (hasAny(again)) return { ...again, pollMs: 0 };
-    const { caller, maxDeliveries } = request;
+    const { caller, maxDeliveries, batchIds } = request;
     const { db, firstWaits } = this.#deps;
     const { deliveries, blocked, cut } = await this.#claims.claim(db, {
       caller,
       max: maxDeliveries,
+      batchIds,
       firstWaits,
     });
     return { deliveries, retries: [], pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS };

@@ -1,6 +1,6 @@
 import { NIL } from 'uuid';
 import { IS_LIMITED, lockWaitingBudgets, spendBudgets, TOKENS } from './attempt-limits.ts';
-import { type ClaimedDelivery, claimedAsJson, newBatchIds } from './claimed-delivery.ts';
+import { type BatchIds, type ClaimedDelivery, claimedAsJson, newBatchIds } from './claimed-delivery.ts';
 import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import {
   BATCH_LEASE_MS,
@@ -11,7 +11,7 @@ import {
   MOST_LOOKED_AT,
 } from './dispatch-limits.ts';
 import { type FanOutTerms, fanOut } from './fan-out.ts';
-import { busyOf, isTroubled, WAITING } from './subscription-load.sql.ts';
+import { busyOf, WAITING } from './subscription-load.sql.ts';
 
 interface Claim {
   readonly deliveries: ClaimedDelivery[];
@@ -27,8 +27,7 @@ const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscrip
 
 /**
  * Goes round the subscriptions that have work, from after the one where the last claim began, by jumps in the index of
- * what waits. Those with attempts in trouble fill a batch of their own: a batch ends with its slowest attempt. Live
- * events go before what is sent again. Of a subscription with limits no more is taken than they allow, and only where
+ * what waits. Live events go before what is sent again. Of a subscription with limits no more is taken than they allow, and only where
  * its budget is locked. What is picked is looked up by id and judged once it is locked, because the planner thinks
  * little of what waits.
  */
@@ -45,20 +44,19 @@ with recursive ring (id, start, position) as (
    cross join lateral (select coalesce(${nextWaiting('ring.id')}, ${FIRST_WAITING}) as id) next
    where ring.position < ${MAX_SUBSCRIPTIONS} and next.id <> ring.start
 ), room as (
-  select ring.id, ring.position, least(own.most - busy.total, own.tokens) as size,
-${isTroubled('ring.id')} as troubled
+  select ring.id, ring.position, least(own.most - busy.total, own.tokens) as size
     from ring
    cross join lateral ${busyOf('ring.id')}
    cross join lateral (
      select coalesce(max(s.max_concurrent_attempts), ${MAX_BUSY}) as most, floor(max(${TOKENS})) as tokens,
-            coalesce(bool_and(s.id = any ($8::uuid[])), true) as mine
+            coalesce(bool_and(s.id = any ($6::uuid[])), true) as mine
        from webhooks.subscription s
        left join webhooks.attempt_budget b on b.subscription_id = s.id
       where s.id = ring.id and (${IS_LIMITED})
    ) own
    where busy.slow < ${MAX_SLOW} and busy.total < own.most and own.mine and coalesce(own.tokens, 1) >= 1
 ), candidate as materialized (
-  select d.id, room.troubled
+  select d.id
     from (select *, greatest(${MIN_SHARE}, least($2, ${MOST_LOOKED_AT} / count(*) over ())) as share from room) room
    cross join lateral (
      select w.id, w.resent, row_number() over (order by w.resent, w.id) as turn
@@ -74,11 +72,9 @@ ${isTroubled('ring.id')} as troubled
      for update skip locked
 ), claimed as (
   update webhooks.open_delivery d
-     set batch_id = case when d.environment = 'live' and c.troubled then $4::uuid
-                         when d.environment = 'live' then $5::uuid
-                         when c.troubled then $6::uuid else $7::uuid end,
+     set batch_id = case d.environment when 'live' then $4::uuid else $5::uuid end,
          leased_to = $3, busy_since = now(), busy_until = now() + interval '${BATCH_LEASE_MS} ms'
-    from picked join candidate c on c.id = picked.id
+    from picked
    where d.id = picked.id and picked.status = 'PENDING' and picked.batch_id is null
   returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_type, d.request_id
 ), stored as (
@@ -110,6 +106,8 @@ interface ClaimTerms {
   /** Whom it is leased to. */
   readonly caller: string;
   readonly max: number;
+  /** Of batches to claim into; into new ones without them. */
+  readonly batchIds?: BatchIds | undefined;
   /** Before the first attempt of a delivery, in milliseconds. */
   readonly firstWaits: FanOutTerms['firstWaits'];
 }
@@ -121,9 +119,9 @@ export class DeliveryClaims {
   #full = false;
   #inVain = 0;
 
-  /** Takes events in and claims up to `max` deliveries into new batches. */
-  async claim(db: DispatchDatabase, { caller, max, firstWaits }: ClaimTerms): Promise<Claim> {
-    const batchIds = newBatchIds();
+  /** Takes events in and claims up to `max` deliveries. */
+  async claim(db: DispatchDatabase, terms: ClaimTerms): Promise<Claim> {
+    const { caller, max, firstWaits, batchIds = newBatchIds() } = terms;
     const { claimed, waits, limited, more } = await fanOut(db, {
       ...{ caller, batchIds, firstWaits },
       max: this.#full ? 0 : max,
@@ -131,8 +129,8 @@ export class DeliveryClaims {
     const last = claimed.at(-1);
     if (last) this.#after = last.subscription_id;
     const left = max - claimed.length;
-    const terms = { caller, max: left, batchIds };
-    const next = waits && left > 0 ? await this.#claimWaiting(db, terms, limited) : NO_CLAIM;
+    const waiting = { caller, max: left, batchIds };
+    const next = waits && left > 0 ? await this.#claimWaiting(db, waiting, limited) : NO_CLAIM;
     const deliveries = [...claimed, ...next.deliveries];
     this.#full = deliveries.length >= max;
     this.#inVain = next.cut && deliveries.length === 0 ? (this.#inVain + 1) % LOOKS_IN_VAIN : 0;
@@ -155,9 +153,8 @@ export class DeliveryClaims {
     { caller, max, batchIds }: WaitingTerms,
     budgets: readonly string[],
   ): Promise<Claim> {
-    const { live, test, troubledLive, troubledTest } = batchIds;
-    const ids = [troubledLive, live, troubledTest, test];
-    const [row] = await run<ClaimRow>(CLAIM, [this.#after, max, caller, ...ids, budgets]);
+    const values = [this.#after, max, caller, batchIds.live, batchIds.test, budgets];
+    const [row] = await run<ClaimRow>(CLAIM, values);
     const { deliveries, start, last, looked_at, with_room } = row!;
     const cut = looked_at === MAX_SUBSCRIPTIONS;
     this.#after = (cut ? last : start) ?? NIL;

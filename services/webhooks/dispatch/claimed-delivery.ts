@@ -12,21 +12,13 @@ export interface ClaimedDelivery {
   readonly request_id: string;
 }
 
-/** Ids of the batches of one claim, by what they are for. */
+/** Ids of the batches of one claim, by environment. */
 export interface BatchIds {
   readonly live: string;
   readonly test: string;
-  /** Of subscriptions whose deliveries are failing. */
-  readonly troubledLive: string;
-  readonly troubledTest: string;
 }
 
-export const newBatchIds = (): BatchIds => ({
-  live: uuidv7(),
-  test: uuidv7(),
-  troubledLive: uuidv7(),
-  troubledTest: uuidv7(),
-});
+export const newBatchIds = (): BatchIds => ({ live: uuidv7(), test: uuidv7() });
 
 /** Rows of a relation as an array of ClaimedDelivery in the order of ids, as JSON. */
 export const claimedAsJson = (relation: string) => `(

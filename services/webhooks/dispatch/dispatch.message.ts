@@ -23,9 +23,6 @@ import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { AttemptAnswer } from './get-attempt.ts';
 import type { RetryRow } from './hand-out-again.ts';
 
-/** A batch with more names no merchants: search attributes have room for about 2 KiB. */
-const MAX_NAMED = 40;
-
 /** Claimed work as the wire's. */
 export function claimMessage({ deliveries, retries }: ClaimedWork): ClaimBatchResponse {
   const batches = new Map<string, ClaimedDelivery[]>();
@@ -42,8 +39,7 @@ export function claimMessage({ deliveries, retries }: ClaimedWork): ClaimBatchRe
 }
 
 function batchMessage(id: string, deliveries: readonly ClaimedDelivery[]): Batch {
-  const named = deliveries.length <= MAX_NAMED ? deliveries : [];
-  const distinct = (of: (delivery: ClaimedDelivery) => string) => [...new Set(named.map(of))];
+  const distinct = (of: (delivery: ClaimedDelivery) => string) => [...new Set(deliveries.map(of))];
   const eventTypes = distinct(({ event_type }) => event_type);
   return {
     $typeName: 'payments.webhooks.v1.Batch',

@@ -42,11 +42,11 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const retention = { live: config.WEBHOOK_RETENTION_LIVE, test: config.WEBHOOK_RETENTION_SANDBOX };
   registerDispatchMetrics(db);
   return {
-    claimBatch: async ({ waitMs, maxDeliveries }, context) => {
+    claimBatch: async ({ waitMs, maxDeliveries, batchIds }, context) => {
       const { signal } = context;
       await partitions.ensure();
       const claim = { caller: callerName(context), requestId: requestIdOf(context), signal };
-      const claimed = await claims.claim({ ...claim, waitMs, maxDeliveries });
+      const claimed = await claims.claim({ ...claim, waitMs, maxDeliveries, batchIds });
       upkeep.handled(claimed.deliveries.length);
       return claimMessage(claimed);
     },

@@ -26,7 +26,7 @@ let ids: string[];
 
 const STATEMENTS = {
   fan_out: { types: 'float8, float8, text, int, uuid, uuid', ...FAN_OUT },
-  claim_deliveries: { types: 'uuid, int, text, uuid, uuid, uuid, uuid, uuid[]', ...CLAIM },
+  claim_deliveries: { types: 'uuid, int, text, uuid, uuid, uuid[]', ...CLAIM },
   read_open: { types: 'uuid[]', ...READ_OPEN },
   record_successes: { types: 'json, uuid[]', ...RECORD_SUCCESSES },
   read_reported: { types: 'uuid[], int[]', ...READ_REPORTED },
@@ -73,7 +73,7 @@ afterAll(async () => {
 
 function valuesOf(deliveries: readonly string[]): Record<keyof typeof STATEMENTS, unknown[]> {
   const now = new Date().toISOString();
-  const { live, test, troubledLive, troubledTest } = newBatchIds();
+  const { live, test } = newBatchIds();
   const report = (delivery_id: string) => ({ delivery_id, number: 1, generation: 1, started_at: now });
   const successes = deliveries.map((id) => ({ ...report(id), ended_at: now, http_status: 200 }));
   const failures = deliveries.map((id) => ({
@@ -83,7 +83,7 @@ function valuesOf(deliveries: readonly string[]): Record<keyof typeof STATEMENTS
   const array = `{${deliveries.join()}}`;
   return {
     fan_out: [0, 0, 'worker', SIZE, live, test],
-    claim_deliveries: [randomUUID(), SIZE, 'worker', live, troubledLive, test, troubledTest, '{}'],
+    claim_deliveries: [randomUUID(), SIZE, 'worker', live, test, '{}'],
     read_open: [array],
     record_successes: [JSON.stringify(successes), array],
     read_reported: [array, `{${deliveries.map(() => 1).join()}}`],

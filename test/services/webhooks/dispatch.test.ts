@@ -494,6 +494,29 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     expect(await desk.sql('select id from webhooks.batch')).toEqual([]);
   });
 
+  it('claims into batches that are being filled, whose deliveries are handed out again together', async () => {
+    const [live, test] = [newTenant(Environment.LIVE), newTenant(Environment.TEST)];
+    for (const tenant of [live, test]) await activeSubscription(tenant);
+    const batchIds = { live: randomUUID(), test: randomUUID() };
+    const filled = new Map<string, string[]>();
+    for (const tenant of [live, test, live]) {
+      await desk.publish(tenant);
+      const { batches } = await desk.dispatch.claimBatch({ waitMs: 0, maxDeliveries: 10, batchIds });
+      const { id, deliveryIds, merchantIds } = batches[0]!;
+      expect(batches).toHaveLength(1);
+      expect(merchantIds).toEqual([tenant.merchantId]);
+      filled.set(id, [...(filled.get(id) ?? []), ...deliveryIds]);
+    }
+    expect([...filled].map(([id, { length }]) => [id, length])).toEqual([
+      [batchIds.live, 2],
+      [batchIds.test, 1],
+    ]);
+    await desk.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
+    await delay(1_000);
+    const again = (await desk.claim()).batches.map(({ id, deliveryIds }) => [id, deliveryIds] as const);
+    expect(new Map(again)).toEqual(filled);
+  });
+
   it('hands a retry out again when it is two minutes overdue, and not at once again', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);

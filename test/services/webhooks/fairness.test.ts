@@ -144,25 +144,6 @@ describe('batches', () => {
     expect(await sharesOf(await desk.claim(100, 500))).toEqual({ [slow.id]: 1 });
   });
 
-  it('keep subscriptions in trouble apart from the others', async () => {
-    const troubled = await subscriptionWithWork(0);
-    const healthy = await subscriptionWithWork(0);
-    await desk.publish(troubled.tenant);
-    await answerAll(await desk.claim(), 500);
-    await desk.publish(troubled.tenant);
-    await desk.publish(healthy.tenant);
-    const { batches } = await desk.claim();
-    expect(batches).toHaveLength(2);
-    for (const { subscriptionIds } of batches) expect(subscriptionIds).toHaveLength(1);
-  });
-
-  it('name nobody when they are large', async () => {
-    await subscriptionWithWork(41);
-    const { batches } = await desk.claim();
-    expect(batches).toMatchObject([{ merchantIds: [], subscriptionIds: [], requestIds: [] }]);
-    expect(batches[0]!.eventType).toBeUndefined();
-  });
-
   it('reach a worker whose services are another process than the one that committed', async () => {
     const { tenant } = await subscriptionWithWork(0);
     const { config, databaseUrl } = house;

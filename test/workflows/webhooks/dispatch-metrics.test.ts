@@ -85,9 +85,10 @@ describe('the metrics of a worker', { timeout: 140_000 }, () => {
         throw new ConnectError('no', Code.PermissionDenied);
       }),
     );
+    const closed = Promise.withResolvers<void>();
     const reporter = new AttemptReporter({
       dispatch: createClient(DispatchService, refuses),
-      attempts: { close: () => undefined } as unknown as OpenAttempts,
+      attempts: { close: () => closed.resolve() } as unknown as OpenAttempts,
       logger: createLogger('silent'),
     });
     const startedAt = new Date();
@@ -100,7 +101,7 @@ describe('the metrics of a worker', { timeout: 140_000 }, () => {
       deadlineAt: startedAt,
     };
     reporter.reportLater([{ ...attempt, ended }]);
-    await reporter.drain(5_000);
+    await closed.promise;
     expect((await scrape())(errorsOf('REPORT'))).toBe(earlier(errorsOf('REPORT'))! + 1);
   });
 

@@ -71,6 +71,21 @@ describe('the dispatcher', () => {
     expect(new Set(deliveries.map(({ batchId }) => batchId)).size).toBeLessThan(intervals + 3);
   });
 
+  it.each([
+    [40, ['Environment', 'MerchantIds', 'RequestIds', 'SubscriptionIds']],
+    [41, ['Environment']],
+  ])('has a batch of %i deliveries found by %j', async (size, found) => {
+    const dispatch = new MemoryDispatch();
+    const deliveries = Array.from({ length: size }, () => send(dispatch));
+    const client = await startWith(dispatch);
+    await isDelivered(deliveries[0]!, 20_000);
+    const batch = client.workflow.getHandle(`batch-${deliveries[0]!.batchId}`);
+    const attributes = await vi.waitFor(async () => (await batch.describe()).typedSearchAttributes.getAll());
+    const names = attributes.map(({ key }) => key.name).filter((name) => !name.startsWith('Build'));
+    expect(names.sort()).toEqual(found);
+    expect(new Set(deliveries.map(({ batchId }) => batchId)).size).toBe(1);
+  });
+
   it('carries commands out in order and confirms what is done, also to workflows that are not there', async () => {
     const dispatch = new MemoryDispatch();
     const delivery = send(dispatch);

@@ -6,6 +6,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import {
   type AttemptKey,
   type AttemptReport,
+  type ClaimBatchRequest,
   DeliveryService,
   DeliveryStatus,
   DispatchService,
@@ -70,9 +71,9 @@ export class MemoryDispatch {
         },
       });
       service(DispatchService, {
-        claimBatch: ({ waitMs, maxDeliveries }, { signal }) => {
+        claimBatch: (request, { signal }) => {
           this.#count('claimBatch');
-          return this.#claim(waitMs, maxDeliveries, signal);
+          return this.#claim(request, signal);
         },
         claimCommands: ({ waitMs }, { signal }) => {
           this.#count('claimCommands');
@@ -127,15 +128,19 @@ export class MemoryDispatch {
     if (this.away.has(rpc)) throw new ConnectError('the service is away', Code.Unavailable);
   }
 
-  async #claim(waitMs: number, most: number, signal: AbortSignal) {
+  async #claim({ waitMs, maxDeliveries, batchIds }: ClaimBatchRequest, signal: AbortSignal) {
     const until = Date.now() + waitMs;
     this.#endWait = false;
     const isIdle = () => this.#waiting.length === 0;
     while (isIdle() && Date.now() < until && !signal.aborted && !this.#endWait) await delay(2);
-    const claimed = this.#waiting.splice(0, most);
-    const id = randomUUID();
+    const claimed = this.#waiting.splice(0, maxDeliveries);
+    const id = batchIds?.test ?? randomUUID();
     for (const delivery of claimed) delivery.batchId = id;
-    const batch = { id, environment: Environment.TEST, deliveryIds: claimed.map((delivery) => delivery.id) };
+    const batch = {
+      ...{ id, environment: Environment.TEST, deliveryIds: claimed.map((delivery) => delivery.id) },
+      ...{ merchantIds: [this.#merchantId], requestIds: ['request-1'] },
+      subscriptionIds: claimed.map(({ subscriptionId }) => subscriptionId),
+    };
     return { batches: claimed.length > 0 ? [batch] : [] };
   }
 

@@ -2005,11 +2005,18 @@ export declare type ClaimBatchRequest = Message<"payments.webhooks.v1.ClaimBatch
   waitMs: number;
 
   /**
-   * How many deliveries the batch may have.
+   * How many deliveries to claim.
    *
    * @generated from field: int32 max_deliveries = 2;
    */
   maxDeliveries: number;
+
+  /**
+   * The batches that what is claimed is to come into, also those of claims before. Without them it comes into new ones.
+   *
+   * @generated from field: optional payments.webhooks.v1.BatchIds batch_ids = 3;
+   */
+  batchIds?: BatchIds | undefined;
 };
 
 /**
@@ -2017,6 +2024,29 @@ export declare type ClaimBatchRequest = Message<"payments.webhooks.v1.ClaimBatch
  * Use `create(ClaimBatchRequestSchema)` to create a new message.
  */
 export declare const ClaimBatchRequestSchema: GenMessage<ClaimBatchRequest>;
+
+/**
+ * Ids of the batches that a worker is filling, by environment.
+ *
+ * @generated from message payments.webhooks.v1.BatchIds
+ */
+export declare type BatchIds = Message<"payments.webhooks.v1.BatchIds"> & {
+  /**
+   * @generated from field: string live = 1;
+   */
+  live: string;
+
+  /**
+   * @generated from field: string test = 2;
+   */
+  test: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.BatchIds.
+ * Use `create(BatchIdsSchema)` to create a new message.
+ */
+export declare const BatchIdsSchema: GenMessage<BatchIds>;
 
 /**
  * What to carry out.
@@ -2087,7 +2117,7 @@ export declare type ClaimCommandsResponse = Message<"payments.webhooks.v1.ClaimC
 export declare const ClaimCommandsResponseSchema: GenMessage<ClaimCommandsResponse>;
 
 /**
- * Deliveries of one environment that were claimed together.
+ * Deliveries of one environment that were claimed together, for a batch.
  *
  * @generated from message payments.webhooks.v1.Batch
  */
@@ -2108,7 +2138,7 @@ export declare type Batch = Message<"payments.webhooks.v1.Batch"> & {
   deliveryIds: string[];
 
   /**
-   * For the workflow's search attributes; empty where the batch has more than 40 deliveries.
+   * For the workflow's search attributes.
    *
    * @generated from field: repeated string merchant_ids = 4;
    */

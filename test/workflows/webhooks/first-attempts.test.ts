@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@temporalio/client';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../../services/platform/telemetry.ts';
+import { startWorker } from '../../../workflows/worker.ts';
+import { testConfig } from '../../support/house.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { startReceiver } from '../../support/tls-receiver.ts';
+import { type MemoryDelivery, MemoryDispatch } from './memory-dispatch.ts';
+
+const { PENDING, RETRYING, SUCCEEDED } = DeliveryStatus;
+
+// Builds the server where there is none.
+beforeAll(async () => (await startTemporal())[Symbol.asyncDispose](), TEMPORAL_START_MS);
+
+let end: AsyncDisposableStack | undefined;
+afterEach(() => end?.disposeAsync(), 60_000);
+
+/** A worker that has delivered, and a receiver that answers after the milliseconds and with the status of the path. */
+async function startDelivering(
+  settings: Record<string, string> = {},
+  serverArguments: readonly string[] = [],
+) {
+  end = new AsyncDisposableStack();
+  const temporal = end.use(await startTemporal(serverArguments));
+  const receiver = end.use(
+    await startReceiver(async ({ url }, response) => {
+      const [, status, afterMs] = (url ?? '').split('/');
+      await delay(Number(afterMs));
+      response.writeHead(Number(status)).end();
+    }),
+  );
+  const dispatch = new MemoryDispatch();
+  const namespace = `test-${randomUUID()}`;
+  const worker = await startWorker({
+    config: testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: namespace, ...settings }),
+    ...{ logger: createLogger('silent'), transport: dispatch.transport, temporalAddress: temporal.address },
+  });
+  end.defer(() => worker.close());
+  const client = new Client({ connection: temporal.client.connection as never, namespace });
+  const desk = {
+    temporal: {
+      pause: () => process.kill(temporal.pid!, 'SIGSTOP'),
+      resume: () => process.kill(temporal.pid!, 'SIGCONT'),
+      kill: () => temporal.kill(),
+    },
+    ...{ dispatch, worker },
+    send: (path: string) => dispatch.add(`https://localhost:${receiver.port}${path}`, [0, 60_000]),
+    becomes: (delivery: MemoryDelivery, status: DeliveryStatus, timeout = 10_000) =>
+      vi.waitFor(() => expect(DeliveryStatus[delivery.status]).toBe(DeliveryStatus[status]), { timeout }),
+    received: ({ id }: MemoryDelivery) =>
+      receiver.requests.filter(({ headers }) => headers['webhook-id'] === id).length,
+    /** Its workflow starts behind its attempts. */
+    resultOf: ({ batchId }: MemoryDelivery) =>
+      vi.waitFor(() => client.workflow.getHandle(`batch-${batchId}`).result(), { timeout: 10_000 }),
+    retryOf: ({ id }: MemoryDelivery) => client.workflow.getHandle(`delivery-${id}`),
+  };
+  const first = desk.send('/204/0');
+  await desk.becomes(first, SUCCEEDED, 60_000);
+  await desk.resultOf(first);
+  return desk;
+}
+
+describe('first attempts', () => {
+  it('do not wait for Temporal; the workflow of their batch joins them', async () => {
+    const { temporal, dispatch, send, becomes, received, resultOf } = await startDelivering();
+    temporal.pause();
+    const delivery = send('/204/0');
+    await becomes(delivery, SUCCEEDED);
+    const { getAttempt } = dispatch.calls;
+    temporal.resume();
+    expect(await resultOf(delivery)).toEqual({ succeeded: 1, goingOn: 0, left: 0 });
+    expect(dispatch.calls.getAttempt).toBe(getAttempt);
+    expect(received(delivery)).toBe(1);
+  });
+
+  it('that fail go on in retry workflows that their batch starts', async () => {
+    const { temporal, send, becomes, received, resultOf, retryOf } = await startDelivering();
+    temporal.pause();
+    const delivery = send('/500/0');
+    await becomes(delivery, RETRYING);
+    temporal.resume();
+    expect(await resultOf(delivery)).toEqual({ succeeded: 0, goingOn: 1, left: 0 });
+    expect((await retryOf(delivery).describe()).status.name).toBe('RUNNING');
+    expect(received(delivery)).toBe(1);
+  });
+
+  it('are no more than ten starts ahead of Temporal', async () => {
+    const { temporal, send, becomes, received, resultOf } = await startDelivering();
+    temporal.pause();
+    const deliveries: MemoryDelivery[] = [];
+    for (let sent = 0; sent < 12; sent += 1) {
+      deliveries.push(send('/204/0'));
+      await delay(150);
+    }
+    const statuses = deliveries.map(({ status }) => status);
+    expect(statuses).toEqual([...Array(10).fill(SUCCEEDED), PENDING, PENDING]);
+    temporal.resume();
+    for (const delivery of deliveries) await becomes(delivery, SUCCEEDED);
+    for (const delivery of deliveries) await resultOf(delivery);
+    expect(deliveries.map(received)).toEqual(Array(12).fill(1));
+  });
+
+  it('are reported also when their worker stops before Temporal has taken them', async () => {
+    const { temporal, worker, send, received } = await startDelivering();
+    await temporal.kill();
+    const delivery = send('/204/500');
+    await vi.waitFor(() => expect(received(delivery)).toBe(1));
+    await worker.close();
+    expect(delivery.status).toBe(SUCCEEDED);
+  });
+
+  it('of a batch that is filled while it waits for its turn are one batch', async () => {
+    const { send, becomes, resultOf } = await startDelivering({ WEBHOOK_BATCH_INTERVAL: '500ms' });
+    const deliveries = [];
+    for (let sent = 0; sent < 6; sent += 1) {
+      deliveries.push(send('/204/0'));
+      await becomes(deliveries.at(-1)!, SUCCEEDED);
+    }
+    const batches = Object.values(Object.groupBy(deliveries, ({ batchId }) => batchId));
+    // Claims are half an interval apart.
+    expect(batches.length).toBeLessThan(deliveries.length);
+    for (const batch of batches) {
+      expect(await resultOf(batch![0]!)).toEqual({ succeeded: batch!.length, goingOn: 0, left: 0 });
+    }
+  });
+
+  it('wait for their workflow where its first task may come to another worker', async () => {
+    const setting = ['--dynamic-config-value', 'system.enableEagerWorkflowStart=false'];
+    const { temporal, send, becomes, received, resultOf } = await startDelivering({}, setting);
+    temporal.pause();
+    const delivery = send('/204/0');
+    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''));
+    await delay(500);
+    expect(received(delivery)).toBe(0);
+    temporal.resume();
+    await becomes(delivery, SUCCEEDED);
+    expect(await resultOf(delivery)).toEqual({ succeeded: 1, goingOn: 0, left: 0 });
+    expect(received(delivery)).toBe(1);
+  });
+});

@@ -126,12 +126,14 @@ function turnOf(row: RetryStateRow, delayMs: number | undefined): RetryTurn {
 /** Undefined where the attempt goes now, as far as limits allow. */
 function delayOf(row: RetryStateRow, caller: string): number | undefined {
   if (row.leased_to !== caller) return NOT_LEASED_MS;
-  if (row.busy_in_ms !== null && row.busy_in_ms > 0) return row.busy_in_ms;
+  // What began together would ask together.
+  if (row.busy_in_ms !== null && row.busy_in_ms > 0) return row.busy_in_ms + Math.random() * ASK_AGAIN_MS;
   if (row.under_way) return ASK_AGAIN_MS;
   if (row.due_in_ms > 0) return row.due_in_ms;
   if (row.slow < MAX_SLOW && row.busy < MAX_BUSY) return undefined;
-  const free = Math.min(Math.max(row.free_in_ms ?? 0, ASK_AGAIN_MS), MAX_WAIT_FOR_ROOM_MS);
-  return free + Math.random() * ASK_AGAIN_MS;
+  const freeInMs = Math.min(Math.max(row.free_in_ms ?? 0, ASK_AGAIN_MS), MAX_WAIT_FOR_ROOM_MS);
+  // Spread: those that wait are more than there will be room for.
+  return freeInMs * (1 + Math.random());
 }
 
 const isLost = ({ under_way, busy_in_ms }: RetryStateRow) => under_way && (busy_in_ms ?? 0) <= 0;

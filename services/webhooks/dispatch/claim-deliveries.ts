@@ -27,9 +27,9 @@ const FIRST_WAITING = `(select subscription_id from ${WAITING} order by subscrip
 
 /**
  * Goes round the subscriptions that have work, from after the one where the last claim began, by jumps in the index of
- * what waits. Live events go before what is sent again. Of a subscription with limits no more is taken than they allow, and only where
- * its budget is locked. What is picked is looked up by id and judged once it is locked, because the planner thinks
- * little of what waits.
+ * what waits. Live events go before what is sent again. Of a subscription with limits no more is taken than they
+ * allow, and only where its budget is locked. What is picked is looked up by id and judged once it is locked, because
+ * the planner thinks little of what waits.
  */
 export const CLAIM: Statement = {
   name: 'claim_deliveries',

@@ -29,11 +29,11 @@ const TROUBLED_PER_S = 5;
 
 const MOST_RATIO = 1.5;
 /**
- * What this machine does by itself, with half of a quiet p95 of some 30 ms: a batch more or less to wait for is up to an
- * interval of 20 ms. Beside other tests the machine is full, every step on the way waits for its turn, and more to do
- * makes all of it wait more; but whose turn another merchant takes, waits for seconds.
+ * What this machine does by itself: half of a quiet p95 of some 10 ms, as long as a claim more or less to wait for.
+ * Beside other tests the machine is full, every step on the way waits for its turn, and more to do makes all of it wait
+ * more; but whose turn another merchant takes, waits for seconds.
  */
-const NOISE_MS = IS_LONG ? 20 : 250;
+const NOISE_MS = IS_LONG ? 5 : 250;
 
 let temporal: TestTemporal;
 let endpoints: HostileEndpoints;

@@ -18,7 +18,6 @@ import { TASK_QUEUE } from '../task-queue.ts';
 import { STARTED_AGAIN_SIGNAL, TOLD_OF_STARTS } from '../told-of-starts.ts';
 import * as deliverBatch from './deliver-batch.contract.ts';
 import { type RetryDeliveryInput, workflowType as retryDelivery } from './retry-delivery.contract.ts';
-import { retryDeliveryInput } from './retry-delivery.input.ts';
 import { retryDeliveryStart } from './retry-delivery.start.ts';
 
 type Options = Omit<WorkflowStartOptions, 'taskQueue'>;
@@ -142,6 +141,16 @@ export class WorkflowStarter {
     return this.#client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
   }
 }
+
+/** A retry as the service hands it out, in the form of its workflow. */
+const retryDeliveryInput = (retry: RetryStart): RetryDeliveryInput => ({
+  deliveryId: retry.deliveryId,
+  merchantId: retry.merchantId,
+  environment: environmentName(retry.environment),
+  subscriptionId: retry.subscriptionId,
+  requestId: retry.requestId,
+  eventType: retry.eventType,
+});
 
 /** A retry workflow is started as by its batch. */
 function startOf({ workflowType, workflowId, ...command }: WorkflowCommand, args: unknown[]) {

@@ -45,8 +45,8 @@ export interface TemporalSession {
 }
 
 /**
- * A workflow task is held while its local activity runs, up to the hand-over time: the batches that start in that time
- * all find a slot, with as many again for everything else.
+ * A workflow task is held while its local activity runs: up to the hand-over time, and as long as the starts of retry
+ * workflows take. The batches that start in that time all find a slot, with as many again for everything else.
  */
 const SLOTS = {
   maxConcurrentWorkflowTaskExecutions: 200,

@@ -135,7 +135,7 @@ export const SETTINGS = {
   WEBHOOK_BATCH_INTERVAL: setting(
     duration,
     '20ms',
-    'about the least time between the starts of two batches; more under load',
+    'least time between two starts of batches, more under load; deliveries are claimed twice in it',
   ),
   WEBHOOK_ROTATION_OVERLAP: setting(duration, '24h', 'how long a replaced signing secret goes on signing'),
   WEBHOOK_SUBSCRIPTION_LIMIT: setting(

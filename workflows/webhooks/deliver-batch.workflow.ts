@@ -11,22 +11,25 @@ const { sendBatch } = proxyLocalActivities<DeliveryActivities>({
   retry: { initialInterval: '500 ms', maximumAttempts: 4 },
 });
 
-/** Of batches from when their workflow started the retry workflows, as children: in place of how many go on. */
+/**
+ * Of batches from when their workflow started the retry workflows, as children: in place of how many go on. It can go
+ * when none of them is left to be replayed.
+ */
 interface EarlierOutcome {
   readonly retries?: readonly RetryDeliveryInput[];
 }
 
-/** Makes the first attempt of each delivery, side by side; what does not succeed goes on in a workflow of its own. */
+/** Waits for the first attempts of its deliveries; what does not succeed goes on in a workflow of its own. */
 export async function deliverBatch(input: DeliverBatchInput): Promise<DeliverBatchResult> {
-  setCurrentDetails(`Sends ${input.deliveryIds.length} deliveries.`);
+  setCurrentDetails(`Waits for the first attempts of ${input.deliveryIds.length} deliveries.`);
   const { succeeded, left, retries, ...outcome }: BatchOutcome & EarlierOutcome = await sendBatch(input);
-  const goingOn = retries ? await startAll(retries) : outcome.goingOn;
+  const goingOn = retries ? await startChildren(retries) : outcome.goingOn;
   setCurrentDetails(`${succeeded} succeeded, ${goingOn} go on in retry workflows, ${left} left alone.`);
   return { succeeded, left, goingOn };
 }
 
 /** @returns how many. */
-async function startAll(retries: readonly RetryDeliveryInput[]): Promise<number> {
+async function startChildren(retries: readonly RetryDeliveryInput[]): Promise<number> {
   await Promise.all(retries.map(startRetry));
   return retries.length;
 }

@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@connectrpc/connect';
 import type { Logger } from 'pino';
-import type { Batch, DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type {
+  ClaimBatchResponse,
+  DispatchService,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { allTaken } from './all-taken.ts';
+import { CLAIM_WAIT_MS, claimCall } from './claim-wait.ts';
 import { batchSize } from './dispatch-metrics.ts';
 import type { FirstAttempts } from './first-attempts.ts';
-import { handOver } from './hand-over.ts';
 import { OpenBatches } from './open-batches.ts';
 import type { WorkflowStarter } from './workflow-starter.ts';
 
@@ -18,8 +22,6 @@ export interface DeliveryLaneDeps {
   readonly logger: Logger;
 }
 
-const CLAIM_WAIT_MS = 10_000;
-const CLAIM_MARGIN_MS = 5_000;
 /** Deliveries wait in the table, at no cost, until attempts of this process have ended. */
 const WHEN_FULL_MS = 100;
 /**
@@ -39,8 +41,9 @@ export class DeliveryLane {
   readonly #deps: DeliveryLaneDeps;
   readonly #open = new OpenBatches();
   readonly #starts = new Set<Promise<void>>();
-  /** When the next workflows may start. */
+  /** When the next workflows may start; full batches start before. */
   #startAtMs = 0;
+  /** Of the last start that was answered. */
   #temporalAnswers = false;
   /** With the answer to a start, so that its workflow runs in this process; otherwise another worker may run it. */
   #temporalGivesFirstTasks = true;
@@ -49,17 +52,19 @@ export class DeliveryLane {
     this.#deps = deps;
   }
 
-  /** One claim. @returns whether Temporal has just been seen to answer. */
+  /** Claims once, and starts the workflows that are due. @returns whether Temporal answers, as far as is known. */
   async round(signal: AbortSignal): Promise<boolean> {
-    const room = Math.min(this.#deps.room(), this.#open.room);
-    if (room > 0) {
-      const isIdle = await this.#claim(room, signal);
-      if (isIdle) return false;
-    } else {
-      await delay(WHEN_FULL_MS, undefined, { signal });
+    const askedAtMs = performance.now();
+    const wasEmpty = this.#open.isEmpty;
+    let found = false;
+    try {
+      found = await this.#claim(signal);
+    } finally {
+      if (this.#open.room === 0 || performance.now() >= this.#startAtMs) this.#startBatches();
     }
-    if (this.#open.room === 0 || performance.now() >= this.#startAtMs) this.#startBatches();
+    if (!found && wasEmpty) return false;
     if (this.#starts.size >= MOST_STARTS) await Promise.race(this.#starts);
+    if (found) await this.#pace(askedAtMs);
     return this.#temporalAnswers;
   }
 
@@ -69,33 +74,44 @@ export class DeliveryLane {
     await Promise.all(this.#starts);
   }
 
-  /** @returns whether there has been nothing for a long time. */
-  async #claim(room: number, signal: AbortSignal): Promise<boolean> {
-    const { dispatch, temporal, batchIntervalMs, logger } = this.#deps;
-    const askedAtMs = performance.now();
-    const waitMs = this.#open.isEmpty ? CLAIM_WAIT_MS : Math.max(Math.ceil(this.#startAtMs - askedAtMs), 0);
-    const { batches, retries } = await dispatch.claimBatch(
+  /** Waits for work, no longer than what is claimed already waits for its workflow. @returns whether there was any. */
+  async #claim(signal: AbortSignal): Promise<boolean> {
+    const room = Math.min(this.#deps.room(), this.#open.room);
+    if (room <= 0) {
+      await delay(WHEN_FULL_MS, undefined, { signal });
+      return false;
+    }
+    const fillMs = Math.max(Math.ceil(this.#startAtMs - performance.now()), 0);
+    const waitMs = this.#open.isEmpty ? CLAIM_WAIT_MS : fillMs;
+    const claimed = await this.#deps.dispatch.claimBatch(
       { waitMs, maxDeliveries: room, batchIds: this.#open.ids },
-      { signal, timeoutMs: waitMs + CLAIM_MARGIN_MS },
+      claimCall(waitMs, signal),
     );
-    const claimedAtMs = performance.now();
-    for (const batch of batches.filter((claimed) => this.#open.has(claimed))) this.#begin(batch);
-    const again = [
-      ...batches.filter((claimed) => !this.#open.has(claimed)).map((batch) => temporal.startBatch(batch)),
-      ...retries.map((retry) => temporal.startRetry(retry)),
-    ];
-    if (again.length > 0) this.#temporalAnswers = await handOver(logger, again);
-    if (batches.length + retries.length === 0) return waitMs === CLAIM_WAIT_MS;
-    // Asking takes time too; who had to wait for work leaves half of that time to the next who comes.
-    const apartMs = batchIntervalMs / 2;
-    const askAgainAtMs = Math.max(askedAtMs + apartMs, claimedAtMs + apartMs / 2);
-    await delay(Math.max(askAgainAtMs - performance.now(), 0));
-    return false;
+    await this.#take(claimed);
+    return claimed.batches.length + claimed.retries.length > 0;
   }
 
-  #begin(batch: Batch): void {
-    if (this.#temporalGivesFirstTasks) this.#deps.firstAttempts.begin(batch.id, batch.deliveryIds);
-    this.#open.add(batch);
+  /** Begins what is new. Batches and retries of before, which are handed out again, go to Temporal at once. */
+  async #take({ batches, retries }: ClaimBatchResponse): Promise<void> {
+    const { firstAttempts, temporal, logger } = this.#deps;
+    const again: Promise<unknown>[] = retries.map((retry) => temporal.startRetry(retry));
+    for (const batch of batches) {
+      if (!this.#open.has(batch)) {
+        again.push(temporal.startBatch(batch));
+        continue;
+      }
+      this.#open.add(batch);
+      if (this.#temporalGivesFirstTasks) firstAttempts.begin(batch.id, batch.deliveryIds);
+    }
+    if (again.length > 0) this.#temporalAnswers = await allTaken(logger, again);
+  }
+
+  /** Between two claims, because each costs the same however little it finds. */
+  async #pace(askedAtMs: number): Promise<void> {
+    const apartMs = this.#deps.batchIntervalMs / 2;
+    const nowMs = performance.now();
+    // Asking takes time too; who had to wait for work leaves half of that time to the next who comes.
+    await delay(Math.max(askedAtMs + apartMs - nowMs, apartMs / 2));
   }
 
   #startBatches(): void {
@@ -112,7 +128,7 @@ export class DeliveryLane {
     const started = batches.map(async (batch) => {
       this.#temporalGivesFirstTasks = await temporal.startBatch(batch);
     });
-    const start = handOver(logger, started).then((taken) => {
+    const start = allTaken(logger, started).then((taken) => {
       this.#temporalAnswers = taken;
       this.#starts.delete(start);
     });

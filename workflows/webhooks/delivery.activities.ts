@@ -43,9 +43,9 @@ const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound
 /** The activities of delivery. What they answer, and what their failures say, holds ids, states and times only. */
 export function createDeliveryActivities(deps: DeliveryActivityDeps) {
   return {
-    /** The first attempt of each delivery of a batch, side by side: those that have begun here, or else now. */
+    /** The first attempt of each delivery of a batch, side by side: joins those that have begun here. */
     async sendBatch({ batchId, deliveryIds }: DeliverBatchInput): Promise<BatchOutcome> {
-      const turns = await (deps.firstAttempts.join(batchId) ?? attemptAll(deps, batchId, deliveryIds));
+      const turns = await deps.firstAttempts.finish(batchId, deliveryIds);
       const succeeded = turns.filter(({ status }) => status === DeliveryStatus.SUCCEEDED).length;
       const retries = turns.map(({ retry }) => retry).filter((retry) => retry !== undefined);
       await startAll(deps, retries);
@@ -82,17 +82,7 @@ export function createDeliveryActivities(deps: DeliveryActivityDeps) {
   };
 }
 
-async function attemptAll(
-  { attempts, firstAttempts }: DeliveryActivityDeps,
-  batchId: string,
-  deliveryIds: readonly string[],
-) {
-  // Those under way end within their timeout, and the slot held meanwhile keeps others from coming.
-  while (attempts.room <= 0) await delay(WHEN_FULL_MS);
-  return firstAttempts.make(batchId, deliveryIds);
-}
-
-/** One at a time, with pauses: nothing is due for seconds, and deliveries that work share the machine with it. */
+/** One after another: nothing is due for seconds, and a burst of starts would hold up deliveries that work. */
 async function startAll({ startRetry }: DeliveryActivityDeps, retries: readonly RetryStart[]) {
   for (const [index, retry] of retries.entries()) {
     if (index > 0) await delay(BETWEEN_STARTS_MS);

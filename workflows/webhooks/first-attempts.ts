@@ -1,12 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type MakeAttemptsDeps, makeAttempts, type Turn } from './make-attempts.ts';
 
 interface Begun {
   readonly atMs: number;
+  readonly deliveryIds: Set<string>;
   readonly turns: Promise<Turn[]>[];
 }
 
 /** Longer than a workflow takes to start, also where Temporal is tried again. */
 const KEEP_MS = 60_000;
+const WHEN_FULL_MS = 500;
 
 /**
  * The first attempts of batches that this process has claimed. They begin before the workflow of their batch, so that
@@ -20,29 +23,38 @@ export class FirstAttempts {
     this.#deps = deps;
   }
 
-  /** A batch that is being filled begins several times. */
+  /** Begins attempts, also for a batch that is still being filled. */
   begin(batchId: string, deliveryIds: readonly string[]): void {
     this.#forgetOld();
-    const turns = this.make(batchId, deliveryIds);
-    // Whoever joins is told, and repeats it.
+    const turns = this.#make(batchId, deliveryIds);
+    // Whoever joins gets the failure, and repeats the activity.
     turns.catch(() => undefined);
-    const begun = this.#begun.get(batchId);
-    if (begun) begun.turns.push(turns);
-    else this.#begun.set(batchId, { atMs: performance.now(), turns: [turns] });
+    const begun = this.#begun.get(batchId) ?? { atMs: performance.now(), deliveryIds: new Set(), turns: [] };
+    for (const id of deliveryIds) begun.deliveryIds.add(id);
+    begun.turns.push(turns);
+    this.#begun.set(batchId, begun);
   }
 
   /**
-   * What came of a batch that was begun here; undefined for any other, and from the second time on, because what has
-   * failed is not to be joined again.
+   * What comes of the deliveries of a batch: joins what has begun here, once, so that what failed is made anew when it
+   * is asked for again, and makes the attempts of all others. Throws as makeAttempts.
    */
-  join(batchId: string): Promise<Turn[]> | undefined {
+  async finish(batchId: string, deliveryIds: readonly string[]): Promise<Turn[]> {
     const begun = this.#begun.get(batchId);
     this.#begun.delete(batchId);
-    return begun && Promise.all(begun.turns).then((turns) => turns.flat());
+    const others = begun ? deliveryIds.filter((id) => !begun.deliveryIds.has(id)) : deliveryIds;
+    const turns = await Promise.all([...(begun?.turns ?? []), this.#makeWithRoom(batchId, others)]);
+    return turns.flat();
   }
 
-  /** Makes them now. Throws as makeAttempts. */
-  make(batchId: string, deliveryIds: readonly string[]): Promise<Turn[]> {
+  async #makeWithRoom(batchId: string, deliveryIds: readonly string[]): Promise<Turn[]> {
+    if (deliveryIds.length === 0) return [];
+    // Those under way end within their timeout, and the slot held meanwhile keeps others from coming.
+    while (this.#deps.attempts.room <= 0) await delay(WHEN_FULL_MS);
+    return this.#make(batchId, deliveryIds);
+  }
+
+  #make(batchId: string, deliveryIds: readonly string[]): Promise<Turn[]> {
     return makeAttempts(
       this.#deps,
       deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),

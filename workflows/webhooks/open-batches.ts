@@ -1,10 +1,15 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Batch } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 
-/** As many as a batch may have. */
+/** As many as GetAttempt answers for at once. */
 const MOST_PER_BATCH = 100;
 
-const newIds = () => ({ live: uuidv7(), test: uuidv7() });
+interface OpenBatchIds {
+  readonly live: string;
+  readonly test: string;
+}
+
+const newIds = (): OpenBatchIds => ({ live: uuidv7(), test: uuidv7() });
 
 /** The batches that are being filled: what is claimed comes into them until their workflows are started. */
 export class OpenBatches {
@@ -12,8 +17,8 @@ export class OpenBatches {
   #batches = new Map<string, Batch>();
   #size = 0;
 
-  /** Of the batches to claim into. */
-  get ids() {
+  /** Of the batches to claim into, by environment. */
+  get ids(): OpenBatchIds {
     return this.#ids;
   }
 
@@ -32,9 +37,10 @@ export class OpenBatches {
   }
 
   add(claimed: Batch): void {
-    this.#size += claimed.deliveryIds.length;
     const batch = this.#batches.get(claimed.id);
-    this.#batches.set(claimed.id, batch ? joined(batch, claimed) : claimed);
+    const filled = batch ? merged(batch, claimed) : claimed;
+    this.#size += filled.deliveryIds.length - (batch?.deliveryIds.length ?? 0);
+    this.#batches.set(claimed.id, filled);
   }
 
   /** The batches to start; what is claimed from now on comes into others. */
@@ -47,10 +53,10 @@ export class OpenBatches {
   }
 }
 
-function joined(batch: Batch, more: Batch): Batch {
+function merged(batch: Batch, more: Batch): Batch {
   return {
     ...batch,
-    deliveryIds: [...batch.deliveryIds, ...more.deliveryIds],
+    deliveryIds: distinct(batch.deliveryIds, more.deliveryIds),
     merchantIds: distinct(batch.merchantIds, more.merchantIds),
     subscriptionIds: distinct(batch.subscriptionIds, more.subscriptionIds),
     requestIds: distinct(batch.requestIds, more.requestIds),

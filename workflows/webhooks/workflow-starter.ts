@@ -26,7 +26,7 @@ const CALL_TIMEOUT_MS = 5_000;
 /** Less than the lease of a command, the shortest of all. */
 const PATIENCE_MS = 25_000;
 
-/** Whom a batch with more deliveries is for, it does not say: search attributes have room for about 2 KiB. */
+/** A larger batch is found by its environment only: search attributes have room for about 2 KiB. */
 const MOST_NAMED = 40;
 
 /** Of what the server says, `exceeded workflow execution limit for signal events`. */
@@ -52,15 +52,16 @@ export class WorkflowStarter {
   }
 
   /** @returns whether its first task came with the answer, so that it runs in this process. */
-  async startBatch({ id, deliveryIds, environment: of, ...found }: Batch): Promise<boolean> {
+  async startBatch(batch: Batch): Promise<boolean> {
+    const { id, deliveryIds, merchantIds, subscriptionIds, requestIds, eventType } = batch;
     const input: deliverBatch.DeliverBatchInput = { batchId: id, deliveryIds };
-    const environment = environmentName(of);
-    const isNamed = deliveryIds.length <= MOST_NAMED;
-    const started = await this.#startOnce(deliverBatch.workflowType, {
+    const environment = environmentName(batch.environment);
+    const named = deliveryIds.length <= MOST_NAMED && { merchantIds, subscriptionIds, requestIds, eventType };
+    const started = await this.#startUnlessRunning(deliverBatch.workflowType, {
       workflowId: deliverBatch.workflowId(id),
       args: [input],
       staticSummary: `${deliveryIds.length} deliveries`,
-      typedSearchAttributes: searchAttributesOf(isNamed ? { ...found, environment } : { environment }),
+      typedSearchAttributes: searchAttributesOf({ environment, ...named }),
     });
     return started.eagerlyStarted;
   }
@@ -91,10 +92,10 @@ export class WorkflowStarter {
 
   async #start(workflowType: string, options: Options): Promise<void> {
     if (TOLD_OF_STARTS.has(workflowType)) await this.#startOrTell(workflowType, options);
-    else await this.#startOnce(workflowType, options);
+    else await this.#startUnlessRunning(workflowType, options);
   }
 
-  #startOnce(workflowType: string, options: Options) {
+  #startUnlessRunning(workflowType: string, options: Options) {
     return this.#persist(() =>
       this.#client.workflow.start(workflowType, {
         ...options,

@@ -12,7 +12,7 @@ export interface ClaimedDelivery {
   readonly request_id: string;
 }
 
-/** Ids of the batches of one claim, by environment. */
+/** Ids of the batches to claim into, by environment. */
 export interface BatchIds {
   readonly live: string;
   readonly test: string;

@@ -4,7 +4,7 @@ import { IS_LIMITED } from './attempt-limits.ts';
 import { type BatchIds, type ClaimedDelivery, claimedAsJson } from './claimed-delivery.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';
 import { BATCH_LEASE_MS, MAX_BUSY, MAX_EVENTS, MAX_SLOW, MIN_SHARE } from './dispatch-limits.ts';
-import { busyOf, hasLimits, isTroubled, WAITING } from './subscription-load.sql.ts';
+import { busyOf, hasLimits, WAITING } from './subscription-load.sql.ts';
 import { lockSubscriptions, type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
 
 /**
@@ -63,7 +63,7 @@ with taken as (
     from (select distinct subscription_id as id from delivery
            where status = 'PENDING' and next_attempt_at <= now() and $4::integer > 0) fresh
    cross join lateral ${busyOf('fresh.id')}
-   where busy.slow < ${MAX_SLOW} and not ${isTroubled('fresh.id')} and not ${hasLimits('fresh.id')}
+   where busy.slow < ${MAX_SLOW} and not ${hasLimits('fresh.id')}
      and not exists (select from ${WAITING} and subscription_id = fresh.id)
 ), direct as materialized (
   select delivery_id from (
@@ -123,7 +123,7 @@ export interface FanOutTerms {
 }
 
 /**
- * Turns committed events into deliveries, and claims those at once whose subscription is sound and has nothing waiting.
+ * Turns committed events into deliveries, and claims those at once whose subscription has room and nothing waiting.
  * What another ended or added meanwhile, of the objects whose deliveries are BLOCKED, is seen once their subscriptions
  * are locked.
  * @returns `waits`: there is more to claim, besides what is new of subscriptions that got their share; `more`: it took

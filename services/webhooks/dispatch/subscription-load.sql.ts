@@ -12,11 +12,6 @@ export const busyOf = (subscriptionId: string) => `(
       where b.subscription_id = ${subscriptionId} and b.busy_since is not null and b.busy_until > now()
    ) busy`;
 
-/** Whether deliveries of a subscription are failing. */
-export const isTroubled = (subscriptionId: string) => `
-         exists (select from webhooks.open_delivery t
-                  where t.subscription_id = ${subscriptionId} and t.status in ('RETRYING', 'HELD'))`;
-
 /** Whether a subscription has limits of its own. */
 export const hasLimits = (subscriptionId: string) =>
   `exists (select from webhooks.subscription s where s.id = ${subscriptionId} and (${IS_LIMITED}))`;

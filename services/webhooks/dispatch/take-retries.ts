@@ -80,7 +80,7 @@ update webhooks.open_delivery set busy_since = now(), busy_until = now() + inter
 };
 
 const ASK_AGAIN_MS = 1_000;
-const MAX_WAIT_FOR_ROOM_MS = 15_000;
+const LONGEST_LEAST_WAIT_MS = 15_000;
 /** Of what is leased to another caller: an overdue retry is handed out again, to whoever asks for work. */
 const NOT_LEASED_MS = 5_000;
 
@@ -126,14 +126,14 @@ function turnOf(row: RetryStateRow, delayMs: number | undefined): RetryTurn {
 /** Undefined where the attempt goes now, as far as limits allow. */
 function delayOf(row: RetryStateRow, caller: string): number | undefined {
   if (row.leased_to !== caller) return NOT_LEASED_MS;
-  // What began together would ask together.
+  // Attempts that began together would otherwise ask together.
   if (row.busy_in_ms !== null && row.busy_in_ms > 0) return row.busy_in_ms + Math.random() * ASK_AGAIN_MS;
   if (row.under_way) return ASK_AGAIN_MS;
   if (row.due_in_ms > 0) return row.due_in_ms;
   if (row.slow < MAX_SLOW && row.busy < MAX_BUSY) return undefined;
-  const freeInMs = Math.min(Math.max(row.free_in_ms ?? 0, ASK_AGAIN_MS), MAX_WAIT_FOR_ROOM_MS);
-  // Spread: those that wait are more than there will be room for.
-  return freeInMs * (1 + Math.random());
+  const freeInMs = Math.min(Math.max(row.free_in_ms ?? 0, ASK_AGAIN_MS), LONGEST_LEAST_WAIT_MS);
+  // More wait than there will be room for: they ask one after another, over half as much time again.
+  return freeInMs * (1 + Math.random() / 2);
 }
 
 const isLost = ({ under_way, busy_in_ms }: RetryStateRow) => under_way && (busy_in_ms ?? 0) <= 0;

@@ -91,17 +91,21 @@ describe('first attempts', () => {
   it('are no more than ten starts ahead of Temporal', async () => {
     const { temporal, send, becomes, received, resultOf } = await startDelivering();
     temporal.pause();
-    const deliveries: MemoryDelivery[] = [];
-    for (let sent = 0; sent < 12; sent += 1) {
-      deliveries.push(send('/204/0'));
+    const ahead: MemoryDelivery[] = [];
+    for (let starts = 0; starts < 10; starts += 1) {
+      const delivery = send('/204/0');
+      await becomes(delivery, SUCCEEDED);
+      // Until its batch is filled.
       await delay(150);
+      ahead.push(delivery);
     }
-    const statuses = deliveries.map(({ status }) => status);
-    expect(statuses).toEqual([...Array(10).fill(SUCCEEDED), PENDING, PENDING]);
+    const behind = send('/204/0');
+    await delay(500);
+    expect(behind.status).toBe(PENDING);
     temporal.resume();
-    for (const delivery of deliveries) await becomes(delivery, SUCCEEDED);
-    for (const delivery of deliveries) await resultOf(delivery);
-    expect(deliveries.map(received)).toEqual(Array(12).fill(1));
+    await becomes(behind, SUCCEEDED);
+    for (const delivery of [...ahead, behind]) await resultOf(delivery);
+    expect([...ahead, behind].map(received)).toEqual(Array(11).fill(1));
   });
 
   it('are reported also when their worker stops before Temporal has taken them', async () => {
@@ -126,6 +130,16 @@ describe('first attempts', () => {
     for (const batch of batches) {
       expect(await resultOf(batch![0]!)).toEqual({ succeeded: batch!.length, goingOn: 0, left: 0 });
     }
+  });
+
+  it('are joined by their workflow also while the services take no claims', async () => {
+    const { dispatch, send, becomes, resultOf } = await startDelivering({ WEBHOOK_BATCH_INTERVAL: '1s' });
+    await becomes(send('/204/0'), SUCCEEDED);
+    const filling = send('/204/0');
+    await becomes(filling, SUCCEEDED);
+    dispatch.away.add('claimBatch');
+    expect(await resultOf(filling)).toMatchObject({ goingOn: 0, left: 0 });
+    dispatch.away.clear();
   });
 
   it('wait for their workflow where its first task may come to another worker', async () => {

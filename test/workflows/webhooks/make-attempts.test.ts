@@ -14,6 +14,7 @@ import {
 } from '../../../services/platform/egress/environment-guards.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts';
+import { FirstAttempts } from '../../../workflows/webhooks/first-attempts.ts';
 import { makeAttempts } from '../../../workflows/webhooks/make-attempts.ts';
 import { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
 import { testConfig } from '../../support/house.ts';
@@ -88,5 +89,19 @@ describe('the attempts of a batch', () => {
     await expect(made).rejects.toMatchObject({ code: Code.FailedPrecondition });
     await vi.waitFor(() => expect(taken).toEqual(new Set(['slow', 'quick'])), 5_000);
     await vi.waitFor(() => expect(deps.attempts.room).toBe(LIMIT), 5_000);
+  });
+});
+
+describe('the first attempts of a batch', () => {
+  it('that have begun are joined once; what had not begun, or is asked for again, is made', async () => {
+    await using receiver = await startSlowAndQuick();
+    const attempts = new FirstAttempts(worker(receiver.port, () => undefined));
+    attempts.begin('batch', ['slow']);
+    attempts.begin('batch', ['quick-1']);
+    const turns = await attempts.finish('batch', ['slow', 'quick-1', 'quick-2']);
+    expect(turns.map(({ status }) => status)).toEqual(Array(3).fill(DeliveryStatus.SUCCEEDED));
+    expect(receiver.requests.map(({ path }) => path).sort()).toEqual(['/quick-1', '/quick-2', '/slow']);
+    await attempts.finish('batch', ['quick-1']);
+    expect(receiver.requests).toHaveLength(4);
   });
 });

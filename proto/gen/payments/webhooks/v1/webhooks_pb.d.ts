@@ -2012,7 +2012,7 @@ export declare type ClaimBatchRequest = Message<"payments.webhooks.v1.ClaimBatch
   maxDeliveries: number;
 
   /**
-   * The batches that what is claimed is to come into, also those of claims before. Without them it comes into new ones.
+   * Batches to claim into, which may hold what earlier calls claimed. Absent: new ones.
    *
    * @generated from field: optional payments.webhooks.v1.BatchIds batch_ids = 3;
    */
@@ -2117,7 +2117,7 @@ export declare type ClaimCommandsResponse = Message<"payments.webhooks.v1.ClaimC
 export declare const ClaimCommandsResponseSchema: GenMessage<ClaimCommandsResponse>;
 
 /**
- * Deliveries of one environment that were claimed together, for a batch.
+ * Deliveries of one environment that one call claimed into a batch, which may hold more from earlier calls.
  *
  * @generated from message payments.webhooks.v1.Batch
  */
@@ -3358,9 +3358,9 @@ export declare const DeliveryService: GenService<{
  */
 export declare const DispatchService: GenService<{
   /**
-   * Waits up to wait_ms for deliveries and claims them: at most one new batch of each environment and one of each for
-   * subscriptions in trouble, and overdue batches and retries handed out again. A batch is leased to the caller for 60
-   * seconds. Answers at once when there is work, and empty when the time is up.
+   * Waits up to wait_ms for deliveries and claims them into one batch of each environment, those of batch_ids if given;
+   * hands out overdue batches and retries again. A batch is leased to the caller for 60 seconds from the first claim
+   * into it. Answers at once when there is work, and empty when the time is up.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ClaimBatch
    */

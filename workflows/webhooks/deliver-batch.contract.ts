@@ -5,6 +5,8 @@ export const workflowId = (batchId: string) => `batch-${batchId}`;
 export interface DeliverBatchInput {
   readonly batchId: string;
   readonly deliveryIds: readonly string[];
+  /** Attempts have begun in the process that claimed them. */
+  readonly haveBegun?: boolean;
 }
 
 /** How many deliveries of the batch came to what. */

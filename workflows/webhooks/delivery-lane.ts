@@ -30,6 +30,8 @@ const WHEN_FULL_MS = 100;
  */
 const FILL_PER_DELIVERY_MS = 25;
 const LONGEST_FILL_MS = 100;
+/** Of the attempts that this process may begin: what is new takes all there is, and retries come one by one. */
+const LEFT_FOR_RETRIES = 100;
 /** Rounds of starts that Temporal has not confirmed yet: until it does, no more is claimed. */
 const MOST_STARTS = 10;
 
@@ -56,12 +58,8 @@ export class DeliveryLane {
   async round(signal: AbortSignal): Promise<boolean> {
     const askedAtMs = performance.now();
     const wasEmpty = this.#open.isEmpty;
-    let found = false;
-    try {
-      found = await this.#claim(signal);
-    } finally {
-      if (this.#open.room === 0 || performance.now() >= this.#startAtMs) this.#startBatches();
-    }
+    const found = await this.#claim(signal);
+    if (this.#open.room === 0 || performance.now() >= this.#startAtMs) this.#startBatches();
     if (!found && wasEmpty) return false;
     if (this.#starts.size >= MOST_STARTS) await Promise.race(this.#starts);
     if (found) await this.#pace(askedAtMs);
@@ -76,34 +74,37 @@ export class DeliveryLane {
 
   /** Waits for work, no longer than what is claimed already waits for its workflow. @returns whether there was any. */
   async #claim(signal: AbortSignal): Promise<boolean> {
-    const room = Math.min(this.#deps.room(), this.#open.room);
+    const room = Math.min(this.#deps.room() - LEFT_FOR_RETRIES, this.#open.room);
     if (room <= 0) {
       await delay(WHEN_FULL_MS, undefined, { signal });
       return false;
     }
     const fillMs = Math.max(Math.ceil(this.#startAtMs - performance.now()), 0);
     const waitMs = this.#open.isEmpty ? CLAIM_WAIT_MS : fillMs;
-    const claimed = await this.#deps.dispatch.claimBatch(
-      { waitMs, maxDeliveries: room, batchIds: this.#open.ids },
-      claimCall(waitMs, signal),
-    );
-    await this.#take(claimed);
+    const claimed = await this.#deps.dispatch
+      .claimBatch({ waitMs, maxDeliveries: room, batchIds: this.#open.ids }, claimCall(waitMs, signal))
+      .catch((error: unknown) => {
+        // It may have claimed as much as there is room for, which is handed out again by itself.
+        this.#startBatches();
+        throw error;
+      });
+    this.#take(claimed);
     return claimed.batches.length + claimed.retries.length > 0;
   }
 
   /** Begins what is new. Batches and retries of before, which are handed out again, go to Temporal at once. */
-  async #take({ batches, retries }: ClaimBatchResponse): Promise<void> {
-    const { firstAttempts, temporal, logger } = this.#deps;
+  #take({ batches, retries }: ClaimBatchResponse): void {
+    const { firstAttempts, temporal } = this.#deps;
     const again: Promise<unknown>[] = retries.map((retry) => temporal.startRetry(retry));
     for (const batch of batches) {
       if (!this.#open.has(batch)) {
-        again.push(temporal.startBatch(batch));
+        again.push(temporal.startBatch(batch, false));
         continue;
       }
       this.#open.add(batch);
       if (this.#temporalGivesFirstTasks) firstAttempts.begin(batch.id, batch.deliveryIds);
     }
-    if (again.length > 0) this.#temporalAnswers = await allTaken(logger, again);
+    if (again.length > 0) this.#handOver(again);
   }
 
   /** Between two claims, because each costs the same however little it finds. */
@@ -115,9 +116,9 @@ export class DeliveryLane {
   }
 
   #startBatches(): void {
-    if (this.#open.isEmpty) return;
-    const { temporal, logger, batchIntervalMs } = this.#deps;
+    const { firstAttempts, temporal, batchIntervalMs } = this.#deps;
     const batches = this.#open.close();
+    if (batches.length === 0) return;
     const sizes = batches.map(({ deliveryIds }) => deliveryIds.length);
     for (const size of sizes) batchSize.observe(size);
     const deliveries = sizes.reduce((sum, size) => sum + size, 0);
@@ -126,9 +127,13 @@ export class DeliveryLane {
       : 0;
     this.#startAtMs = performance.now() + Math.max(batchIntervalMs, fillMs);
     const started = batches.map(async (batch) => {
-      this.#temporalGivesFirstTasks = await temporal.startBatch(batch);
+      this.#temporalGivesFirstTasks = await temporal.startBatch(batch, firstAttempts.has(batch.id));
     });
-    const start = allTaken(logger, started).then((taken) => {
+    this.#handOver(started);
+  }
+
+  #handOver(work: readonly Promise<unknown>[]): void {
+    const start = allTaken(this.#deps.logger, work).then((taken) => {
       this.#temporalAnswers = taken;
       this.#starts.delete(start);
     });

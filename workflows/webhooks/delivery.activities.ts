@@ -44,8 +44,8 @@ const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound
 export function createDeliveryActivities(deps: DeliveryActivityDeps) {
   return {
     /** The first attempt of each delivery of a batch, side by side: joins those that have begun here. */
-    async sendBatch({ batchId, deliveryIds }: DeliverBatchInput): Promise<BatchOutcome> {
-      const turns = await deps.firstAttempts.finish(batchId, deliveryIds);
+    async sendBatch({ batchId, deliveryIds, haveBegun }: DeliverBatchInput): Promise<BatchOutcome> {
+      const turns = await deps.firstAttempts.finish(batchId, deliveryIds, haveBegun);
       const succeeded = turns.filter(({ status }) => status === DeliveryStatus.SUCCEEDED).length;
       const retries = turns.map(({ retry }) => retry).filter((retry) => retry !== undefined);
       await startAll(deps, retries);
@@ -82,12 +82,17 @@ export function createDeliveryActivities(deps: DeliveryActivityDeps) {
   };
 }
 
-/** One after another: nothing is due for seconds, and a burst of starts would hold up deliveries that work. */
+/**
+ * One after another: nothing is due for seconds, and a burst of starts would hold up deliveries that work. Throws when
+ * all have been tried.
+ */
 async function startAll({ startRetry }: DeliveryActivityDeps, retries: readonly RetryStart[]) {
+  const errors: unknown[] = [];
   for (const [index, retry] of retries.entries()) {
     if (index > 0) await delay(BETWEEN_STARTS_MS);
-    await startRetry(retry);
+    await startRetry(retry).catch((error: unknown) => errors.push(error));
   }
+  if (errors.length > 0) throw errors[0];
 }
 
 async function attemptWhenDue(deps: DeliveryActivityDeps, deliveryId: string) {

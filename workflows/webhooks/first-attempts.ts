@@ -7,9 +7,11 @@ interface Begun {
   readonly turns: Promise<Turn[]>[];
 }
 
-/** Longer than a workflow takes to start, also where Temporal is tried again. */
-const KEEP_MS = 60_000;
+/** Longer than a workflow takes to start, and less than the lease of its batch. */
+const KEEP_MS = 50_000;
 const WHEN_FULL_MS = 500;
+/** What has begun in another process is reported by then, as still under way at the least, unless that has died. */
+const REPORTED_AFTER_MS = 500;
 
 /**
  * The first attempts of batches that this process has claimed. They begin before the workflow of their batch, so that
@@ -35,13 +37,21 @@ export class FirstAttempts {
     this.#begun.set(batchId, begun);
   }
 
+  /** Whether attempts of a batch have begun here that nobody has joined. */
+  has(batchId: string): boolean {
+    return this.#begun.has(batchId);
+  }
+
   /**
    * What comes of the deliveries of a batch: joins what has begun here, once, so that what failed is made anew when it
    * is asked for again, and makes the attempts of all others. Throws as makeAttempts.
+   * @param haveBegun whether some have begun wherever the batch was claimed: elsewhere, they are given time.
    */
-  async finish(batchId: string, deliveryIds: readonly string[]): Promise<Turn[]> {
+  async finish(batchId: string, deliveryIds: readonly string[], haveBegun = false): Promise<Turn[]> {
+    this.#forgetOld();
     const begun = this.#begun.get(batchId);
     this.#begun.delete(batchId);
+    if (haveBegun && !begun) await delay(this.#deps.handOverAfterMs + REPORTED_AFTER_MS);
     const others = begun ? deliveryIds.filter((id) => !begun.deliveryIds.has(id)) : deliveryIds;
     const turns = await Promise.all([...(begun?.turns ?? []), this.#makeWithRoom(batchId, others)]);
     return turns.flat();

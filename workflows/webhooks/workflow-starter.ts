@@ -51,10 +51,13 @@ export class WorkflowStarter {
     await this.#inTime(() => this.#client.workflowService.getSystemInfo({}));
   }
 
-  /** @returns whether its first task came with the answer, so that it runs in this process. */
-  async startBatch(batch: Batch): Promise<boolean> {
+  /**
+   * @param haveBegun whether attempts of it have begun in this process.
+   * @returns whether its first task came with the answer, so that it runs in this process.
+   */
+  async startBatch(batch: Batch, haveBegun: boolean): Promise<boolean> {
     const { id, deliveryIds, merchantIds, subscriptionIds, requestIds, eventType } = batch;
-    const input: deliverBatch.DeliverBatchInput = { batchId: id, deliveryIds };
+    const input: deliverBatch.DeliverBatchInput = { batchId: id, deliveryIds, haveBegun };
     const environment = environmentName(batch.environment);
     const named = deliveryIds.length <= MOST_NAMED && { merchantIds, subscriptionIds, requestIds, eventType };
     const started = await this.#startUnlessRunning(deliverBatch.workflowType, {

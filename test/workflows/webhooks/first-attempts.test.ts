@@ -35,11 +35,15 @@ async function startDelivering(
   );
   const dispatch = new MemoryDispatch();
   const namespace = `test-${randomUUID()}`;
-  const worker = await startWorker({
-    config: testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: namespace, ...settings }),
-    ...{ logger: createLogger('silent'), transport: dispatch.transport, temporalAddress: temporal.address },
-  });
-  end.defer(() => worker.close());
+  const startAnother = async () => {
+    const worker = await startWorker({
+      config: testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: namespace, ...settings }),
+      ...{ logger: createLogger('silent'), transport: dispatch.transport, temporalAddress: temporal.address },
+    });
+    end?.defer(() => worker.close());
+    return worker;
+  };
+  const worker = await startAnother();
   const client = new Client({ connection: temporal.client.connection as never, namespace });
   const desk = {
     temporal: {
@@ -47,7 +51,7 @@ async function startDelivering(
       resume: () => process.kill(temporal.pid!, 'SIGCONT'),
       kill: () => temporal.kill(),
     },
-    ...{ dispatch, worker },
+    ...{ dispatch, worker, startAnother },
     send: (path: string) => dispatch.add(`https://localhost:${receiver.port}${path}`, [0, 60_000]),
     becomes: (delivery: MemoryDelivery, status: DeliveryStatus, timeout = 10_000) =>
       vi.waitFor(() => expect(DeliveryStatus[delivery.status]).toBe(DeliveryStatus[status]), { timeout }),
@@ -140,6 +144,30 @@ describe('first attempts', () => {
     dispatch.away.add('claimBatch');
     expect(await resultOf(filling)).toMatchObject({ goingOn: 0, left: 0 });
     dispatch.away.clear();
+  });
+
+  it('share no batch with what a claim took whose answer was lost', async () => {
+    const { dispatch, send, becomes } = await startDelivering();
+    dispatch.answersToLose = 1;
+    const lost = send('/204/0');
+    await vi.waitFor(() => expect(dispatch.answersToLose).toBe(0));
+    const next = send('/204/0');
+    await becomes(next, SUCCEEDED);
+    expect(lost.batchId).not.toBe('');
+    expect(next.batchId).not.toBe(lost.batchId);
+  });
+
+  it('are made once also where workflows come to another worker than the one that began them', async () => {
+    const setting = ['--dynamic-config-value', 'system.enableEagerWorkflowStart=false'];
+    const { startAnother, send, becomes, received } = await startDelivering({}, setting);
+    for (let workers = 2; workers <= 4; workers += 1) {
+      await startAnother();
+      // The first start of a worker tells it that Temporal gives no first tasks.
+      const deliveries = Array.from({ length: 4 }, () => send('/204/900'));
+      for (const delivery of deliveries) await becomes(delivery, SUCCEEDED);
+      await delay(1_000);
+      expect(deliveries.map(received)).toEqual([1, 1, 1, 1]);
+    }
   });
 
   it('wait for their workflow where its first task may come to another worker', async () => {

@@ -52,6 +52,8 @@ export class MemoryDispatch {
     reportAttempts: 0,
     cancelDelivery: 0,
   };
+  /** Claims that are made, and whose answer is lost. */
+  answersToLose = 0;
   /** RPCs that are refused as by a service that is away. */
   readonly away = new Set<keyof MemoryDispatch['calls']>();
   readonly confirmed: string[] = [];
@@ -71,9 +73,12 @@ export class MemoryDispatch {
         },
       });
       service(DispatchService, {
-        claimBatch: (request, { signal }) => {
+        claimBatch: async (request, { signal }) => {
           this.#count('claimBatch');
-          return this.#claim(request, signal);
+          const claimed = await this.#claim(request, signal);
+          if (claimed.batches.length === 0 || this.answersToLose === 0) return claimed;
+          this.answersToLose -= 1;
+          throw new ConnectError('the connection is lost', Code.Unavailable);
         },
         claimCommands: ({ waitMs }, { signal }) => {
           this.#count('claimCommands');

@@ -137,8 +137,8 @@ describe('first attempts', () => {
   });
 
   it('are joined by their workflow also while the services take no claims', async () => {
-    const { dispatch, send, becomes, resultOf } = await startDelivering({ WEBHOOK_BATCH_INTERVAL: '1s' });
-    await becomes(send('/204/0'), SUCCEEDED);
+    // The next claim comes two seconds later, and the turn of the batch that is filled after four.
+    const { dispatch, send, becomes, resultOf } = await startDelivering({ WEBHOOK_BATCH_INTERVAL: '4s' });
     const filling = send('/204/0');
     await becomes(filling, SUCCEEDED);
     dispatch.away.add('claimBatch');

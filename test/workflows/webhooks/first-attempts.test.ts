@@ -115,7 +115,7 @@ describe('first attempts', () => {
   it('are reported also when their worker stops before Temporal has taken them', async () => {
     const { temporal, worker, send, received } = await startDelivering();
     await temporal.kill();
-    const delivery = send('/204/500');
+    const delivery = send('/204/12000');
     await vi.waitFor(() => expect(received(delivery)).toBe(1));
     await worker.close();
     expect(delivery.status).toBe(SUCCEEDED);

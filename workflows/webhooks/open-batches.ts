@@ -1,15 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Batch } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Batch, BatchIds } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 
 /** As many as GetAttempt answers for at once. */
 const MOST_PER_BATCH = 100;
 
-interface OpenBatchIds {
-  readonly live: string;
-  readonly test: string;
-}
+type Ids = Pick<BatchIds, 'live' | 'test'>;
 
-const newIds = (): OpenBatchIds => ({ live: uuidv7(), test: uuidv7() });
+const newIds = (): Ids => ({ live: uuidv7(), test: uuidv7() });
 
 /** The batches that are being filled: what is claimed comes into them until their workflows are started. */
 export class OpenBatches {
@@ -18,7 +15,7 @@ export class OpenBatches {
   #size = 0;
 
   /** Of the batches to claim into, by environment. */
-  get ids(): OpenBatchIds {
+  get ids(): Ids {
     return this.#ids;
   }
 

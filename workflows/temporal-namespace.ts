@@ -35,19 +35,21 @@ export async function prepareNamespace(connection: NativeConnection, namespace: 
 /** What was just made the server's front does not know at once: until then it refuses every workflow that has them. */
 async function awaitSearchAttributes({ workflowService }: NativeConnection, namespace: string) {
   const query = SEARCH_ATTRIBUTES.map(({ name }) => `${name} = 'none'`).join(' and ');
-  await retrying(() => workflowService.countWorkflowExecutions({ namespace, query }), {
-    forMs: KNOWN_AFTER_MS,
-    codeOf: () => undefined,
-  });
+  await untilKnown(() => workflowService.countWorkflowExecutions({ namespace, query }));
 }
 
-async function register({ workflowService }: NativeConnection, namespace: string): Promise<void> {
+/** The server remembers for a second that there was none, as it was just asked: no call finds what is made until then. */
+async function register({ workflowService, operatorService }: NativeConnection, namespace: string) {
   const request = proto.temporal.api.workflowservice.v1.RegisterNamespaceRequest.fromObject({
     namespace,
     workflowExecutionRetentionPeriod: { seconds: RETENTION_SECONDS },
   });
   await workflowService.registerNamespace(request).catch(unless(ALREADY_EXISTS));
+  await untilKnown(() => operatorService.listSearchAttributes({ namespace }));
 }
+
+const untilKnown = (call: () => Promise<unknown>) =>
+  retrying(call, { forMs: KNOWN_AFTER_MS, codeOf: () => undefined });
 
 /** Passes one gRPC code over, as undefined. */
 const unless = (code: number) => (error: unknown) => {

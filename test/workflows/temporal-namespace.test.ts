@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import { NativeConnection } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
+import { prepareNamespace } from '../../workflows/temporal-namespace.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+
+let temporal: TestTemporal;
+let connection: NativeConnection;
+
+beforeAll(async () => {
+  temporal = await startTemporal();
+  connection = await NativeConnection.connect({ address: temporal.address });
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  await connection?.close();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+describe('prepareNamespace', () => {
+  it('makes a namespace whose workflows can be found by every search attribute from then on', async () => {
+    const namespace = `test-${randomUUID()}`;
+    await prepareNamespace(connection, namespace);
+    const query = SEARCH_ATTRIBUTES.map(({ name }) => `${name} = 'none'`).join(' and ');
+    const { count } = await connection.workflowService.countWorkflowExecutions({ namespace, query });
+    expect(Number(count)).toBe(0);
+  });
+
+  it('leaves one that is fit as it is', async () => {
+    const namespace = `test-${randomUUID()}`;
+    await prepareNamespace(connection, namespace);
+    const described = () => connection.workflowService.describeNamespace({ namespace });
+    const before = await described();
+    await prepareNamespace(connection, namespace);
+    expect(await described()).toEqual(before);
+  });
+});

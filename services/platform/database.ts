@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresql';
 import {
@@ -24,10 +25,14 @@ export interface DatabaseOptions {
   /** Off behind a pooler that does not keep prepared statements (PgBouncer before 1.21). */
   readonly preparedStatements: boolean;
   readonly entities: readonly EntityDefinition[];
+  /** A server that sends nothing for that long is given up for lost. Default: 30 s. */
+  readonly maxSilenceMs?: number;
   /** Sees each statement's SQL; tests check with it that every statement names its tenant. */
   readonly onStatement?: (sql: string) => void;
 }
 
+/** Twice what a statement may wait for a lock. */
+const MAX_SILENCE_MS = 30_000;
 const MAX_TRANSACTION_TRIES = 5;
 /** Less than what ends processes gives them. */
 const CLOSE_MS = 8_000;
@@ -58,17 +63,21 @@ const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan
 export class Database {
   readonly #orm: MikroORM;
   readonly #reads: Pool;
+  /** Who holds a connection and waits for what the server has to tell sends a statement more often than that. */
+  readonly maxSilenceMs: number;
   readonly #options: DatabaseOptions;
   readonly #statementNames = new Map<string, string>();
 
   private constructor(orm: MikroORM, reads: Pool, options: DatabaseOptions) {
     this.#orm = orm;
     this.#reads = reads;
+    this.maxSilenceMs = maxSilenceOf(options);
     this.#options = options;
   }
 
   static async open(options: DatabaseOptions): Promise<Database> {
-    const connection = { connectionTimeoutMillis: 5_000, keepAlive: true };
+    const maxSilenceMs = maxSilenceOf(options);
+    const connection = { connectionTimeoutMillis: 5_000, stream: () => createSocket(maxSilenceMs) };
     const orm = await MikroORM.init({
       clientUrl: options.url,
       entities: [...options.entities],
@@ -155,6 +164,21 @@ export async function retryTransaction<T>(transaction: () => Promise<T>): Promis
       await delay(Math.random() * 10 * 2 ** tries);
     }
   }
+}
+
+const maxSilenceOf = ({ maxSilenceMs = MAX_SILENCE_MS }: DatabaseOptions) => maxSilenceMs;
+
+/**
+ * TCP by itself waits a quarter of an hour for a server that is gone without a word, as behind a network that swallows
+ * or after a failover: all connections of a pool would stand still for as long. Keep-alive does not look while a
+ * statement is on its way.
+ */
+function createSocket(maxSilenceMs: number): Socket {
+  const socket = new Socket();
+  return socket.setTimeout(maxSilenceMs, () => {
+    const message = `PostgreSQL has sent nothing for ${maxSilenceMs} ms`;
+    socket.destroy(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
+  });
 }
 
 const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');

@@ -89,14 +89,16 @@ export class WorkSignal {
   }
 
   async #listen(): Promise<PoolClient | undefined> {
+    const { database } = this.#dependencies;
     try {
-      const connection = await this.#dependencies.database.connect();
+      const connection = await database.connect();
       connection.on('notification', ({ payload = '' }) => {
         const work = this.#dependencies.outboxSignal.heard(payload);
         if (work) this.#wake(work);
       });
       connection.on('error', (error) => this.#lost(error));
       await connection.query(`listen ${OUTBOX_CHANNEL}`);
+      void pingUntilEnd(connection, database.maxSilenceMs / 3);
       return connection;
     } catch (error) {
       this.#lost(error);
@@ -118,5 +120,16 @@ export class WorkSignal {
     const listener = this.#listener;
     this.#listener = undefined;
     void listener?.then((connection) => connection?.release(true)).catch(() => undefined);
+  }
+}
+
+async function pingUntilEnd(connection: PoolClient, everyMs: number): Promise<void> {
+  try {
+    for (;;) {
+      await delay(everyMs, undefined, { ref: false });
+      await connection.query('');
+    }
+  } catch {
+    // It has ended; whoever holds it hears of that.
   }
 }

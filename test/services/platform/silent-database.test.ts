@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Database } from '../../../services/platform/database.ts';
+import { isDatabaseAway } from '../../../services/platform/database-errors.ts';
+import { OutboxSignal } from '../../../services/platform/outbox.ts';
+import { WorkSignal } from '../../../services/webhooks/dispatch/work-signal.ts';
+import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
+import { createTestDatabase } from '../../support/house.ts';
+
+const POOL_SIZE = 2;
+const MAX_SILENCE_MS = 600;
+let link: FaultyLink;
+let database: Database;
+let elsewhere: Database;
+
+beforeAll(async () => {
+  const url = new URL(await createTestDatabase());
+  const options = {
+    poolSize: POOL_SIZE,
+    preparedStatements: true,
+    entities: [],
+    maxSilenceMs: MAX_SILENCE_MS,
+  };
+  elsewhere = await Database.open({ ...options, url: url.href });
+  link = await openLink(Number(url.port));
+  url.port = `${link.port}`;
+  url.hostname = '127.0.0.1';
+  database = await Database.open({ ...options, url: url.href });
+});
+afterAll(async () => {
+  await database.close();
+  await elsewhere.close();
+  await link[Symbol.asyncDispose]();
+});
+
+it('gives up a server that sends nothing any more, and has all its connections again', async () => {
+  const pings = () => Array.from({ length: POOL_SIZE }, () => database.ping());
+  const writes = () =>
+    Array.from({ length: POOL_SIZE }, () =>
+      database.transaction((em) => em.execute('select pg_sleep(0.05)')),
+    );
+  await Promise.all([...pings(), ...writes()]);
+  const end = link.begin('drop');
+  for (const outcome of await Promise.allSettled([...pings(), ...writes()])) {
+    expect(outcome.status).toBe('rejected');
+    expect(isDatabaseAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+  }
+  end();
+  await Promise.all([...pings(), ...writes()]);
+});
+
+it('lives on when connections that idle are given up', async () => {
+  await database.ping();
+  await delay(2 * MAX_SILENCE_MS);
+  await database.ping();
+});
+
+it('listens for work for longer than a server may be silent, and through a silence', async () => {
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line) => void lines.push(line) });
+  const [outboxSignal, sender] = [new OutboxSignal(database), new OutboxSignal(elsewhere)];
+  const work = new WorkSignal({ database, outboxSignal, logger });
+  const stop = new AbortController();
+  let looks = 0;
+  const waiting = work.await({ work: 'EVENTS', waitMs: 60_000, signal: stop.signal }, async () => {
+    looks += 1;
+    return { found: undefined, pollMs: 60_000 };
+  });
+  const isHeard = async () => {
+    const before = looks;
+    sender.committed('EVENTS');
+    await expect.poll(() => looks, { timeout: 5_000 }).toBeGreaterThan(before);
+  };
+  await delay(3 * MAX_SILENCE_MS);
+  await isHeard();
+  expect(lines).toEqual([]);
+  const end = link.begin('drop');
+  await expect.poll(() => lines.join(''), { timeout: 5_000 }).toContain('no longer listening for work');
+  end();
+  await vi.waitFor(isHeard, { timeout: 20_000 });
+  stop.abort();
+  await waiting;
+}, 40_000);

@@ -31,17 +31,22 @@ function observe(logger: Logger): Interceptor {
       const mapped = mapError(error);
       const labels = { ...labelsOf(request.method), code: Code[mapped.code] };
       rpcDuration.observe(labels, (performance.now() - startedAt) / 1_000);
-      if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
-        const requestId = requestIdOf({ values: request.contextValues });
-        const { service, method } = labels;
-        logger.error({ err: error, requestId, rpc: `${service}/${method}` }, 'RPC failed');
-      }
+      const failed = {
+        requestId: requestIdOf({ values: request.contextValues }),
+        rpc: rpcName(request.method),
+      };
+      if (mapped.code === Code.Internal) logger.error({ err: error, ...failed }, 'RPC failed');
+      // Every call that is under way says so while the database is away: where in the code, is of no use then.
+      if (mapped.code === Code.Unavailable)
+        logger.warn({ reason: String(error), ...failed }, 'RPC unavailable');
       throw mapped;
     }
   };
 }
 
 const labelsOf = (method: DescMethod) => ({ service: method.parent.typeName, method: method.name });
+
+const rpcName = ({ parent, name }: DescMethod) => `${parent.typeName}/${name}`;
 
 const answered = new Map<DescMethod, ReturnType<typeof rpcDuration.labels>>();
 

@@ -47,6 +47,10 @@ interface CountRow {
   readonly count: number;
 }
 
+interface ConditionRow extends CountRow {
+  readonly longest: number | null;
+}
+
 const OPEN: Statement = {
   name: 'measure_open',
   text: `
@@ -58,7 +62,7 @@ select environment, status as kind, count(*)::int as count
 const SUBSCRIPTIONS: Statement = {
   name: 'measure_subscriptions',
   text: `
-select environment, kind, count(*)::int as count
+select environment, kind, count(*)::int as count, extract(epoch from now() - min(paused_at))::float8 as longest
   from webhooks.subscription
  cross join lateral unnest(array[case when state = 'ERROR' then 'ERROR' end,
                                  case when paused_at is not null then 'PAUSED' when holding then 'HOLDING' end]) as kind
@@ -95,6 +99,8 @@ const firstAttemptDelay = new Histogram({
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
   registers: [metrics],
 });
+// So that the first ones are an increase.
+for (const labels of BY_ENVIRONMENT) firstAttemptDelay.zero(labels);
 
 /** A delivery whose attempt begins now. */
 interface Beginning {
@@ -173,7 +179,7 @@ function registerOpenDeliveries(db: DispatchDatabase): void {
 
 function registerSubscriptions(db: DispatchDatabase): void {
   registerMeasuredGauges({
-    measure: () => db.run<CountRow>(SUBSCRIPTIONS, []),
+    measure: () => db.run<ConditionRow>(SUBSCRIPTIONS, []),
     keptMs: MINUTE_MS,
     gauges: [
       {
@@ -181,6 +187,12 @@ function registerSubscriptions(db: DispatchDatabase): void {
         help: 'Subscriptions in state ERROR, PAUSED by us, or HOLDING deliveries back for failing ones.',
         labels: withEach('condition', CONDITIONS),
         read: (rows, { environment, condition }) => countOf(rows, environment, condition),
+      },
+      {
+        name: 'payments_webhook_longest_pause_seconds',
+        help: 'How long the subscription that has been paused longest has been so, by environment; 0 without one.',
+        labels: BY_ENVIRONMENT,
+        read: (rows, { environment }) => Math.max(rowOf(rows, environment, 'PAUSED')?.longest ?? 0, 0),
       },
     ],
   });
@@ -207,5 +219,11 @@ function registerPartitions(db: DispatchDatabase): void {
   });
 }
 
+const rowOf = <Row extends CountRow>(
+  rows: readonly Row[],
+  environment: string | undefined,
+  kind: string | undefined,
+) => rows.find((row) => row.environment === environment && row.kind === kind);
+
 const countOf = (rows: readonly CountRow[], environment: string | undefined, kind: string | undefined) =>
-  rows.find((row) => row.environment === environment && row.kind === kind)?.count ?? 0;
+  rowOf(rows, environment, kind)?.count ?? 0;

@@ -22,8 +22,21 @@ interface Selector {
   readonly matchers: readonly { readonly label: string; readonly operator: string; readonly value: string }[];
 }
 
-const file = await readFile(new URL('../../../services/webhooks/alerts.yaml', import.meta.url), 'utf8');
-const { groups }: { groups: { name: string; rules: Rule[] }[] } = parse(file);
+/** A test that Prometheus runs: at a time so many alerts of a name are expected to fire. */
+interface RuleTest {
+  readonly name: string;
+  readonly alert_rule_test: readonly {
+    readonly alertname: string;
+    readonly exp_alerts: readonly unknown[];
+  }[];
+  readonly promql_expr_test?: readonly { readonly expr: string; readonly exp_samples: readonly unknown[] }[];
+}
+
+const read = async (path: string) => parse(await readFile(new URL(path, import.meta.url), 'utf8'));
+const { groups }: { groups: { name: string; rules: Rule[] }[] } = await read(
+  '../../../services/webhooks/alerts.yaml',
+);
+const { rule_files, tests }: { rule_files: string[]; tests: RuleTest[] } = await read('alerts.promtool.yaml');
 const rules = groups.flatMap((group) => group.rules);
 
 /** Where PromQL's own grammar finds no sense in an expression. */
@@ -107,6 +120,38 @@ describe.each(rules)('the alert $alert', ({ expr, labels, annotations, ...rule }
     expect(annotations.summary).toMatch(/\.$/);
     expect(annotations.action).toMatch(/^[A-Z].{20,}\.$/s);
   });
+});
+
+describe.each(rules)('Prometheus tries the alert $alert (npm run alerts)', ({ alert, ...rule }) => {
+  const cases = tests.filter((test) => test.alert_rule_test.some(({ alertname }) => alertname === alert));
+  const expectsIt = ({ alert_rule_test }: RuleTest) =>
+    alert_rule_test.some(({ alertname, exp_alerts }) => alertname === alert && exp_alerts.length > 0);
+
+  it('by series for which it fires, and not before its time', () => {
+    const firing = cases.filter(expectsIt);
+    expect(firing).not.toEqual([]);
+    if (!rule.for) return;
+    for (const { name, alert_rule_test } of firing) {
+      expect(alert_rule_test[0], name).toMatchObject({ alertname: alert, exp_alerts: [] });
+    }
+  });
+
+  it('by series for which it never fires', () => {
+    const never = `count_over_time(ALERTS{alertname="${alert}",alertstate="firing"}[`;
+    const healthy = cases.filter((test) => !expectsIt(test));
+    expect(healthy).not.toEqual([]);
+    for (const { name, promql_expr_test = [] } of healthy) {
+      const ever = promql_expr_test.filter(({ expr }) => expr.startsWith(never));
+      expect(
+        ever.map(({ exp_samples }) => exp_samples),
+        name,
+      ).toEqual([[]]);
+    }
+  });
+});
+
+it('Prometheus tries the rules that are deployed', () => {
+  expect(rule_files).toEqual(['../../../services/webhooks/alerts.yaml']);
 });
 
 it('alerts are told apart by their names', () => {

@@ -91,7 +91,7 @@ describe('a scrape tells', () => {
     expect((await scrapeAnew())('payments_webhook_retry_overdue_seconds')).toBeGreaterThanOrEqual(700);
   });
 
-  it('how many subscriptions are in ERROR or paused', async () => {
+  it('how many subscriptions are in ERROR or paused, and for how long', async () => {
     const tenant = newTenant(Environment.TEST);
     const { id } = await desk.subscribe(tenant);
     await answerAll(500);
@@ -100,7 +100,14 @@ describe('a scrape tells', () => {
       idempotencyKey: newKey(),
       subscriptionId: id,
     });
+    await desk.sql(
+      "update webhooks.subscription set paused_at = now() - interval '26 hours' where paused_at is not null",
+    );
     const scraped = await scrapeAnew();
+    const paused = (environment: string) =>
+      scraped(`payments_webhook_longest_pause_seconds{environment="${environment}"}`)! / 3_600;
+    expect(paused('test')).toBeCloseTo(26, 1);
+    expect(paused('live')).toBe(0);
     const troubled = (condition: string) =>
       scraped(`payments_webhook_troubled_subscriptions{environment="test",condition="${condition}"}`);
     expect([troubled('ERROR'), troubled('PAUSED'), troubled('HOLDING')]).toEqual([1, 1, 0]);

@@ -150,6 +150,23 @@ describe.each(rules)('Prometheus tries the alert $alert (npm run alerts)', ({ al
   });
 });
 
+it('a counter that any increase of is an alert begins with 0, so that the first is an increase', () => {
+  const counters = rules
+    .filter(({ expr }) => /increase\(.+\) > 0$/.test(expr))
+    .flatMap(({ expr }) => selectorsOf(expr).map(({ metric }) => metric));
+  expect(new Set(counters)).toEqual(
+    new Set(['payments_webhook_dispatch_errors_total', 'payments_webhook_expired_deliveries_total']),
+  );
+  for (const series of [
+    ...['CLAIM', 'HAND_OVER', 'REPORT'].map(
+      (kind) => `payments_webhook_dispatch_errors_total{kind="${kind}"} `,
+    ),
+    ...['live', 'test'].map((name) => `payments_webhook_expired_deliveries_total{environment="${name}"} 0`),
+  ]) {
+    expect(scraped.filter((line) => line.startsWith(series))).toHaveLength(1);
+  }
+});
+
 it('Prometheus tries the rules that are deployed', () => {
   expect(rule_files).toEqual(['../../../services/webhooks/alerts.yaml']);
 });

@@ -3,17 +3,19 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { ReleaseStatus } from './part.ts';
 import { MAX_AMOUNT_MINOR } from './release-rows.ts';
 
-export type InvariantName =
-  | 'ORIGINAL'
-  | 'DISTRIBUTION'
-  | 'STATUS'
-  | 'SALE'
-  | 'DEBT'
-  | 'SALES_COUNT'
-  | 'POSTING'
-  | 'REFUND'
-  | 'RESERVATION'
-  | 'RANGE';
+export const INVARIANTS = [
+  'ORIGINAL',
+  'DISTRIBUTION',
+  'STATUS',
+  'SALE',
+  'DEBT',
+  'SALES_COUNT',
+  'POSTING',
+  'REFUND',
+  'RESERVATION',
+  'RANGE',
+] as const;
+export type InvariantName = (typeof INVARIANTS)[number];
 
 /** Something kept that is not what the rest of the account makes it. */
 export interface DifferenceReadRow {

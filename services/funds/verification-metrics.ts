@@ -1,5 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import { metrics } from '../platform/telemetry.ts';
+import { INVARIANTS } from './funds-checks.ts';
 
 /**
  * Counted where accounts are verified, which may be many processes in one run: sums and the latest of them are what
@@ -17,6 +18,8 @@ export const fundsDifferences = new Counter({
   labelNames: ['invariant'],
   registers: [metrics],
 });
+// So that the first one is an increase.
+for (const invariant of INVARIANTS) fundsDifferences.inc({ invariant }, 0);
 
 export const verificationEnd = new Gauge({
   name: 'payments_funds_verification_end_timestamp_seconds',

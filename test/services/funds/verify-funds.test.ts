@@ -167,9 +167,17 @@ describe('VerifyFunds', () => {
   });
 });
 
+test('every invariant is counted from the start on, so that its first difference is an increase', async () => {
+  const { values } = await metrics.getSingleMetric('payments_funds_differences_total')!.get();
+  const invariants = Object.keys(FundsInvariant).filter((name) => /^[A-Z_]+$/.test(name));
+  expect(values.map(({ labels }) => labels.invariant).sort()).toEqual(
+    invariants.filter((name) => name !== 'UNSPECIFIED').sort(),
+  );
+});
+
 async function differencesCounted(invariant: string): Promise<number> {
   const { values } = await metrics.getSingleMetric('payments_funds_differences_total')!.get();
-  return values.find(({ labels }) => labels.invariant === invariant)?.value ?? 0;
+  return values.find(({ labels }) => labels.invariant === invariant)!.value;
 }
 
 async function lastEnd(): Promise<number> {

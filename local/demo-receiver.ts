@@ -53,9 +53,10 @@ interface Failure {
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { folder, port, onDelivery } = options;
-  const desk = new DeliveryDesk(onDelivery);
+  const inbox = new DeliveryInbox(onDelivery);
   const { caFile, certificatePem, privateKeyPem } = await loadDemoCertificate(folder);
-  const answer = (request: IncomingMessage, response: ServerResponse) => void desk.answer(request, response);
+  const answer = (request: IncomingMessage, response: ServerResponse) =>
+    void inbox.answer(request, response);
   const open = () => createServer({ cert: certificatePem, key: privateKeyPem }, answer);
   const first = open().listen(port, '127.0.0.1');
   await once(first, 'listening');
@@ -86,7 +87,7 @@ async function listenOnIpv6(server: Server, port: number): Promise<Server | unde
   );
 }
 
-class DeliveryDesk {
+class DeliveryInbox {
   readonly #deliveries: ReceivedDelivery[] = [];
   readonly #secrets = new Map<string, string>();
   readonly #onDelivery: DemoReceiverOptions['onDelivery'];

@@ -7,7 +7,7 @@ import { type DemoReceiver, startDemoReceiver } from './demo-receiver.ts';
 import { DemoSignIn } from './demo-sign-in.ts';
 import { type GeneratedSecrets, loadGeneratedSecrets } from './generated-secrets.ts';
 import { givenDatabase } from './given-database.ts';
-import { type House, LOCAL_CALLER, localConfig, startHouse } from './house.ts';
+import { LOCAL_CALLER, type LocalSystem, localConfig, startLocalSystem } from './local-system.ts';
 import { assertPortsFree } from './ports.ts';
 import { startPostgres } from './postgres.ts';
 import { stopLeftOvers } from './recorded-child.ts';
@@ -43,18 +43,24 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const receiver = await startDemoReceiver({ folder, port: config.DEMO_RECEIVER_PORT });
   stack.defer(() => receiver.stop());
   const logger = createLogger(config.LOG_LEVEL, folder.file(LOG_FILE));
-  const house = await startHouse({ config, databaseUrl, temporalAddress: temporal.address, logger, stack });
+  const system = await startLocalSystem({
+    config,
+    databaseUrl,
+    temporalAddress: temporal.address,
+    logger,
+    stack,
+  });
 
-  const provider = await signIn?.start(house.dashboardUrl);
+  const provider = await signIn?.start(system.dashboardUrl);
   stack.defer(async () => provider?.stop());
 
-  const access = await demoAccess(folder, house, signIn);
-  const addresses = addressesOf(house, temporal, config, secrets, receiver);
-  const dashboard = { baseUrl: house.dashboardUrl, ...signIn?.access };
+  const access = await demoAccess(folder, system, signIn);
+  const addresses = addressesOf(system, temporal, config, secrets, receiver);
+  const dashboard = { baseUrl: system.dashboardUrl, ...signIn?.access };
   folder.write(DEMO_FILE, `${JSON.stringify({ ...withAddresses(access, addresses), dashboard }, null, 2)}\n`);
   // After the demo data, which takes the steps of its workflows itself.
-  house.startWorker();
-  announce(house, temporal, receiver.url, folder, signIn);
+  system.startWorker();
+  announce(system, temporal, receiver.url, folder, signIn);
 }
 
 /** The ports that this start takes. */
@@ -90,7 +96,7 @@ async function startOwnPostgres(folder: DataFolder, stack: AsyncDisposableStack)
 /** Who the demo merchants are and their keys: of the first start, which writes the demo data and makes members. */
 async function demoAccess(
   folder: DataFolder,
-  { transport }: House,
+  { transport }: LocalSystem,
   signIn: DemoSignIn | undefined,
 ): Promise<DemoAccess> {
   const text = folder.read(DEMO_FILE);
@@ -116,7 +122,7 @@ function withAddresses(
 }
 
 function addressesOf(
-  { liveUrl, sandboxUrl, grpcUrl }: House,
+  { liveUrl, sandboxUrl, grpcUrl }: LocalSystem,
   temporal: TemporalServer,
   config: Config,
   secrets: GeneratedSecrets,
@@ -136,7 +142,7 @@ function addressesOf(
 }
 
 function announce(
-  house: House,
+  system: LocalSystem,
   temporal: TemporalServer,
   receiverUrl: string,
   folder: DataFolder,
@@ -144,17 +150,17 @@ function announce(
 ): void {
   const { live } = JSON.parse(folder.read(DEMO_FILE)!) as { live: { apiKey: string } };
   say(`
-  live API       ${house.liveUrl}
-  sandbox API    ${house.sandboxUrl}
-  dashboard      ${house.dashboardUrl}${signIn ? `   as ${signIn.access.email}, password ${signIn.access.password}` : ''}
-  internal API   ${house.grpcUrl}   gRPC, gRPC-Web and Connect
-  operations     ${house.opsUrl}   /healthz /readyz /metrics
+  live API       ${system.liveUrl}
+  sandbox API    ${system.sandboxUrl}
+  dashboard      ${system.dashboardUrl}${signIn ? `   as ${signIn.access.email}, password ${signIn.access.password}` : ''}
+  internal API   ${system.grpcUrl}   gRPC, gRPC-Web and Connect
+  operations     ${system.opsUrl}   /healthz /readyz /metrics
   Temporal       ${temporal.address}${temporal.uiUrl ? `   UI ${temporal.uiUrl}` : ''}
   demo receiver  ${receiverUrl}
   secrets        ${folder.file(DEMO_FILE)}
   log            ${folder.file(LOG_FILE)}
 
-  curl -s -H 'Authorization: Bearer ${live.apiKey}' '${house.liveUrl}/v1/refund-cases?limit=2'
+  curl -s -H 'Authorization: Bearer ${live.apiKey}' '${system.liveUrl}/v1/refund-cases?limit=2'
 `);
   say('ready: Ctrl-C stops everything');
 }

@@ -8,7 +8,7 @@ import type { DemoPerson } from './demo-people.ts';
 import { ProviderPages } from './provider-pages.ts';
 import type { ProviderSecrets } from './provider-secrets.ts';
 import { ProviderStore } from './provider-store.ts';
-import { signInDesk } from './sign-in-desk.ts';
+import { signInPages } from './sign-in-pages.ts';
 
 const STORE_FILE = 'oidc-provider.db';
 const DAY_S = 24 * 60 * 60;
@@ -55,7 +55,7 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
     ctx.type = 'css';
     ctx.body = STYLE;
   });
-  provider.use(signInDesk(provider, options));
+  provider.use(signInPages(provider, options));
   server.on('request', provider.callback());
   const stop = async () => {
     server.close();

@@ -20,7 +20,7 @@ export interface AreaDependencies {
   readonly transport: Transport;
 }
 
-/** One area of the house: its tables and its services. */
+/** One area of the system: its tables and its services. */
 export interface Area {
   readonly name: string;
   readonly entities: readonly EntityDefinition[];

@@ -4,7 +4,7 @@ export interface Running {
 }
 
 /**
- * Runs a process of the house: starts it, and closes it in order when SIGTERM or SIGINT asks. A start that fails is
+ * Runs a process of the system: starts it, and closes it in order when SIGTERM or SIGINT asks. A start that fails is
  * told on standard error without a stack, and ends the process with 1; a second signal ends it at once.
  */
 export async function runProcess(name: string, start: () => Promise<Running>): Promise<void> {

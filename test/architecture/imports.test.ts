@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { badNames, forbiddenImports, forbiddenReaches, importCycles } from './import-rules.ts';
 import { importsOf, readImports, type SourceImport, sourceFiles } from './source-imports.ts';
 
-describe('the house', () => {
+describe('the code', () => {
   let files: string[];
   let imports: SourceImport[];
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describe('the rules', () => {
     ['workflows/refunds/refund.activities.ts', 'services/refunds/refund-case.ts'],
     ['workflows/refunds/refund.activities.ts', 'workflows/funds/release.contract.ts'],
     ['workflows/worker.ts', 'services/server.ts'],
-    ['local/start.ts', 'test/support/house.ts'],
+    ['local/start.ts', 'test/support/harness.ts'],
     ['gateway/app.ts', '(computed)'],
     ['elsewhere/main.ts', 'services/platform/config.ts'],
   ])('refuse that %s imports %s', (from, to) => {
@@ -73,7 +73,7 @@ describe('the rules', () => {
       imported('workflows/refunds/refund.activities.ts', 'workflows/retrying.ts'),
       imported('workflows/worker.ts', 'workflows/refunds/refund.activities.ts'),
       imported('local/start.ts', 'services/server.ts', 'gateway/app.ts', 'workflows/worker.ts'),
-      imported('test/journeys/refund.test.ts', 'local/start.ts', 'test/support/house.ts'),
+      imported('test/journeys/refund.test.ts', 'local/start.ts', 'test/support/harness.ts'),
     ];
     expect(forbiddenImports(allowed.flat())).toEqual([]);
   });

@@ -28,10 +28,10 @@ import {
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ACTOR_HEADERS } from '../../services/platform/call-context.ts';
-import { accountsDesk, newPerson } from '../services/accounts/accounts-desk.ts';
+import { accountsFixture, newPerson } from '../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
-import { newKey, newTenant, type TestHouse } from '../support/house.ts';
+import { newKey, newTenant, type TestHarness } from '../support/harness.ts';
 
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
@@ -48,7 +48,7 @@ async function twoPages(list: (page: { pageSize: number; pageToken: string }) =>
 }
 
 /** A story for each area in which every RPC of its services succeeds. */
-export const SCENARIOS: Readonly<Record<string, (house: TestHouse) => Promise<void>>> = {
+export const SCENARIOS: Readonly<Record<string, (harness: TestHarness) => Promise<void>>> = {
   catalog: ({ transports }) => catalog(transports.inProcess),
   refunds,
   funds: ({ transports }) => funds(transports.inProcess),
@@ -86,8 +86,8 @@ async function catalog(transport: Transport) {
   await client.archiveProduct({ ...write(), productId });
 }
 
-async function refunds(house: TestHouse) {
-  const { refunds: client, tenant, write, open, start, debit, processing } = refundsOf(house);
+async function refunds(harness: TestHarness) {
+  const { refunds: client, tenant, write, open, start, debit, processing } = refundsOf(harness);
   const { id: contested } = await open();
   const decision = MerchantDecisionKind.CONTESTED;
   await client.decideRefundCase({ ...write(), refundCaseId: contested, decision, reason: 'used' });
@@ -183,8 +183,8 @@ async function advances(transport: Transport) {
   await twoPages((page) => client.listAdvanceRequests({ ...tenant, ...page }));
 }
 
-async function webhooks(house: TestHouse) {
-  const transport = house.transports.inProcess;
+async function webhooks(harness: TestHarness) {
+  const transport = harness.transports.inProcess;
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   const events = createClient(EventService, transport);
   const tenant = newTenant(Environment.TEST);
@@ -205,7 +205,7 @@ async function webhooks(house: TestHouse) {
   const about = { type: name, objectId: randomUUID(), data: dataExample! };
   const { event } = await events.publishEvent({ ...write(), ...about });
   await events.getEvent({ ...tenant, eventId: event!.id });
-  await refundsOf(house).open();
+  await refundsOf(harness).open();
 
   await dispatch(transport);
   const deliveries = createClient(DeliveryService, transport);
@@ -295,7 +295,7 @@ async function apiKeys(transport: Transport) {
 }
 
 async function accounts(transport: Transport) {
-  const { client, write, signIn, invite, accept, join, change, remove } = accountsDesk(transport);
+  const { client, write, signIn, invite, accept, join, change, remove } = accountsFixture(transport);
   const tenant = newTenant();
   const person = newPerson();
   const { accountId, sessionId, tokenSha256 } = await signIn(person);

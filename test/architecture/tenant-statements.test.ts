@@ -3,7 +3,7 @@ import { glob } from 'node:fs/promises';
 import type { DescService } from '@bufbuild/protobuf';
 import type { Transport } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHouse, type TestHouse } from '../support/house.ts';
+import { startHarness, type TestHarness } from '../support/harness.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 import { keepsToTenant } from './tenant-scope.ts';
 
@@ -56,17 +56,17 @@ async function declaredRpcs(): Promise<string[]> {
 const isService = (value: unknown): value is DescService => (value as { kind?: unknown }).kind === 'service';
 
 describe('statements', () => {
-  let house: TestHouse;
+  let harness: TestHarness;
   beforeAll(async () => {
-    const started = await startHouse({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }, record);
+    const started = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }, record);
     const transports = { ...started.transports, inProcess: recording(started.transports.inProcess) };
-    house = { ...started, transports };
+    harness = { ...started, transports };
   });
-  afterAll(() => house.close());
+  afterAll(() => harness.close());
 
   test.for(Object.entries(SCENARIOS))('of %s keep to one merchant in one environment', async ([, play]) => {
     statements.length = 0;
-    await play(house);
+    await play(harness);
     expect(statements).not.toEqual([]);
     const stray = statements.filter(({ rpc, sql }) => !ACROSS_MERCHANTS.test(rpc) && !keepsToTenant(sql));
     expect(stray).toEqual([]);

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { answered, type WebhooksDesk } from '../services/webhooks/webhooks-desk.ts';
+import { answered, type WebhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 
 /** Deliveries that flow while something else is measured. */
 export interface DeliveryFlow {
@@ -22,9 +22,12 @@ interface TimedStatement {
 const WORKERS = 3;
 
 /** Publishes at a steady rate, and delivers as workers do whose receivers answer at once. */
-export async function startDeliveryFlow(desk: WebhooksDesk, eventsASecond: number): Promise<DeliveryFlow> {
+export async function startDeliveryFlow(
+  fixture: WebhooksFixture,
+  eventsASecond: number,
+): Promise<DeliveryFlow> {
   const tenant = { merchantId: crypto.randomUUID(), environment: Environment.LIVE };
-  await desk.subscribe(tenant);
+  await fixture.subscribe(tenant);
   const publishedAt = new Map<string, number>();
   const takeLongest = timeDispatchStatements();
   let latencies: number[] = [];
@@ -36,13 +39,13 @@ export async function startDeliveryFlow(desk: WebhooksDesk, eventsASecond: numbe
       await delay(Math.max(0, startedAt + (n * 1_000) / eventsASecond - performance.now()));
       const requestId = crypto.randomUUID();
       publishedAt.set(requestId, performance.now());
-      calls.push(desk.publish(tenant, crypto.randomUUID(), requestId));
+      calls.push(fixture.publish(tenant, crypto.randomUUID(), requestId));
     }
     await Promise.all(calls);
   };
   const deliver = async () => {
     while (running) {
-      for (const { id, readyAt } of await deliverBatches(desk)) {
+      for (const { id, readyAt } of await deliverBatches(fixture)) {
         const at = publishedAt.get(id);
         if (at !== undefined) latencies.push(readyAt - at);
         publishedAt.delete(id);
@@ -66,18 +69,18 @@ export async function startDeliveryFlow(desk: WebhooksDesk, eventsASecond: numbe
 }
 
 /** Delivers what there is; answers the requests that it came from, and when it was ready to be sent. */
-async function deliverBatches(desk: WebhooksDesk): Promise<{ id: string; readyAt: number }[]> {
-  const { batches } = await desk.claim(100, 1_000);
+async function deliverBatches(fixture: WebhooksFixture): Promise<{ id: string; readyAt: number }[]> {
+  const { batches } = await fixture.claim(100, 1_000);
   const keys = batches.flatMap(({ id: batchId, deliveryIds }) =>
     deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
   );
   if (keys.length === 0) return [];
-  const answers = await desk.ask(keys);
+  const answers = await fixture.ask(keys);
   const readyAt = performance.now();
   const sends = answers.flatMap((answer, index) =>
     answer.case === 'send' ? [{ deliveryId: keys[index]!.deliveryId, send: answer.value }] : [],
   );
-  await desk.report(...sends.map(({ deliveryId, send }) => answered(deliveryId, send, 204)));
+  await fixture.report(...sends.map(({ deliveryId, send }) => answered(deliveryId, send, 204)));
   return sends.map(({ send: { body } }) => {
     const { requestId } = JSON.parse(Buffer.from(body).toString()) as { requestId: string };
     return { id: requestId, readyAt };

@@ -6,8 +6,8 @@ import { readConfig } from '../../services/platform/config.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import { createServices } from '../../services/server.ts';
 import { fillPast } from '../services/webhooks/webhook-past.ts';
-import { type WebhooksDesk, webhooksDesk } from '../services/webhooks/webhooks-desk.ts';
-import { ALL_GRANTS } from '../support/house.ts';
+import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import { ALL_GRANTS } from '../support/harness.ts';
 import { benchDatabase } from './bench-database.ts';
 import { type DeliveryFlow, startDeliveryFlow } from './delivery-flow.ts';
 
@@ -33,15 +33,15 @@ export async function benchRetention(): Promise<void> {
   });
   stack.defer(() => services.close());
   const transport = services.transportFor({ name: 'bench', grants: new Set(ALL_GRANTS) });
-  const desk = webhooksDesk({ databaseUrl: settings.DATABASE_URL }, transport);
+  const fixture = webhooksFixture({ databaseUrl: settings.DATABASE_URL }, transport);
   const client = new pg.Client({ connectionString: settings.DATABASE_URL });
   await client.connect();
   stack.defer(() => client.end());
-  const merchantId = await fillMonth(desk, client);
+  const merchantId = await fillMonth(fixture, client);
   await client.query('checkpoint');
 
   const waits = await watchLockWaits(settings.DATABASE_URL, stack);
-  const flow = await startDeliveryFlow(desk, EVENTS_A_SECOND);
+  const flow = await startDeliveryFlow(fixture, EVENTS_A_SECOND);
   await delay(5_000);
   await measured(waits, 'before', flow, () => delay(WINDOW_MS));
   const reader = new pg.Client({ connectionString: settings.DATABASE_URL });
@@ -52,10 +52,10 @@ export async function benchRetention(): Promise<void> {
     merchantId,
   ]);
   await measured(waits, 'during the drop of deliveries and attempts, events being read', flow, () =>
-    apply(desk),
+    apply(fixture),
   );
   await reader.query('commit');
-  await measured(waits, 'during the drop of the events', flow, () => apply(desk));
+  await measured(waits, 'during the drop of the events', flow, () => apply(fixture));
   await measured(waits, 'after', flow, () => delay(WINDOW_MS));
   await flow.stop();
   const left = `select count(*)::int as n from webhooks.attempt
@@ -64,9 +64,9 @@ export async function benchRetention(): Promise<void> {
 }
 
 /** Fills the weeks of a month whose time is up; answers whose they are. */
-async function fillMonth(desk: WebhooksDesk, client: pg.Client): Promise<string> {
+async function fillMonth(fixture: WebhooksFixture, client: pg.Client): Promise<string> {
   const tenant = { merchantId: crypto.randomUUID(), environment: Environment.LIVE };
-  const { id: subscriptionId } = await desk.subscribe(tenant);
+  const { id: subscriptionId } = await fixture.subscribe(tenant);
   const end = Date.now() - 37 * DAY_MS;
   const startedAt = performance.now();
   await client.query('set synchronous_commit = off');
@@ -94,10 +94,10 @@ async function fillMonth(desk: WebhooksDesk, client: pg.Client): Promise<string>
 }
 
 /** Applies the retention as far as it goes, and tells what was dropped in which time. */
-async function apply(desk: WebhooksDesk): Promise<void> {
+async function apply(fixture: WebhooksFixture): Promise<void> {
   for (let more = true; more; ) {
     const startedAt = performance.now();
-    const answer = await desk.dispatch.applyRetention({});
+    const answer = await fixture.dispatch.applyRetention({});
     const tookMs = (performance.now() - startedAt).toFixed(0);
     console.log(
       `dropped ${answer.droppedPartitions.length} partitions in ${tookMs} ms, ${answer.waitingPartitions.length} wait for their readers`,

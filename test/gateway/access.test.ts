@@ -8,15 +8,15 @@ import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
-import { newKey } from '../support/house.ts';
-import { ALL_SCOPES, type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { newKey } from '../support/harness.ts';
+import { ALL_SCOPES, type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { startOtherGateway } from './other-gateway.ts';
 
 const PATH = '/v1/refund-cases';
 const MERCHANT = randomUUID();
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let live: number;
 beforeAll(async () => {
   gateways = await startGateways({ RATE_LIMIT_ADDRESS: '100000' });
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateways.close());
 
-const apiKeys = () => createClient(ApiKeyService, gateways.house.transports.inProcess);
+const apiKeys = () => createClient(ApiKeyService, gateways.harness.transports.inProcess);
 
 describe('a request without a good key', () => {
   it.each([
@@ -79,7 +79,7 @@ describe('a request without a good key', () => {
   });
 
   it('is API_KEY_INVALID within five seconds after the key was revoked, in every process that knew it', async () => {
-    const other = await startOtherGateway(gateways.house);
+    const other = await startOtherGateway(gateways.harness);
     onTestFinished(() => other.close());
     const { key, apiKeyId, merchantId } = await newKeyInUse([live, other.port]);
     const environment = Environment.LIVE;
@@ -119,7 +119,7 @@ describe('a key that is rotated', () => {
 describe('the last use of a key', () => {
   it('is written after the answer: a request waits for nobody who holds the key’s record', async () => {
     const { key, apiKeyId } = await gateways.issueKey(randomUUID(), Environment.LIVE);
-    const lock = new Client({ connectionString: gateways.house.databaseUrl });
+    const lock = new Client({ connectionString: gateways.harness.databaseUrl });
     await lock.connect();
     onTestFinished(() => lock.end());
     const lastUse = async () => {

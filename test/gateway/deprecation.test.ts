@@ -8,7 +8,7 @@ import type { Access } from '../../gateway/plugins/access.ts';
 import { Problem } from '../../gateway/problem.ts';
 import { closedObject } from '../../gateway/schemas.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
-import { startHouse, type TestHouse } from '../support/house.ts';
+import { startHarness, type TestHarness } from '../support/harness.ts';
 import type { Document } from './openapi-reader.ts';
 
 const OLD: OperationSchema = {
@@ -34,12 +34,12 @@ const everybody: Access = {
   open: () => async () => undefined,
 };
 
-let house: TestHouse;
+let harness: TestHarness;
 let app: GatewayApp;
 beforeAll(async () => {
-  house = await startHouse();
-  const { config } = house;
-  const transport = house.services.transportFor(GATEWAY_CALLER);
+  harness = await startHarness();
+  const { config } = harness;
+  const transport = harness.services.transportFor(GATEWAY_CALLER);
   app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
   for (const [path, schema] of [
     ['/v1/old-thing', OLD],
@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
-  await house.close();
+  await harness.close();
 });
 
 it.each([
@@ -105,8 +105,8 @@ it('the OpenAPI document says it', async () => {
 });
 
 it('refuses a date that is none, before anything is served', () => {
-  const { config } = house;
-  const transport = house.services.transportFor(GATEWAY_CALLER);
+  const { config } = harness;
+  const transport = harness.services.transportFor(GATEWAY_CALLER);
   const gateway = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
   const schema = { ...OLD, deprecation: { since: '2027-13-01', sunset: '2028-07-01', link: '/docs/' } };
   expect(() => gateway.get('/v1/old-thing', operation(everybody, schema), () => ({ ok: true }))).toThrow(

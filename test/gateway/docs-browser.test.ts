@@ -2,7 +2,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_CATALOGUE } from '../../services/webhooks/events/event-types/event-catalogue.ts';
 import { chromiumPath } from '../support/chromium.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 
 /** The documentation as a reader sees it, in a real browser that finds no other host. */
@@ -22,7 +22,7 @@ const OPERATIONS = [
 const GROUPS = ['Catalog', 'Balance and withdrawals', 'Advances', 'Webhooks', 'Events'];
 
 describe.skipIf(chromiumPath === undefined && process.env.CI === undefined)('the reference', () => {
-  let gateways: GatewayHouse;
+  let gateways: GatewayHarness;
   let browser: Browser;
   let page: Page;
   let origin: string;

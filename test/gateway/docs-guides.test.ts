@@ -10,7 +10,7 @@ import { fundsReleaseListSchema } from '../../gateway/routes/funds-release.schem
 import { refundCaseListSchema } from '../../gateway/routes/refund-case.schema.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/config.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { objectsIn } from './openapi-reader.ts';
 
 /** What the guides say, held against what the code does. */
@@ -114,7 +114,7 @@ describe('the guides', () => {
 });
 
 describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('getting started', () => {
-  let gateways: GatewayHouse;
+  let gateways: GatewayHarness;
   beforeAll(async () => {
     gateways = await startGateways();
   });

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
 const SCRIPT = '/docs/js/scalar.js';
 const CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 beforeAll(async () => {
   gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
 });

@@ -7,9 +7,9 @@ import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts'
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { newKey } from '../support/house.ts';
+import { newKey } from '../support/harness.ts';
 import { startGatewayApart } from './gateway-apart.ts';
-import { ALL_SCOPES, type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { ALL_SCOPES, type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, type Call, call, expectProblem, sendRaw } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
@@ -28,7 +28,7 @@ const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 const product = `/v1/products/${randomUUID()}`;
 const disable = `${SUBSCRIPTIONS}/${randomUUID()}/disable`;
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let live: number;
 let key: string;
 let merchantId: string;
@@ -74,7 +74,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 
 /** A connection to the database of the gateways, closed with the test. */
 async function connectToDatabase(): Promise<Client> {
-  const client = new Client({ connectionString: gateways.house.databaseUrl });
+  const client = new Client({ connectionString: gateways.harness.databaseUrl });
   await client.connect();
   onTestFinished(() => client.end());
   return client;
@@ -93,7 +93,7 @@ async function whileLocked<T>(locks: string, work: (client: Client) => Promise<T
 
 async function expiredKey(): Promise<string> {
   const expiresAt = timestampFromMs(Date.now() + 1_000);
-  const issued = await createClient(ApiKeyService, gateways.house.transports.inProcess).issueApiKey({
+  const issued = await createClient(ApiKeyService, gateways.harness.transports.inProcess).issueApiKey({
     ...{ merchantId, environment: Environment.LIVE, idempotencyKey: newKey(), name: 'short' },
     ...{ scopes: [...ALL_SCOPES], expiresAt },
   });
@@ -105,14 +105,14 @@ async function expiredKey(): Promise<string> {
 }
 
 async function cursorOfCases(): Promise<string> {
-  const seed = seedMerchant(gateways.house.transports.inProcess, merchantId, Environment.LIVE);
+  const seed = seedMerchant(gateways.harness.transports.inProcess, merchantId, Environment.LIVE);
   await Promise.all([seed.refundCase(), seed.refundCase()]);
   return (await get(`${CASES}?limit=1`)).json.nextCursor;
 }
 
 /** Many requests at once where one a second is allowed; resolves to the answer of one that was too many. */
 async function oneTooMany(
-  prepare: (strict: GatewayHouse) => Promise<() => Promise<Answer>>,
+  prepare: (strict: GatewayHarness) => Promise<() => Promise<Answer>>,
 ): Promise<Answer> {
   const strict = await startGateways({ RATE_LIMIT_LIVE: '1', RATE_LIMIT_ADDRESS: '1' });
   onTestFinished(() => strict.close());

@@ -8,9 +8,9 @@ import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js
 import { remoteTransport } from '../../services/platform/remote-transport.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
-import { newKey, newTenant, testConfig } from '../support/house.ts';
+import { newKey, newTenant, testConfig } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
-import { ALL_SCOPES } from './gateway-house.ts';
+import { ALL_SCOPES } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 

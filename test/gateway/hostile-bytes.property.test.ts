@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, exchange, expectProblem } from './http-call.ts';
 
 const CONNECTIONS_AT_ONCE = 25;
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let live: number;
 let key: string;
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/ref
 import { REPLAYED_HEADER } from '../../services/platform/call-context.ts';
 import { remoteTransport } from '../../services/platform/remote-transport.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
-import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../support/house.ts';
+import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../support/harness.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';

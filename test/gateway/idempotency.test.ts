@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problem-types.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { queryHouse } from '../services/refunds/refund-case-fixture.ts';
-import { type GatewayHouse, newMerchant, newWebhookUrl, startGateways } from './gateway-house.ts';
+import { queryHarness } from '../services/refunds/refund-case-fixture.ts';
+import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { startOtherGateway } from './other-gateway.ts';
 
@@ -13,12 +13,12 @@ const PATH = '/v1/webhook-subscriptions';
 const EVENTS = ['refund.requested.v1', 'payment.succeeded.v1'];
 const MANY = 50;
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let other: Awaited<ReturnType<typeof startOtherGateway>>;
 let ports: { live: number; test: number; other: number };
 beforeAll(async () => {
   gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000' });
-  other = await startOtherGateway(gateways.house);
+  other = await startOtherGateway(gateways.harness);
   ports = { ...gateways.ports, other: other.port };
 });
 afterAll(async () => {
@@ -75,7 +75,7 @@ describe('a creation over HTTP', () => {
     for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 'IDEMPOTENCY_KEY_IN_USE');
     for (const table of ['webhooks.subscription', 'webhooks.signing_secret', 'platform.outbox_event']) {
       const counted = `select 1 from ${table} where merchant_id = $1`;
-      expect(await queryHouse(gateways.house, counted, [merchantId]), table).toHaveLength(1);
+      expect(await queryHarness(gateways.harness, counted, [merchantId]), table).toHaveLength(1);
     }
     expectReplay(await post(body, key), first!);
   });
@@ -168,8 +168,8 @@ describe('a creation over HTTP', () => {
     const [key, body] = [randomUUID(), newBody()];
     const first = await post(body, key);
     const age = (interval: string) =>
-      queryHouse(
-        gateways.house,
+      queryHarness(
+        gateways.harness,
         'update platform.idempotency_record set created_at = now() - $2::interval where merchant_id = $1',
         [merchantId, interval],
       );
@@ -195,7 +195,7 @@ describe('a creation over HTTP', () => {
     for (const { status, headers } of answers) {
       expect([status, headers['idempotency-replayed']]).toEqual([201, undefined]);
     }
-    const internal = createClient(WebhookSubscriptionService, gateways.house.transports.grpc);
+    const internal = createClient(WebhookSubscriptionService, gateways.harness.transports.grpc);
     const tenant = { merchantId: one.merchantId, environment: Environment.LIVE };
     const { subscription } = await internal.createWebhookSubscription({
       ...{ ...tenant, idempotencyKey: key, ...newBody() },

@@ -6,14 +6,14 @@ import { refundCaseList } from '../services/refunds/refund-case-list.ts';
 import { subscriptionList } from '../services/webhooks/subscription-list.ts';
 import { describeList, LIST_SETTINGS } from '../support/list-suite.ts';
 import type { ListRequest, ListSubject } from '../support/list-walk.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
 const WEBHOOKS = '/v1/webhook-subscriptions';
 const MAX = 9_007_199_254_740_991n;
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 beforeAll(async () => {
   gateways = await startGateways({
     ...{ ...LIST_SETTINGS, REFUND_VOLUME_LIMIT_24H: MAX.toString() },
@@ -25,7 +25,7 @@ afterAll(() => gateways.close());
 
 async function newShop() {
   const { merchantId, keys } = await newMerchant(gateways);
-  const seed = seedMerchant(gateways.house.transports.inProcess, merchantId, Environment.LIVE);
+  const seed = seedMerchant(gateways.harness.transports.inProcess, merchantId, Environment.LIVE);
   const get = (path: string) => call(gateways.ports.live, path, { key: keys.live });
   return { seed, get };
 }
@@ -37,8 +37,8 @@ const releaseOf = ({ date, status }: Record<string, string>) => `${date} ${statu
 function overHttp(subject: ListSubject, path: string, keyOf = idOf): ListSubject {
   return {
     ...subject,
-    async deskOf(tenant) {
-      const desk = await subject.deskOf(tenant);
+    async fixtureOf(tenant) {
+      const fixture = await subject.fixtureOf(tenant);
       const { key } = await gateways.issueKey(tenant.merchantId, tenant.environment);
       const port = gateways.ports[tenant.environment === Environment.LIVE ? 'live' : 'test'];
       const list = async ({ filters = {}, limit, after }: ListRequest) => {
@@ -54,23 +54,23 @@ function overHttp(subject: ListSubject, path: string, keyOf = idOf): ListSubject
         expect(hasMore).toBe(typeof nextCursor === 'string');
         return { keys: data.map(keyOf), next: nextCursor ?? undefined };
       };
-      return { ...desk, list };
+      return { ...fixture, list };
     },
   };
 }
 
-describeList('GET /v1/refund-cases', () => overHttp(refundCaseList(gateways.house), '/v1/refund-cases'), 6);
+describeList('GET /v1/refund-cases', () => overHttp(refundCaseList(gateways.harness), '/v1/refund-cases'), 6);
 describeList(
   'GET /v1/funds/releases',
-  () => overHttp(releaseList(gateways.house), '/v1/funds/releases', releaseOf),
+  () => overHttp(releaseList(gateways.harness), '/v1/funds/releases', releaseOf),
   6,
 );
 describeList(
   'GET /v1/advance/requests',
-  () => overHttp(advanceRequestList(gateways.house), '/v1/advance/requests'),
+  () => overHttp(advanceRequestList(gateways.harness), '/v1/advance/requests'),
   3,
 );
-describeList(`GET ${WEBHOOKS}`, () => overHttp(subscriptionList(gateways.house), WEBHOOKS), 6);
+describeList(`GET ${WEBHOOKS}`, () => overHttp(subscriptionList(gateways.harness), WEBHOOKS), 6);
 
 it('a cursor of one list is none of another', async () => {
   const { seed, get } = await newShop();
@@ -120,7 +120,7 @@ it('the last page of advance requests has no nextCursor, of other lists a null',
   }
 });
 
-it('the largest amount goes through the whole house without losing a centavo', async () => {
+it('the largest amount goes through the whole system without losing a centavo', async () => {
   const { seed, get } = await newShop();
   const exactly = `:${MAX}`;
   await seed.refundCase({ amountMinor: MAX });

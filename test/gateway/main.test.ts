@@ -4,15 +4,15 @@ import { expect, test } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey, startHouse } from '../support/house.ts';
+import { newKey, startHarness } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
-import { ALL_SCOPES } from './gateway-house.ts';
+import { ALL_SCOPES } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
 test('it serves both environments in front of services in another process, and says whether it can', async () => {
-  const house = await startHouse();
-  const transport = house.transports.grpc;
+  const harness = await startHarness();
+  const transport = harness.transports.grpc;
   const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
     ...{ ...tenant, idempotencyKey: newKey(), name: 'test', scopes: [...ALL_SCOPES] },
@@ -23,7 +23,7 @@ test('it serves both environments in front of services in another process, and s
   const [live, sandbox, ops] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const { child, exited, logged } = startRuntime('gateway/main.ts', {
     ...{ LIVE_PORT: String(live), SANDBOX_PORT: String(sandbox), OPS_PORT: String(ops) },
-    ...{ SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token },
+    ...{ SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token },
   });
   await expect.poll(logged, { timeout: 20_000 }).toContain('the public API is listening');
 
@@ -49,7 +49,7 @@ test('it serves both environments in front of services in another process, and s
   });
   expect(logged()).not.toContain(key);
 
-  await house.close();
+  await harness.close();
   expectProblem(await call(sandbox, `/v1/products/${productId}`, { key }), 'SERVICE_UNAVAILABLE');
   expect((await call(ops, '/readyz')).status).toBe(503);
   child.kill('SIGTERM');
@@ -57,11 +57,15 @@ test('it serves both environments in front of services in another process, and s
 });
 
 test('it serves the dashboard where people have somewhere to sign in', async () => {
-  const house = await startHouse();
+  const harness = await startHarness();
   const dashboard = await findFreePort();
   const { child, exited, logged } = startRuntime('gateway/main.ts', {
     ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', OPS_PORT: '0', DASHBOARD_PORT: String(dashboard) },
-    ...{ SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token, DASHBOARD_SERVICE_TOKEN: house.token },
+    ...{
+      SERVICES_URL: harness.baseUrl,
+      SERVICE_TOKEN: harness.token,
+      DASHBOARD_SERVICE_TOKEN: harness.token,
+    },
     OIDC_ISSUER: 'https://issuer.invalid',
   });
   await expect.poll(logged, { timeout: 20_000 }).toContain('the dashboard is listening');
@@ -71,7 +75,7 @@ test('it serves the dashboard where people have somewhere to sign in', async () 
   expect((await call(dashboard, '/sign-in')).text).toContain('issuer.invalid');
   child.kill('SIGTERM');
   expect(await exited).toEqual({ exitCode: 0, stderr: '' });
-  await house.close();
+  await harness.close();
 });
 
 test.each([

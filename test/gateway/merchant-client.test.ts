@@ -4,12 +4,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
 const CLIENT = fileURLToPath(new URL('../merchant-client', import.meta.url));
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 beforeAll(async () => {
   gateways = await startGateways();
 });
@@ -28,7 +28,7 @@ async function run(script: string, settings: Record<string, string>): Promise<st
 
 it('a client typed by the served document compiles, refuses misuse, and calls all eight operations', async () => {
   const { merchantId, keys } = await newMerchant(gateways);
-  const seed = seedMerchant(gateways.house.transports.inProcess, merchantId, Environment.LIVE);
+  const seed = seedMerchant(gateways.harness.transports.inProcess, merchantId, Environment.LIVE);
   const cases: string[] = [];
   for (let n = 0; n < 5; n += 1) {
     cases.unshift((await seed.refundCase({ initiator: RefundInitiator.CUSTOMER })).id);

@@ -4,13 +4,13 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DemoAccess, writeDemoData } from '../../local/demo-data.ts';
 import { DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type GatewayHouse, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, startGateways } from './gateway-harness.ts';
 import { type Answer, type Call, call, expectProblem } from './http-call.ts';
 import { type Document, DocumentValidator, operationsOf } from './openapi-reader.ts';
 
 /** Real answers and real events of the demo data, judged by nothing but the document. */
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let access: DemoAccess;
 let document: Document;
 let validator: DocumentValidator;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   gateways = await startGateways({ RATE_LIMIT_LIVE: '100000' });
   document = (await call(gateways.ports.live, '/openapi.json')).json;
   validator = new DocumentValidator(document);
-  access = await writeDemoData(gateways.house.transports.inProcess, new Date());
+  access = await writeDemoData(gateways.harness.transports.inProcess, new Date());
 }, 300_000);
 afterAll(() => gateways.close());
 
@@ -126,8 +126,8 @@ const monthFromNow = (months: number) => {
 
 describe('real events are as documented', () => {
   it('byte for byte as they are signed and sent, of every area and the ping', async () => {
-    const dispatch = createClient(DispatchService, gateways.house.transports.inProcess);
-    const client = new pg.Client({ connectionString: gateways.house.databaseUrl });
+    const dispatch = createClient(DispatchService, gateways.harness.transports.inProcess);
+    const client = new pg.Client({ connectionString: gateways.harness.databaseUrl });
     await client.connect();
     const left = async () => (await client.query('select from platform.outbox_event')).rowCount!;
     while ((await left()) > 0) await dispatch.claimBatch({ waitMs: 0, maxDeliveries: 100 });

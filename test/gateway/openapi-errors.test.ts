@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { DomainError, toConnectError } from '../../services/platform/errors.ts';
-import { ALL_SCOPES } from './gateway-house.ts';
+import { ALL_SCOPES } from './gateway-harness.ts';
 import { type Answer, type Call, call, sendRaw } from './http-call.ts';
 import { type Document, type Documented, DocumentValidator, operationsOf } from './openapi-reader.ts';
 import { AWAY, startStandInGateway } from './stand-in-gateway.ts';

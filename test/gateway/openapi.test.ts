@@ -7,7 +7,7 @@ import type { GatewayApp } from '../../gateway/gateway-app.ts';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../services/platform/telemetry.ts';
 import { listEventTypes } from '../../services/webhooks/events/list-event-types.ts';
-import { testConfig } from '../support/house.ts';
+import { testConfig } from '../support/harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 import { type Document, operationsOf } from './openapi-reader.ts';

@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { newKey } from '../support/house.ts';
-import { type GatewayHouse, newMerchant, newWebhookUrl, startGateways } from './gateway-house.ts';
+import { newKey } from '../support/harness.ts';
+import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let statements: string[] = [];
 /** The merchant who asks, and one whose things are asked for. */
 let asker: Shop;
@@ -47,7 +47,7 @@ async function newShop() {
       environment,
     );
   const seed = (environment: Environment) =>
-    seedMerchant(gateways.house.transports.inProcess, merchantId, environment);
+    seedMerchant(gateways.harness.transports.inProcess, merchantId, environment);
   return { merchantId, ask, subscribe, seed };
 }
 
@@ -86,7 +86,7 @@ const shapeOf = (sql: string) =>
 const settled = () => new Promise((resolve) => setTimeout(resolve, 250));
 
 describe('a key', () => {
-  const apiKeys = () => createClient(ApiKeyService, gateways.house.transports.inProcess);
+  const apiKeys = () => createClient(ApiKeyService, gateways.harness.transports.inProcess);
   const show = (key: string) => observe(key, () => call(gateways.ports.live, '/v1/refund-cases', { key }));
   const issue = async () => {
     const merchantId = randomUUID();

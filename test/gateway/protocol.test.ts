@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problem-types.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, exchange, expectOwnHeaders, expectProblem, sendRaw } from './http-call.ts';
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let key: string;
 let live: number;
 beforeAll(async () => {

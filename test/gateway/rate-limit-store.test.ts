@@ -16,20 +16,20 @@ import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { databaseNamed } from '../support/template-database.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
 const PATH = '/v1/refund-cases';
 const LIMITS = { RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '4', RATE_LIMIT_ADDRESS: '6' };
 
-let house: GatewayHouse;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  house = await startGateways({ ...LIMITS, SERVICES: 'refunds,api-keys' });
+  harness = await startGateways({ ...LIMITS, SERVICES: 'refunds,api-keys' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-/** Another gateway on the services of the house, with a store; its log lines from `warn` or `info` on. */
+/** Another gateway on the services of the harness, with a store; its log lines from `warn` or `info` on. */
 async function startGateway(store: string, environment: 'live' | 'test' = 'live', overrides = {}) {
   const lines: { level: number; msg: string; err?: { message: string } }[] = [];
   const stream = new Writable({
@@ -38,7 +38,7 @@ async function startGateway(store: string, environment: 'live' | 'test' = 'live'
       done();
     },
   });
-  const { config, databaseUrl, services } = house.house;
+  const { config, databaseUrl, services } = harness.harness;
   const app = createGateway({
     environment,
     config: { ...config, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: store, ...overrides },
@@ -104,7 +104,7 @@ describe('gateways that share a store', () => {
   it('let in together what one would, of each key and in each environment apart', async () => {
     const [one, two] = [await startGateway('postgresql'), await startGateway('postgresql')];
     const sandboxes = [await startGateway('postgresql', 'test'), await startGateway('postgresql', 'test')];
-    const [mine, other] = [await newMerchant(house), await newMerchant(house)];
+    const [mine, other] = [await newMerchant(harness), await newMerchant(harness)];
     const live = [one.port, two.port];
     const sandbox = sandboxes.map(({ port }) => port);
     for (const port of live) await call(port, PATH, { key: mine.keys.live });
@@ -117,7 +117,7 @@ describe('gateways that share a store', () => {
 
   it('tell on each answer what is left of the whole', async () => {
     const [one, two] = [await startGateway('postgresql'), await startGateway('postgresql')];
-    const { key } = await house.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.REFUNDS_READ]);
+    const { key } = await harness.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.REFUNDS_READ]);
     for (const { port } of [one, two]) await call(port, PATH, { key });
     await delay(1_100);
     const ratelimit = async (port: number) => (await call(port, PATH, { key })).headers.ratelimit;
@@ -130,7 +130,7 @@ describe('gateways that share a store', () => {
 
   it('let in no more over several seconds, and as much again in each', async () => {
     const ports = [(await startGateway('postgresql')).port, (await startGateway('postgresql')).port];
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     for (const port of ports) await call(port, PATH, { key: keys.live });
     await delay(1_100);
     const answers: Answer[] = [];
@@ -147,14 +147,14 @@ describe('gateways that share a store', () => {
 
   it('refuse together an address that shows no good key, and let a good one through', async () => {
     const ports = [(await startGateway('postgresql')).port, (await startGateway('postgresql')).port];
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     expect(await burst(ports, 12, (port) => call(port, PATH))).toEqual({ 401: 6, 429: 18 });
     expect(statuses(await Promise.all(ports.map(withKey(keys.live))))).toEqual({ 200: 2 });
   });
 
   it('do so as processes of their own, in a database of their own', async () => {
     const store = await createEmptyDatabase();
-    const { baseUrl, token } = house.house;
+    const { baseUrl, token } = harness.harness;
     const start = async () => {
       const [live, sandbox, ops] = [await findFreePort(), await findFreePort(), await findFreePort()];
       const { logged } = startRuntime('gateway/main.ts', {
@@ -166,7 +166,7 @@ describe('gateways that share a store', () => {
     };
     const processes = await Promise.all([start(), start()]);
     const ports = processes.map(({ live }) => live);
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     for (const port of ports) await call(port, PATH, { key: keys.live });
 
     expect(await burst(ports, 30, withKey(keys.live))).toEqual({ 200: 10, 429: 50 });
@@ -188,7 +188,7 @@ describe('gateways that share a store', () => {
     const url = new URL(store);
     Object.assign(url, { username: role, password: 'counts' });
     const gateways = [await startGateway(url.href), await startGateway(url.href)];
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     const ports = gateways.map(({ port }) => port);
     for (const port of ports) await call(port, PATH, { key: keys.live });
     expect(await burst(ports, 10, withKey(keys.live))).toEqual({ 200: 10, 429: 10 });
@@ -206,7 +206,7 @@ describe('a store that is away', () => {
       data[Symbol.dispose]();
     });
     const [one, two] = [await startGateway(postgres.url), await startGateway(postgres.url)];
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     for (const { port } of [one, two]) await call(port, PATH, { key: keys.live });
     expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
     expect(await storeUp()).toBe('1');
@@ -243,7 +243,7 @@ describe('a store that is away', () => {
     await using proxy = await startLossyProxy(Number(store.port));
     store.port = String(proxy.port);
     const { port } = await startGateway(store.href);
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     const timed = async () => {
       const startedAt = performance.now();
       expect((await call(port, PATH, { key: keys.live })).status).toBe(200);
@@ -259,7 +259,7 @@ describe('a store that is away', () => {
   it('and comes back empty is made ready again', async () => {
     const store = await createEmptyDatabase();
     const [one, two] = [await startGateway(store), await startGateway(store)];
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     const ports = [one.port, two.port];
     for (const port of ports) await call(port, PATH, { key: keys.live });
     await query(store, 'drop schema rate_limit cascade; drop table public.migration');
@@ -277,7 +277,7 @@ describe('a store that is away', () => {
     const { port, told } = await startGateway(stranger.href);
     expect(told()).toMatchObject([{ level: 40, err: { message: expect.stringContaining('password') } }]);
     expect(JSON.stringify(told())).not.toContain('guess');
-    const { keys } = await newMerchant(house);
+    const { keys } = await newMerchant(harness);
     await call(port, PATH, { key: keys.live });
     expect(await burst([port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 5 });
   });

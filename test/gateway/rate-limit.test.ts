@@ -9,12 +9,12 @@ import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { rpcDuration } from '../../services/platform/telemetry.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 
 const PATH = '/v1/refund-cases';
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 beforeAll(async () => {
   gateways = await startGateways({
     ...{ RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '3', RATE_LIMIT_ADDRESS: '5' },

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problem-types.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Call, call, expectProblem } from './http-call.ts';
 
 /** The contract's bounds, and what documented-parameters.test.ts does not try at every operation. */
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let key: string;
 let live: number;
 beforeAll(async () => {

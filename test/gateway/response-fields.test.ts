@@ -23,7 +23,7 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 
 /** Every member is present in one message and every one that may be missing is missing in the other. */
@@ -153,7 +153,7 @@ const bareRequestJson = {
   ...{ status: 'PENDING_REVIEW', requestedAt: AT },
 };
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let key: string;
 let full = false;
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import {
   RefundCaseService,
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newKey } from '../support/house.ts';
+import { newKey } from '../support/harness.ts';
 
 const DAY_MS = 86_400_000;
 

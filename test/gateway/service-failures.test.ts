@@ -8,12 +8,12 @@ import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { DomainError, toConnectError } from '../../services/platform/errors.ts';
 import { remoteTransport } from '../../services/platform/remote-transport.ts';
 import { createLogger } from '../../services/platform/telemetry.ts';
-import { testConfig } from '../support/house.ts';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { testConfig } from '../support/harness.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let key: string;
 let failure: () => unknown;
 beforeAll(async () => {

@@ -6,8 +6,8 @@ import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.j
 import { createLogger } from '../../services/platform/telemetry.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { listEventTypes } from '../../services/webhooks/events/list-event-types.ts';
-import { testConfig } from '../support/house.ts';
-import { ALL_SCOPES } from './gateway-house.ts';
+import { testConfig } from '../support/harness.ts';
+import { ALL_SCOPES } from './gateway-harness.ts';
 import { listenOnFreePort } from './listen.ts';
 
 /** What stands behind the gateway: every key is good, the catalogue is real, and all else fails as told. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type GatewayHouse, newMerchant, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
@@ -24,7 +24,7 @@ interface World {
   readonly cursors: Readonly<Record<string, string>>;
 }
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let worlds: World[];
 
 /** What asking takes. */
@@ -42,7 +42,7 @@ async function newWorld(
   sales: bigint,
 ): Promise<World> {
   const seed = seedMerchant(
-    gateways.house.transports.inProcess,
+    gateways.harness.transports.inProcess,
     merchantId,
     environment === 'live' ? Environment.LIVE : Environment.TEST,
   );

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GatewayHouse, newMerchant, newWebhookUrl, startGateways } from './gateway-house.ts';
+import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
 const PATH = '/v1/webhook-subscriptions';
 const EVENTS = ['refund.requested.v1', 'payment.succeeded.v1'];
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 beforeAll(async () => {
   gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', WEBHOOK_SUBSCRIPTION_LIMIT: '3' });
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { readComposeFile } from '../support/compose-file.ts';
-import { bearer, createTestDatabase, newKey, newTenant } from '../support/house.ts';
+import { bearer, createTestDatabase, newKey, newTenant } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 
 const STARTED = { timeout: 20_000 };

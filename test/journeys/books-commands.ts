@@ -27,7 +27,7 @@ import {
   ReviewDecision,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays } from '../../services/platform/civil-date.ts';
-import { newKey, newTenant } from '../support/house.ts';
+import { newKey, newTenant } from '../support/harness.ts';
 
 /** What chance decides of a command. */
 export interface Draw {

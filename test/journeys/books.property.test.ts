@@ -19,16 +19,16 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays } from '../../services/platform/civil-date.ts';
 import { errorInfoOf } from '../../services/platform/errors.ts';
-import { newTenant, startHouse, type TestHouse } from '../support/house.ts';
+import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 import { Account, AREAS, COMMANDS, clientsOf, type Draw, Hand, KEYLESS } from './books-commands.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
   const limits = { REFUND_FREQUENCY_LIMIT_24H: '8', REFUND_VOLUME_LIMIT_24H: '15000' };
-  house = await startHouse({ SERVICES: 'refunds,funds,advances,catalog', ...limits });
+  harness = await startHarness({ SERVICES: 'refunds,funds,advances,catalog', ...limits });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const SEQUENCES = 100;
 const MAX_COMMANDS = 60;
@@ -138,7 +138,7 @@ const succeeded = new Set<string>();
 
 /** Plays steps on two merchants in both environments, and compares what is answered with the rules after each. */
 class Books {
-  readonly #clients = clientsOf(house.transports.inProcess);
+  readonly #clients = clientsOf(harness.transports.inProcess);
   readonly #accounts: readonly Account[];
   readonly #last = new Map<string, { status: string; updatedAt: number }>();
   readonly #calendars = new Map<string, string>();

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A program of the house as a process of its own. */
+/** A program of the system as a process of its own. */
 export interface ChildProgram extends AsyncDisposable {
   /** What it wrote on standard error so far. */
   readonly errors: string;

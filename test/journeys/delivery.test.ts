@@ -8,8 +8,8 @@ import {
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { PaymentsWorker } from '../../workflows/worker.ts';
-import { newKey, startHouse, type TestHouse } from '../support/house.ts';
-import { startHouseWorker } from '../support/house-worker.ts';
+import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -19,18 +19,18 @@ const { PENDING, ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 const { SUCCEEDED, RETRYING, EXHAUSTED, CANCELED } = DeliveryStatus;
 
 let temporal: TestTemporal;
-let house: TestHouse;
+let harness: TestHarness;
 let worker: PaymentsWorker;
 
 beforeAll(async () => {
   temporal = await startTemporal();
-  house = await startHouse({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,500ms,500ms,1s' });
-  worker = await startHouseWorker(house, temporal);
+  harness = await startHarness({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,500ms,500ms,1s' });
+  worker = await startHarnessWorker(harness, temporal);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
   await worker?.close();
-  await house?.close();
+  await harness?.close();
   await temporal?.[Symbol.asyncDispose]();
 });
 
@@ -46,14 +46,14 @@ async function startMoody(...statuses: number[]): Promise<Receiver> {
 }
 
 const subscribe = (receiver: Receiver, eventTypes?: string[]) =>
-  SandboxMerchant.subscribe(house.transports.grpc, receiver, '/hook', eventTypes);
+  SandboxMerchant.subscribe(harness.transports.grpc, receiver, '/hook', eventTypes);
 
 describe('a webhook', () => {
   it('tells a merchant that a refund case was opened over gRPC', async () => {
     await using receiver = await startMoody(200);
     const merchant = await subscribe(receiver, ['refund.requested.v1']);
     await merchant.becomes(ACTIVE);
-    const { refundCase } = await createClient(RefundCaseService, house.transports.grpc).openRefundCase({
+    const { refundCase } = await createClient(RefundCaseService, harness.transports.grpc).openRefundCase({
       ...{ ...merchant.tenant, idempotencyKey: newKey(), paymentIntentId: crypto.randomUUID() },
       ...{ amountMinor: 1_000n, paidAmountMinor: 5_000n, initiator: RefundInitiator.CUSTOMER },
       ...{ reason: 'does not fit', window: { case: 'refundWindowDays', value: 30 } },

@@ -8,8 +8,12 @@ import { findFreePort } from '../../local/ports.ts';
 import { textTable } from '../../local/text-table.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type TestTenant, type WebhooksDesk, webhooksDesk } from '../services/webhooks/webhooks-desk.ts';
-import { ALL_GRANTS, bearer, createTestDatabase, newKey, newTenant } from '../support/house.ts';
+import {
+  type TestTenant,
+  type WebhooksFixture,
+  webhooksFixture,
+} from '../services/webhooks/webhooks-fixture.ts';
+import { ALL_GRANTS, bearer, createTestDatabase, newKey, newTenant } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -38,8 +42,8 @@ const NOISE_MS = IS_LONG ? 5 : 250;
 let temporal: TestTemporal;
 let endpoints: HostileEndpoints;
 let receiver: Receiver;
-let house: ChildProgram;
-let desk: WebhooksDesk;
+let harness: ChildProgram;
+let fixture: WebhooksFixture;
 /** When each event first came to the healthy endpoint, by its id. */
 const arrivedAt = new Map<string, number>();
 
@@ -57,7 +61,7 @@ beforeAll(async () => {
   const token = `mps_${randomBytes(24).toString('base64url')}`;
   const key = () => `v1:${randomBytes(32).toString('base64')}`;
   const databaseUrl = await createTestDatabase();
-  house = startProgram('test/journeys/whole-process.ts', {
+  harness = startProgram('test/journeys/whole-process.ts', {
     ...{ ...loopbackSettings(), DATABASE_URL: databaseUrl, LOG_LEVEL: 'fatal' },
     ...{ TEMPORAL_ADDRESS: temporal.address, GRPC_PORT: `${port}` },
     ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },
@@ -67,11 +71,11 @@ beforeAll(async () => {
   const transport = createGrpcTransport({ baseUrl, interceptors: [bearer(token)] });
   const events = createClient(EventService, transport);
   await vi.waitFor(() => events.listEventTypes({}, { timeoutMs: 1_000 }), 60_000);
-  desk = webhooksDesk({ databaseUrl }, transport);
+  fixture = webhooksFixture({ databaseUrl }, transport);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
-  await house?.[Symbol.asyncDispose]();
+  await harness?.[Symbol.asyncDispose]();
   await endpoints?.[Symbol.asyncDispose]();
   await receiver?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();
@@ -89,7 +93,9 @@ async function publish(tenant: TestTenant, perSecond: number, seconds: number): 
   const startMs = performance.now();
   for (let count = 0; count < perSecond * seconds; count += 1) {
     await delay(Math.max(startMs + (count * 1_000) / perSecond - performance.now(), 0));
-    published.push(desk.publish(tenant).then(({ id, timestamp }) => ({ id, atMs: timestampMs(timestamp!) })));
+    published.push(
+      fixture.publish(tenant).then(({ id, timestamp }) => ({ id, atMs: timestampMs(timestamp!) })),
+    );
   }
   return Promise.all(published);
 }
@@ -109,7 +115,7 @@ async function measureBesideTrouble(tenant: TestTenant) {
   const subscriptions = await Promise.all(
     Object.entries(endpoints.urls(receiver.port)).map(async ([trouble, url]) => ({
       trouble,
-      subscriptionId: (await desk.subscribe(troubled, undefined, url)).id,
+      subscriptionId: (await fixture.subscribe(troubled, undefined, url)).id,
     })),
   );
   const [latencies] = await Promise.all([
@@ -120,7 +126,7 @@ async function measureBesideTrouble(tenant: TestTenant) {
     subscriptions.map(async ({ trouble, subscriptionId }) => [trouble, await outcomesOf(subscriptionId)]),
   );
   for (const { subscriptionId } of subscriptions) {
-    await desk.subscriptions.disableWebhookSubscription({
+    await fixture.subscriptions.disableWebhookSubscription({
       ...{ ...troubled, subscriptionId, idempotencyKey: newKey() },
     });
   }
@@ -130,7 +136,7 @@ async function measureBesideTrouble(tenant: TestTenant) {
 
 /** How often the attempts of a subscription ended how. */
 async function outcomesOf(subscriptionId: string): Promise<Record<string, number>> {
-  const rows = await desk.sql<{ outcome: string; count: number }>(
+  const rows = await fixture.sql<{ outcome: string; count: number }>(
     `select coalesce(a.failure, a.http_status::text) as outcome, count(*)::int
        from webhooks.delivery d
        join webhooks.attempt a
@@ -153,7 +159,7 @@ async function isQuiet(): Promise<void> {
       const was = before;
       before = count;
       expect(count).toBe(was);
-      expect(await desk.sql('select from webhooks.attempt where ended_at is null limit 1')).toEqual([]);
+      expect(await fixture.sql('select from webhooks.attempt where ended_at is null limit 1')).toEqual([]);
     },
     { timeout: 90_000, interval: 2_000 },
   );
@@ -177,7 +183,7 @@ function tell(phases: readonly (readonly [name: string, latencies: readonly numb
 
 it("leaves a merchant's latency as it is while another's endpoints are all in trouble", async () => {
   const healthy = newTenant(Environment.TEST);
-  await desk.subscribe(healthy, undefined, `https://localhost:${receiver.port}/healthy`);
+  await fixture.subscribe(healthy, undefined, `https://localhost:${receiver.port}/healthy`);
   await measure(healthy, WARM_UP_S);
   const quiet: number[][] = [];
   const troubled: number[][] = [];
@@ -199,7 +205,7 @@ it("leaves a merchant's latency as it is while another's endpoints are all in tr
       mute: { CONNECT_TIMEOUT: expect.any(Number) },
     });
   }
-  expect(house.errors).toBe('');
+  expect(harness.errors).toBe('');
   const allowed = (p95: number) => Math.max(MOST_RATIO * p95, p95 + NOISE_MS);
   // What else the machine does spoils one round or another; who waits for another merchant does so in each.
   expect(Math.min(...troubled.map(p95Of))).toBeLessThanOrEqual(allowed(Math.max(...quiet.map(p95Of))));

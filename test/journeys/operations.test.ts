@@ -8,8 +8,8 @@ import {
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { PaymentsWorker } from '../../workflows/worker.ts';
-import { newKey, startHouse, type TestHouse } from '../support/house.ts';
-import { startHouseWorker } from '../support/house-worker.ts';
+import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -26,32 +26,32 @@ beforeAll(async () => {
 afterAll(() => temporal?.[Symbol.asyncDispose]());
 
 /** Services and a worker on the real Temporal. */
-class RunningHouse {
-  readonly house: TestHouse;
+class RunningHarness {
+  readonly harness: TestHarness;
   readonly #worker: PaymentsWorker;
 
-  private constructor(house: TestHouse, worker: PaymentsWorker) {
-    this.house = house;
+  private constructor(harness: TestHarness, worker: PaymentsWorker) {
+    this.harness = harness;
     this.#worker = worker;
   }
 
-  static async start(settings: Record<string, string>): Promise<RunningHouse> {
-    const house = await startHouse({ ...loopbackSettings(), ...settings });
-    const worker = await startHouseWorker(house, temporal);
-    return new RunningHouse(house, worker);
+  static async start(settings: Record<string, string>): Promise<RunningHarness> {
+    const harness = await startHarness({ ...loopbackSettings(), ...settings });
+    const worker = await startHarnessWorker(harness, temporal);
+    return new RunningHarness(harness, worker);
   }
 
   get deliveries() {
-    return createClient(DeliveryService, this.house.transports.grpc);
+    return createClient(DeliveryService, this.harness.transports.grpc);
   }
 
   get subscriptions() {
-    return createClient(WebhookSubscriptionService, this.house.transports.grpc);
+    return createClient(WebhookSubscriptionService, this.harness.transports.grpc);
   }
 
   async [Symbol.asyncDispose]() {
     await this.#worker.close();
-    await this.house.close();
+    await this.harness.close();
   }
 }
 
@@ -79,8 +79,8 @@ class Endpoint {
   }
 }
 
-async function activeMerchant({ house }: RunningHouse, { receiver }: Endpoint): Promise<SandboxMerchant> {
-  const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
+async function activeMerchant({ harness }: RunningHarness, { receiver }: Endpoint): Promise<SandboxMerchant> {
+  const merchant = await SandboxMerchant.subscribe(harness.transports.grpc, receiver);
   await merchant.becomes(ACTIVE, 20_000);
   return merchant;
 }
@@ -97,9 +97,9 @@ const runningRetries = async ({ subscriptionId }: SandboxMerchant) =>
   ).count;
 
 describe('one delivery in trouble', () => {
-  let running: RunningHouse;
+  let running: RunningHarness;
   beforeAll(async () => {
-    running = await RunningHouse.start({ WEBHOOK_SCHEDULE_SANDBOX: '0s,1h,1h,1h' });
+    running = await RunningHarness.start({ WEBHOOK_SCHEDULE_SANDBOX: '0s,1h,1h,1h' });
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
@@ -160,7 +160,7 @@ describe('one delivery in trouble', () => {
 });
 
 /** A merchant to whom events go all the time, until `stop` answers them. */
-async function busyMerchant(running: RunningHouse, endpoint: Endpoint) {
+async function busyMerchant(running: RunningHarness, endpoint: Endpoint) {
   const merchant = await activeMerchant(running, endpoint);
   const eventIds: string[] = [];
   const stopping = new AbortController();
@@ -179,7 +179,7 @@ async function busyMerchant(running: RunningHouse, endpoint: Endpoint) {
 }
 
 /** Pauses; what arrives later than a second after the answer is against the promise. */
-async function pauseAndWatch(running: RunningHouse, merchant: SandboxMerchant, endpoint: Endpoint) {
+async function pauseAndWatch(running: RunningHarness, merchant: SandboxMerchant, endpoint: Endpoint) {
   await running.subscriptions.pauseWebhookSubscription(ofSubscription(merchant));
   const promised = performance.now() + 1_000;
   await delay(4_000);
@@ -187,9 +187,9 @@ async function pauseAndWatch(running: RunningHouse, merchant: SandboxMerchant, e
 }
 
 describe('a paused subscription', () => {
-  let running: RunningHouse;
+  let running: RunningHarness;
   beforeAll(async () => {
-    running = await RunningHouse.start({
+    running = await RunningHarness.start({
       WEBHOOK_SCHEDULE_SANDBOX: '0s,500ms,500ms,1s,1s,1s,1s,1s,1s,1s,1s,1s,1s,1s,1s,1s',
       WEBHOOK_RETRY_WORKFLOW_LIMIT: '5',
     });

@@ -9,8 +9,8 @@ import {
   EventService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ALL_GRANTS, bearer, createTestDatabase, startHouse } from '../support/house.ts';
-import { startHouseWorker } from '../support/house-worker.ts';
+import { ALL_GRANTS, bearer, createTestDatabase, startHarness } from '../support/harness.ts';
+import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
@@ -54,10 +54,10 @@ function publishOn(merchant: SandboxMerchant): () => Promise<string[]> {
 describe('nothing that was committed is lost', () => {
   it('when Temporal is killed while events are published, and comes back', async () => {
     await using receiver = await startReceiver();
-    const house = await startHouse(loopbackSettings());
-    const worker = await startHouseWorker(house, temporal);
+    const harness = await startHarness(loopbackSettings());
+    const worker = await startHarnessWorker(harness, temporal);
     try {
-      const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
+      const merchant = await SandboxMerchant.subscribe(harness.transports.grpc, receiver);
       await merchant.becomes(ACTIVE);
       const stop = publishOn(merchant);
       await delay(500);
@@ -70,7 +70,7 @@ describe('nothing that was committed is lost', () => {
       await merchant.received(committed, LEASE_AND_MORE_MS);
     } finally {
       await worker.close();
-      await house.close();
+      await harness.close();
     }
   }, 150_000);
 
@@ -109,9 +109,9 @@ describe('nothing that was committed is lost', () => {
   }, 150_000);
 
   it('when a worker is killed between sending and reporting: the event comes twice', async () => {
-    const house = await startHouse(loopbackSettings());
+    const harness = await startHarness(loopbackSettings());
     const settings = {
-      ...{ ...loopbackSettings(), SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token },
+      ...{ ...loopbackSettings(), SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token },
       ...{ TEMPORAL_ADDRESS: temporal.address, LOG_LEVEL: 'error', OPS_PORT: '0' },
     };
     const started = () => startProgram('workflows/main.ts', settings);
@@ -121,7 +121,7 @@ describe('nothing that was committed is lost', () => {
       if (!silent) response.writeHead(204).end();
     });
     try {
-      const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
+      const merchant = await SandboxMerchant.subscribe(harness.transports.grpc, receiver);
       await merchant.becomes(ACTIVE, 30_000);
       silent = true;
       const eventId = await merchant.publish();
@@ -133,7 +133,7 @@ describe('nothing that was committed is lost', () => {
       expect(merchant.arrivals.map(({ id }) => id)).toEqual([eventId, eventId]);
     } finally {
       await worker.kill();
-      await house.close();
+      await harness.close();
     }
   }, 150_000);
 });

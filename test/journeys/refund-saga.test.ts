@@ -5,10 +5,10 @@ import {
   RefundCaseStatus as Status,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { verifyFunds } from '../services/funds/verify-funds.ts';
-import { queryHouse } from '../services/refunds/refund-case-fixture.ts';
-import { startHouse, type TestHouse } from '../support/house.ts';
+import { queryHarness } from '../services/refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../support/harness.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
-import { eventually, merchantOf, type RefundMerchant } from '../workflows/refunds/refund-house.ts';
+import { eventually, merchantOf, type RefundMerchant } from '../workflows/refunds/refund-harness.ts';
 import { type ChildProgram, startProgram } from './child-program.ts';
 
 const { SUCCEEDED, FAILED } = ProviderOutcome;
@@ -17,13 +17,13 @@ const START_MS = 60_000;
 const RECOVERY_MS = 120_000;
 
 /** Services and Temporal that outlive the doomed; the worker is in the doomed process alone. */
-let house: TestHouse;
+let harness: TestHarness;
 let temporal: TestTemporal;
 beforeAll(async () => {
-  [house, temporal] = await Promise.all([startHouse(), startTemporal()]);
+  [harness, temporal] = await Promise.all([startHarness(), startTemporal()]);
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await house?.close();
+  await harness?.close();
   await temporal?.[Symbol.asyncDispose]();
 });
 
@@ -33,7 +33,7 @@ function startDoomed(dies = ''): ChildProgram {
   return startProgram('test/journeys/doomed-process.ts', {
     ...{
       DIES: dies,
-      DATABASE_URL: house.databaseUrl,
+      DATABASE_URL: harness.databaseUrl,
       TEMPORAL_ADDRESS: temporal.address,
       LOG_LEVEL: 'error',
     },
@@ -49,7 +49,7 @@ interface Refund {
 
 /** A merchant who has earned 1000, all of it held for a case that is yet to be executed. */
 async function prepare(amountMinor: bigint): Promise<Refund> {
-  const merchant = merchantOf(house);
+  const merchant = merchantOf(harness);
   const saleId = await merchant.earn(1_000n);
   const id = await merchant.approved(amountMinor, saleId);
   return { merchant, id, saleId };
@@ -60,8 +60,8 @@ const held = ({ merchant }: Refund) =>
 
 /** How often something was posted to the merchant's funds, and how much. */
 const postings = ({ merchant }: Refund) =>
-  queryHouse(
-    house,
+  queryHarness(
+    harness,
     `select kind, count(*)::int as times, sum(amount_minor)::int as minor from funds.posting
       where merchant_id = $1 group by kind order by kind`,
     [merchant.tenant.merchantId],
@@ -139,8 +139,8 @@ it('ends right, and debits once, wherever a process is killed on the way', async
       expect(await refund.merchant.funds.balance()).toMatchObject(whole);
     }, RECOVERY_MS);
   await Promise.all(returned.map(isGivenBack));
-  await verifyFunds(house);
-  const left = await queryHouse(house, 'select refund_case_id from funds.waiting_debit');
+  await verifyFunds(harness);
+  const left = await queryHarness(harness, 'select refund_case_id from funds.waiting_debit');
   expect(left).toEqual([]);
   expect(last.errors).toBe('');
 }, 600_000);

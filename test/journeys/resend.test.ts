@@ -11,8 +11,8 @@ import {
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { PaymentsWorker } from '../../workflows/worker.ts';
-import { newKey, startHouse, type TestHouse } from '../support/house.ts';
-import { startHouseWorker } from '../support/house-worker.ts';
+import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -22,31 +22,31 @@ const { RUNNING, COMPLETED, CANCELED } = ResendState;
 const EVENTS = 2_000;
 
 let temporal: TestTemporal;
-let house: TestHouse;
+let harness: TestHarness;
 let worker: PaymentsWorker;
 
 beforeAll(async () => {
   temporal = await startTemporal();
-  house = await startHouse(loopbackSettings());
-  worker = await startHouseWorker(house, temporal);
+  harness = await startHarness(loopbackSettings());
+  worker = await startHarnessWorker(harness, temporal);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
   await worker?.close();
-  await house?.close();
+  await harness?.close();
   await temporal?.[Symbol.asyncDispose]();
 });
 
 /** Runs SQL as nobody but a test would, to write a past and to let time pass. */
 async function sql(text: string, values: unknown[]): Promise<void> {
-  const client = new pg.Client({ connectionString: house.databaseUrl });
+  const client = new pg.Client({ connectionString: harness.databaseUrl });
   await client.connect();
   await client.query(text, values).finally(() => client.end());
 }
 
 /** A merchant that was pinged, with a history of events that its subscription missed; ids in the order of publishing. */
 async function merchantWithPast(receiver: Receiver) {
-  const merchant = await SandboxMerchant.subscribe(house.transports.grpc, receiver);
+  const merchant = await SandboxMerchant.subscribe(harness.transports.grpc, receiver);
   await merchant.becomes(WebhookSubscriptionState.ACTIVE);
   const from = Date.now() - 60_000;
   const ids = Array.from({ length: EVENTS }, (_, n) => uuidv7({ msecs: from + n }));
@@ -62,7 +62,7 @@ async function merchantWithPast(receiver: Receiver) {
 
 type Past = Awaited<ReturnType<typeof merchantWithPast>>;
 
-const deliveries = () => createClient(DeliveryService, house.transports.grpc);
+const deliveries = () => createClient(DeliveryService, harness.transports.grpc);
 
 async function begin({ merchant, period }: Past) {
   const { resend } = await deliveries().resendDeliveries({

@@ -11,7 +11,7 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../support/house.ts';
+import { newKey, newTenant } from '../support/harness.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
 
 const EVENT_TYPE = 'payment.succeeded.v1';

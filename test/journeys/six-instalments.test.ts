@@ -5,7 +5,7 @@ import { type AdvanceRequest, AdvanceService } from '../../proto/gen/payments/ad
 import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { addDays } from '../../services/platform/civil-date.ts';
-import { type GatewayHouse, newMerchant, startGateways } from '../gateway/gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { type FundsCaller, fundsCaller } from '../services/funds/funds-caller.ts';
 import { verifyFunds } from '../services/funds/verify-funds.ts';
@@ -21,7 +21,7 @@ const MONTHS = ['2024-10', '2024-11', '2024-12', '2025-01', '2025-02', '2025-03'
 const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
 const [refundCaseId, disputeId] = [randomUUID(), randomUUID()];
 let document: Section[];
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let key: string;
 let funds: FundsCaller;
 let advance: AdvanceRequest;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const merchant = await newMerchant(gateways);
   key = merchant.keys.live;
   const tenant = { merchantId: merchant.merchantId, environment: Environment.LIVE };
-  funds = fundsCaller(gateways.house.transports.grpc, tenant);
+  funds = fundsCaller(gateways.harness.transports.grpc, tenant);
 });
 afterAll(() => gateways.close());
 
@@ -42,7 +42,7 @@ describe('a sale in six instalments', () => {
   afterEach(async ({ task }) => {
     played.push(task.name);
     await expectPublicBooks(section(task.name));
-    await verifyFunds(gateways.house);
+    await verifyFunds(gateways.harness);
   });
 
   it('1. On 21 October 2024 a customer pays 1,000.00 by card in six instalments', async () => {
@@ -65,7 +65,7 @@ describe('a sale in six instalments', () => {
   });
 
   it('2. On 22 October the merchant takes an advance of the next three instalments', async () => {
-    const advances = createClient(AdvanceService, gateways.house.transports.grpc);
+    const advances = createClient(AdvanceService, gateways.harness.transports.grpc);
     const on = '2024-10-22';
     const { quote } = await advances.quoteAdvance({ ...funds.write(on), maxAmountMinor: 48_000n });
     const told = table('2.', 'Paid');
@@ -106,7 +106,7 @@ describe('a sale in six instalments', () => {
 
   it('7. On 21 January 2025 the last advanced instalment has passed, and the advance is settled', async () => {
     await funds.releaseDue('2025-01-21');
-    const advances = createClient(AdvanceService, gateways.house.transports.grpc);
+    const advances = createClient(AdvanceService, gateways.harness.transports.grpc);
     await advances.settleAdvance({ ...funds.write('2025-01-21'), advanceRequestId: advance.id });
     await expectAdvance('SETTLED');
   });

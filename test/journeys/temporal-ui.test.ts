@@ -3,8 +3,8 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { PaymentsWorker } from '../../workflows/worker.ts';
-import { startHouse, type TestHouse } from '../support/house.ts';
-import { startHouseWorker } from '../support/house-worker.ts';
+import { startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -16,21 +16,21 @@ const UI = 'https://temporal.example/ui';
 const { SUCCEEDED, RETRYING, CANCELED } = DeliveryStatus;
 
 let temporal: TestTemporal;
-let house: TestHouse;
+let harness: TestHarness;
 let worker: PaymentsWorker;
 
 beforeAll(async () => {
   temporal = await startTemporal();
-  house = await startHouse({
+  harness = await startHarness({
     ...loopbackSettings(),
     ...{ WEBHOOK_SCHEDULE_SANDBOX: '0s,1s,1h', TEMPORAL_UI_URL: UI },
   });
-  worker = await startHouseWorker(house, temporal);
+  worker = await startHarnessWorker(harness, temporal);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
   await worker?.close();
-  await house?.close();
+  await harness?.close();
   await temporal?.[Symbol.asyncDispose]();
 });
 
@@ -48,7 +48,7 @@ async function startFailing(times: number, waitMs = 0): Promise<Receiver> {
   return receiver;
 }
 
-const subscribe = (to: Receiver) => SandboxMerchant.subscribe(house.transports.inProcess, to);
+const subscribe = (to: Receiver) => SandboxMerchant.subscribe(harness.transports.inProcess, to);
 const workflowOf = (delivery: { workflowId: string }) =>
   temporal.client.workflow.getHandle(delivery.workflowId);
 

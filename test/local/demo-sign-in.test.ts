@@ -6,30 +6,30 @@ import { DEMO_PEOPLE } from '../../local/oidc/demo-people.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { startDashboardDesk } from '../gateway/dashboard/dashboard-desk.ts';
+import { startDashboardFixture } from '../gateway/dashboard/dashboard-fixture.ts';
 import { CookieBrowser } from '../gateway/dashboard/sign-in/cookie-browser.ts';
-import { testConfig } from '../support/house.ts';
+import { testConfig } from '../support/harness.ts';
 import { temporaryDataFolder } from './temporary-data-folder.ts';
 
 test('whom demo.json names signs in and finds the demo merchants, also after a start that went on', async () => {
   using data = temporaryDataFolder();
   const signIn = new DemoSignIn(data.folder, testConfig({ OIDC_PORT: String(await findFreePort()) }));
   const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET } = signIn.settings;
-  const desk = await startDashboardDesk({
+  const fixture = await startDashboardFixture({
     ...{ OIDC_ISSUER: OIDC_ISSUER!, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: OIDC_CLIENT_SECRET! },
   });
-  const provider = await signIn.start(desk.baseUrl);
+  const provider = await signIn.start(fixture.baseUrl);
   const merchants = [randomUUID(), randomUUID()];
-  await signIn.makeMembers(desk.transport, merchants.slice(1));
-  await signIn.makeMembers(desk.transport, merchants);
+  await signIn.makeMembers(fixture.transport, merchants.slice(1));
+  await signIn.makeMembers(fixture.transport, merchants);
 
   const browser = new CookieBrowser();
-  const form = await browser.open(`${desk.baseUrl}/sign-in/start`);
+  const form = await browser.open(`${fixture.baseUrl}/sign-in/start`);
   const page = await browser.submit(form, '', { ...signIn.access });
-  expect([page.status, page.url.href]).toEqual([200, `${desk.baseUrl}/`]);
+  expect([page.status, page.url.href]).toEqual([200, `${fixture.baseUrl}/`]);
   for (const merchantId of merchants) expect(page.text).toContain(merchantId);
 
-  const accounts = createClient(AccountService, desk.transport);
+  const accounts = createClient(AccountService, fixture.transport);
   for (const merchantId of merchants) {
     const { members } = await accounts.listMembers({ merchantId, environment: Environment.LIVE });
     const found = members.map(({ account, role }) => [account!.email, role]);
@@ -39,5 +39,5 @@ test('whom demo.json names signs in and finds the demo merchants, also after a s
     expect((await accounts.listSessions({ accountId: account!.id })).sessions).toHaveLength(1);
   }
   await provider.stop();
-  await desk.close();
+  await fixture.close();
 });

@@ -9,18 +9,18 @@ import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
-import { startHouse, type TestHouse } from '../support/house.ts';
+import { startHarness, type TestHarness } from '../support/harness.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 let dataDir: string;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'api-keys' });
+  harness = await startHarness({ SERVICES: 'api-keys' });
   dataDir = await mkdtemp(join(tmpdir(), 'payments-keys-'));
-  const { baseUrl, token } = house;
+  const { baseUrl, token } = harness;
   await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ grpc: { baseUrl, token } }));
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await rm(dataDir, { recursive: true });
 });
 
@@ -47,7 +47,7 @@ test('issues a key that authenticates, lists it, rotates it, revokes it', async 
   const scopes = ['--scope', 'funds:read', '--scope', 'webhooks:manage'];
   const issued = jsonOf(await keys(['issue', ...tenant, '--name', 'Shop', ...scopes, '--json']));
   expect(issued).toMatchObject({ environment: 'test', scopes: ['funds:read', 'webhooks:manage'] });
-  const client = createClient(ApiKeyService, house.transports.inProcess);
+  const client = createClient(ApiKeyService, harness.transports.inProcess);
   const environment = Environment.TEST;
   expect(await client.authenticateApiKey({ key: issued.key, environment })).toMatchObject({
     apiKeyId: issued.id,
@@ -88,7 +88,7 @@ test('shows people the key once, then a table without it', async () => {
 });
 
 test('asks the services of SERVICES_URL with SERVICE_TOKEN', async () => {
-  const environment = { SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token };
+  const environment = { SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token };
   expect((await keys(['list', ...merchant()], environment)).exitCode).toBe(0);
   const refused = await keys(['list', ...merchant()], { ...environment, SERVICE_TOKEN: 'mps_other' });
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });

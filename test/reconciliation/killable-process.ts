@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_AGAIN_MS = 500;
 const READY_MS = 60_000;
 
-/** A program of the house that is killed and started again; when it ends by itself, as a supervisor would start it. */
+/** A program of the system that is killed and started again; when it ends by itself, as a supervisor would start it. */
 export class KillableProcess implements AsyncDisposable {
   readonly name: string;
   /** Ends that nobody asked for, of a process that was serving; one that does not find its database at its start may end. */

@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
-import { createTestDatabase } from '../support/house.ts';
+import { createTestDatabase } from '../support/harness.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
 
 const key = () => `v1:${randomBytes(32).toString('base64')}`;

@@ -3,9 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { startHouse, type TestHouse } from './house.ts';
+import { startHarness, type TestHarness } from './harness.ts';
 import { allFilters, inUpperCase, neighbours } from './list-filters.ts';
-import { fittingRows, type ListDesk, type ListSubject, ListWalk, pageOf, planOf, walk } from './list-walk.ts';
+import {
+  fittingRows,
+  type ListFixture,
+  type ListSubject,
+  ListWalk,
+  pageOf,
+  planOf,
+  walk,
+} from './list-walk.ts';
 
 const ROWS = 55;
 const PLACES = 6;
@@ -25,38 +33,38 @@ export const LIST_SETTINGS = {
   REFUND_FREQUENCY_LIMIT_24H: '100000',
 } as const;
 
-/** A house for tests of lists. */
-export const startListHouse = (services: string, statements: string[] = []): Promise<TestHouse> =>
-  startHouse({ ...LIST_SETTINGS, SERVICES: services }, (sql) => statements.push(sql));
+/** A harness for tests of lists. */
+export const startListHarness = (services: string, statements: string[] = []): Promise<TestHarness> =>
+  startHarness({ ...LIST_SETTINGS, SERVICES: services }, (sql) => statements.push(sql));
 
 /** What holds of every list that pages; `runs` says how many walks are taken while rows change. */
 export function describeList(name: string, subjectOf: () => ListSubject, runs = 20): void {
   describe(name, () => {
-    let filled: Promise<ListDesk> | undefined;
+    let filled: Promise<ListFixture> | undefined;
     /** A merchant with more rows than a page holds by default, many of them in the same place but for their id. */
-    const desk = () => {
+    const fixture = () => {
       filled ??= fill(subjectOf());
       return filled;
     };
     it('answers the same rows in the same order by pages of every size', async () =>
-      sameByEveryLimit(subjectOf(), await desk()));
+      sameByEveryLimit(subjectOf(), await fixture()));
     it('answers what fits each of its filters, alone and together', async () =>
-      everyFilter(subjectOf(), await desk()));
+      everyFilter(subjectOf(), await fixture()));
     it('skips and repeats nothing while rows are added and changed between pages', () =>
       changedBetweenPages(subjectOf(), runs));
     it('skips and repeats nothing while others add and change rows at the same time', () =>
       changedMeanwhile(subjectOf()));
-    it('refuses a token that was changed anywhere', async () => changedTokens(subjectOf(), await desk()));
+    it('refuses a token that was changed anywhere', async () => changedTokens(subjectOf(), await fixture()));
     it('takes a token of its merchant, environment and filters alone, with any limit', async () =>
-      boundTokens(subjectOf(), await desk()));
+      boundTokens(subjectOf(), await fixture()));
     it('answers a merchant or environment without rows with an empty page', async () =>
-      emptyList(subjectOf(), await desk()));
+      emptyList(subjectOf(), await fixture()));
   });
 }
 
 /**
  * Each of these filters is read off an index that has the list's order: the plan neither sorts nor reads rows to skip
- * them. An index is named by a pattern. `statements` gets what the house asks its database.
+ * them. An index is named by a pattern. `statements` gets what the harness asks its database.
  */
 export function describePlans(
   subjectOf: () => ListSubject,
@@ -66,14 +74,14 @@ export function describePlans(
   describe('at scale', () => {
     it.each(plans)('a page filtered by "%s" comes off %s', async (filter, index) => {
       const subject = subjectOf();
-      const desk = await newDesk(subject);
-      for (let n = 0; n < 12; n += 1) await desk.insert(n % PLACES);
+      const fixture = await newFixture(subject);
+      for (let n = 0; n < 12; n += 1) await fixture.insert(n % PLACES);
       const filters = filter ? { [filter]: subject.filters[filter]!.values[0]! } : {};
-      const { next } = await pageOf(desk, { filters, limit: 1 });
+      const { next } = await pageOf(fixture, { filters, limit: 1 });
       statements.length = 0;
-      await pageOf(desk, { filters, after: next });
+      await pageOf(fixture, { filters, after: next });
       expect(statements).toHaveLength(1);
-      const plan = await planOf(subject.house, statements[0]!);
+      const plan = await planOf(subject.harness, statements[0]!);
       const [ofRows] = plan.split('SubPlan');
       expect(ofRows).toMatch(new RegExp(`using ${index} `));
       expect(ofRows).not.toMatch(/\bSort {2}\(/);
@@ -82,26 +90,26 @@ export function describePlans(
 }
 
 /** A walk by any limit answers the same; a last page that is just full names no next. */
-async function sameByEveryLimit(subject: ListSubject, desk: ListDesk): Promise<void> {
-  const rows = await fittingRows(subject, desk);
+async function sameByEveryLimit(subject: ListSubject, fixture: ListFixture): Promise<void> {
+  const rows = await fittingRows(subject, fixture);
   expect(rows.length).toBeGreaterThan(DEFAULT_LIMIT);
   if (rows[0]!.order.includes(' ')) {
     expect(new Set(rows.map(({ order }) => order.split(' ')[0])).size).toBeLessThan(rows.length);
   }
   const keys = rows.map(({ key }) => key);
   for (let limit = 1; limit <= subject.maxLimit; limit += 1) {
-    expect(await walk(desk, {}, limit)).toEqual(keys);
+    expect(await walk(fixture, {}, limit)).toEqual(keys);
   }
-  expect(await walk(desk, {})).toEqual(keys);
-  const first = await pageOf(desk, {});
+  expect(await walk(fixture, {})).toEqual(keys);
+  const first = await pageOf(fixture, {});
   expect(first.keys).toEqual(keys.slice(0, DEFAULT_LIMIT));
 }
 
-async function everyFilter(subject: ListSubject, desk: ListDesk): Promise<void> {
+async function everyFilter(subject: ListSubject, fixture: ListFixture): Promise<void> {
   let answered = 0;
   for (const filters of allFilters(subject)) {
-    const expected = (await fittingRows(subject, desk, filters)).map(({ key }) => key);
-    expect(await walk(desk, filters, 7)).toEqual(expected);
+    const expected = (await fittingRows(subject, fixture, filters)).map(({ key }) => key);
+    expect(await walk(fixture, filters, 7)).toEqual(expected);
     answered += expected.length;
   }
   expect(answered).toBeGreaterThanOrEqual(ROWS);
@@ -118,7 +126,7 @@ async function changedBetweenPages(subject: ListSubject, runs: number): Promise<
   const steps = fc.array(step, { minLength: 4, maxLength: 24 });
   await fc.assert(
     fc.asyncProperty(fc.array(place, { maxLength: 8 }), filters, steps, async (before, fits, then) => {
-      const own = await newDesk(subject);
+      const own = await newFixture(subject);
       for (const at of before) await own.insert(at);
       const walking = new ListWalk(subject, own, fits);
       for (const next of then) {
@@ -135,7 +143,7 @@ async function changedBetweenPages(subject: ListSubject, runs: number): Promise<
 }
 
 async function changedMeanwhile(subject: ListSubject): Promise<void> {
-  const own = await newDesk(subject);
+  const own = await newFixture(subject);
   for (let n = 0; n < 12; n += 1) await own.insert(n % PLACES);
   const walking = new ListWalk(subject, own, {});
   await walking.exactPage(1);
@@ -153,8 +161,8 @@ async function changedMeanwhile(subject: ListSubject): Promise<void> {
   walking.expectComplete();
 }
 
-async function changedTokens(subject: ListSubject, desk: ListDesk): Promise<void> {
-  const token = (await pageOf(desk, { limit: 1 })).next!;
+async function changedTokens(subject: ListSubject, fixture: ListFixture): Promise<void> {
+  const token = (await pageOf(fixture, { limit: 1 })).next!;
   expect(token.length).toBeLessThanOrEqual(subject.maxTokenLength);
   const wrong = [
     token.slice(0, -1),
@@ -171,50 +179,50 @@ async function changedTokens(subject: ListSubject, desk: ListDesk): Promise<void
     wrong.push(token.slice(0, at) + other + token.slice(at + 1));
   }
   for (const after of wrong) {
-    expect([after, await desk.list({ after })]).toEqual([after, 'TOKEN_REFUSED']);
+    expect([after, await fixture.list({ after })]).toEqual([after, 'TOKEN_REFUSED']);
   }
 }
 
-async function boundTokens(subject: ListSubject, desk: ListDesk): Promise<void> {
-  const sandbox = await subject.deskOf({ ...desk.tenant, environment: Environment.TEST });
-  const stranger = await newDesk(subject);
+async function boundTokens(subject: ListSubject, fixture: ListFixture): Promise<void> {
+  const sandbox = await subject.fixtureOf({ ...fixture.tenant, environment: Environment.TEST });
+  const stranger = await newFixture(subject);
   for (const filters of allFilters(subject)) {
-    const expected = (await fittingRows(subject, desk, filters)).map(({ key }) => key);
+    const expected = (await fittingRows(subject, fixture, filters)).map(({ key }) => key);
     if (expected.length < 2) continue;
-    const after = (await pageOf(desk, { filters, limit: 1 })).next!;
+    const after = (await pageOf(fixture, { filters, limit: 1 })).next!;
     const rest = { filters: inUpperCase(subject, filters), after };
-    expect((await pageOf(desk, { ...rest, limit: 1 })).keys).toEqual(expected.slice(1, 2));
-    expect((await pageOf(desk, { ...rest, limit: subject.maxLimit })).keys).toEqual(
+    expect((await pageOf(fixture, { ...rest, limit: 1 })).keys).toEqual(expected.slice(1, 2));
+    expect((await pageOf(fixture, { ...rest, limit: subject.maxLimit })).keys).toEqual(
       expected.slice(1, subject.maxLimit + 1),
     );
     for (const others of neighbours(subject, filters)) {
-      expect(await desk.list({ filters: others, after })).toBe('TOKEN_REFUSED');
+      expect(await fixture.list({ filters: others, after })).toBe('TOKEN_REFUSED');
     }
     expect(await sandbox.list({ filters, after })).toBe('TOKEN_REFUSED');
     expect(await stranger.list({ filters, after })).toBe('TOKEN_REFUSED');
   }
 }
 
-async function emptyList(subject: ListSubject, desk: ListDesk): Promise<void> {
-  const stranger = await newDesk(subject);
-  const sandbox = await subject.deskOf({ ...desk.tenant, environment: Environment.TEST });
-  const expected = subject.acrossEnvironments ? (await pageOf(desk, {})).keys : [];
+async function emptyList(subject: ListSubject, fixture: ListFixture): Promise<void> {
+  const stranger = await newFixture(subject);
+  const sandbox = await subject.fixtureOf({ ...fixture.tenant, environment: Environment.TEST });
+  const expected = subject.acrossEnvironments ? (await pageOf(fixture, {})).keys : [];
   expect(await pageOf(stranger, {})).toEqual({ keys: [], next: undefined });
   expect((await pageOf(sandbox, {})).keys).toEqual(expected);
 }
 
-const newDesk = (subject: ListSubject) =>
-  subject.deskOf({ merchantId: randomUUID(), environment: Environment.LIVE });
+const newFixture = (subject: ListSubject) =>
+  subject.fixtureOf({ merchantId: randomUUID(), environment: Environment.LIVE });
 
-async function fill(subject: ListSubject): Promise<ListDesk> {
-  const desk = await newDesk(subject);
-  for (let n = 0; n < ROWS; n += 1) await desk.insert(n % PLACES);
-  for (let n = 0; n < 10; n += 1) await change(subject, desk, n * 11);
-  return desk;
+async function fill(subject: ListSubject): Promise<ListFixture> {
+  const fixture = await newFixture(subject);
+  for (let n = 0; n < ROWS; n += 1) await fixture.insert(n % PLACES);
+  for (let n = 0; n < 10; n += 1) await change(subject, fixture, n * 11);
+  return fixture;
 }
 
-async function change(subject: ListSubject, desk: ListDesk, pick: number): Promise<void> {
-  const rows = await fittingRows(subject, desk);
+async function change(subject: ListSubject, fixture: ListFixture, pick: number): Promise<void> {
+  const rows = await fittingRows(subject, fixture);
   const row = rows[pick % rows.length];
-  if (row) await desk.change(row, pick);
+  if (row) await fixture.change(row, pick);
 }

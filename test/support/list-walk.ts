@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import { expect } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { errorInfoOf } from '../../services/platform/errors.ts';
-import type { newTenant, TestHouse } from './house.ts';
+import type { newTenant, TestHarness } from './harness.ts';
 
 export type Tenant = ReturnType<typeof newTenant>;
 
@@ -31,7 +31,7 @@ export interface ListPage {
 }
 
 /** One merchant's list in one environment. */
-export interface ListDesk {
+export interface ListFixture {
   readonly tenant: Tenant;
   list(request: ListRequest): Promise<ListPage | 'TOKEN_REFUSED'>;
   /** Adds a row in one of a few places of the order, in which there may be others already. */
@@ -42,7 +42,7 @@ export interface ListDesk {
 
 /** A list and what there is to know about it. */
 export interface ListSubject {
-  readonly house: TestHouse;
+  readonly harness: TestHarness;
   readonly direction: 'asc' | 'desc';
   readonly maxLimit: number;
   readonly maxTokenLength: number;
@@ -63,12 +63,12 @@ export interface ListSubject {
   readonly acrossEnvironments?: boolean;
   /** Selects the rows of merchant $1 in environment $2, with a column for each filter. */
   readonly truth: string;
-  deskOf(tenant: Tenant): Promise<ListDesk>;
+  fixtureOf(tenant: Tenant): Promise<ListFixture>;
 }
 
 const pools = new Map<string, Pool>();
 
-function poolOf({ databaseUrl }: TestHouse): Pool {
+function poolOf({ databaseUrl }: TestHarness): Pool {
   const kept = pools.get(databaseUrl);
   if (kept) return kept;
   const pool = new Pool({ connectionString: databaseUrl, max: 2, allowExitOnIdle: true });
@@ -77,9 +77,9 @@ function poolOf({ databaseUrl }: TestHouse): Pool {
   return pool;
 }
 
-/** Runs SQL on a house's database, past the services; for tests that ask often. */
-export async function sqlOf<Row extends object>(house: TestHouse, sql: string, values: unknown[] = []) {
-  return (await poolOf(house).query<Row>(sql, values)).rows;
+/** Runs SQL on a harness's database, past the services; for tests that ask often. */
+export async function sqlOf<Row extends object>(harness: TestHarness, sql: string, values: unknown[] = []) {
+  return (await poolOf(harness).query<Row>(sql, values)).rows;
 }
 
 /** What an RPC list answered, keys read by `keysOf`. */
@@ -100,9 +100,15 @@ export async function rpcPage<Answer extends { nextPageToken: string }>(
 const START_MS = Date.UTC(2020, 0, 1);
 
 /** Puts a row into a place of its list, where no RPC can: what it is ordered by is the time of its making. */
-export async function placeRow(house: TestHouse, table: string, column: string, id: string, place: number) {
+export async function placeRow(
+  harness: TestHarness,
+  table: string,
+  column: string,
+  id: string,
+  place: number,
+) {
   const at = new Date(START_MS + place);
-  await sqlOf(house, `update ${table} set ${column} = $1 where id = $2`, [at, id]);
+  await sqlOf(harness, `update ${table} set ${column} = $1 where id = $2`, [at, id]);
 }
 
 /** SQL of the order of a list newest first by a time and the id. */
@@ -112,11 +118,11 @@ export const newestFirst = (column: string) =>
 /** The rows that fit, in the list's order, as the database has them now. */
 export async function fittingRows(
   subject: ListSubject,
-  { tenant }: ListDesk,
+  { tenant }: ListFixture,
   filters: ListFilters = {},
 ): Promise<TrueRow[]> {
   const environment = tenant.environment === Environment.LIVE ? 'live' : 'test';
-  const rows = await sqlOf<TrueRow>(subject.house, subject.truth, [tenant.merchantId, environment]);
+  const rows = await sqlOf<TrueRow>(subject.harness, subject.truth, [tenant.merchantId, environment]);
   const fitting = rows.filter((row) =>
     Object.entries(filters).every(([name, value]) => {
       const { fits } = subject.filters[name]!;
@@ -131,17 +137,17 @@ function isAfter({ direction }: ListSubject, order: string, position: string): b
 }
 
 /** A page; fails when the token is refused. */
-export async function pageOf(desk: ListDesk, request: ListRequest): Promise<ListPage> {
-  const answer = await desk.list(request);
+export async function pageOf(fixture: ListFixture, request: ListRequest): Promise<ListPage> {
+  const answer = await fixture.list(request);
   if (answer === 'TOKEN_REFUSED') throw new Error('the list refused a token of its own');
   return answer;
 }
 
 /** All keys, page by page: each page full but the last, and the last not empty unless it is the first. */
-export async function walk(desk: ListDesk, filters: ListFilters, limit?: number): Promise<string[]> {
+export async function walk(fixture: ListFixture, filters: ListFilters, limit?: number): Promise<string[]> {
   const keys: string[] = [];
   for (let after: string | undefined; ; ) {
-    const page = await pageOf(desk, { filters, limit, after });
+    const page = await pageOf(fixture, { filters, limit, after });
     if (page.next) expect(page.keys).toHaveLength(limit ?? 50);
     else if (after) expect(page.keys.length).toBeGreaterThan(0);
     keys.push(...page.keys);
@@ -152,11 +158,11 @@ export async function walk(desk: ListDesk, filters: ListFilters, limit?: number)
 }
 
 /** The plan of a statement whatever its values, as of a table too large to be read whole or to be sorted. */
-export async function planOf(house: TestHouse, statement: string): Promise<string> {
+export async function planOf(harness: TestHarness, statement: string): Promise<string> {
   const off = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort'].map(
     (name) => `set local ${name} = off;`,
   );
-  const results = await poolOf(house).query(
+  const results = await poolOf(harness).query(
     `begin; ${off.join('')} explain (generic_plan) ${statement}; rollback`,
   );
   const { rows } = (results as unknown as { rows: { 'QUERY PLAN': string }[] }[])[4]!;
@@ -166,7 +172,7 @@ export async function planOf(house: TestHouse, statement: string): Promise<strin
 /** A walk through a list whose rows change meanwhile, beside the model of it. */
 export class ListWalk {
   readonly #subject: ListSubject;
-  readonly #desk: ListDesk;
+  readonly #fixture: ListFixture;
   readonly #filters: ListFilters;
   readonly #seen: string[] = [];
   /** Keys that have fitted since before the first page. */
@@ -175,9 +181,9 @@ export class ListWalk {
   #position: string | undefined;
   ended = false;
 
-  constructor(subject: ListSubject, desk: ListDesk, filters: ListFilters) {
+  constructor(subject: ListSubject, fixture: ListFixture, filters: ListFilters) {
     this.#subject = subject;
-    this.#desk = desk;
+    this.#fixture = fixture;
     this.#filters = filters;
   }
 
@@ -198,7 +204,7 @@ export class ListWalk {
 
   /** The next page while others write. */
   async page(limit: number): Promise<ListPage> {
-    const page = await pageOf(this.#desk, { filters: this.#filters, limit, after: this.#after });
+    const page = await pageOf(this.#fixture, { filters: this.#filters, limit, after: this.#after });
     this.#seen.push(...page.keys);
     expect(new Set(this.#seen).size).toBe(this.#seen.length);
     this.#after = page.next;
@@ -219,6 +225,6 @@ export class ListWalk {
   }
 
   #fitting(): Promise<TrueRow[]> {
-    return fittingRows(this.#subject, this.#desk, this.#filters);
+    return fittingRows(this.#subject, this.#fixture, this.#filters);
   }
 }

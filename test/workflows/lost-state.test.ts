@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { startHouse } from '../support/house.ts';
-import { startHouseWorker } from '../support/house-worker.ts';
+import { startHarness } from '../support/harness.ts';
+import { startHarnessWorker } from '../support/harness-worker.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 
 const SOON = { timeout: 60_000, interval: 500 };
@@ -16,8 +16,8 @@ it(
   'makes its Schedules again in a Temporal that has lost its state under a connected worker',
   async () => {
     await using temporal = await startTemporal();
-    const house = await startHouse();
-    const worker = await startHouseWorker(house, temporal);
+    const harness = await startHarness();
+    const worker = await startHarnessWorker(harness, temporal);
     try {
       await expect.poll(() => scheduleIds(temporal), SOON).not.toEqual([]);
       await delay(1_000);
@@ -28,7 +28,7 @@ it(
       await vi.waitFor(async () => expect(await scheduleIds(temporal)).toEqual(before), SOON);
     } finally {
       await worker.close();
-      await house.close();
+      await harness.close();
     }
   },
   TEMPORAL_START_MS,

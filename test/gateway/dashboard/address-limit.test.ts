@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type DashboardDesk, startDashboardDesk } from './dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
 
 const LIMIT = 5;
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk({ RATE_LIMIT_ADDRESS: String(LIMIT), TRUSTED_PROXIES: '127.0.0.0/8' });
+  fixture = await startDashboardFixture({
+    RATE_LIMIT_ADDRESS: String(LIMIT),
+    TRUSTED_PROXIES: '127.0.0.0/8',
+  });
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** Asks for a path so often at once, from an address. */
 function ask(path: string, times: number, address: string, init: RequestInit = {}): Promise<Response[]> {
   const headers = { 'x-forwarded-for': address, ...init.headers };
-  const one = () => fetch(new URL(path, desk.baseUrl), { redirect: 'manual', ...init, headers });
+  const one = () => fetch(new URL(path, fixture.baseUrl), { redirect: 'manual', ...init, headers });
   return Promise.all(Array.from({ length: times }, one));
 }
 
@@ -22,7 +25,7 @@ const refusedOf = (answers: readonly Response[]) => answers.filter(({ status }) 
 
 test('one address is served so many pages in a second, whoever asks there, and others all the same', async () => {
   const merchant = randomUUID();
-  const { token } = await desk.signIn({ [merchant]: Role.VIEWER });
+  const { token } = await fixture.signIn({ [merchant]: Role.VIEWER });
   const cookies = [token, 'x'.repeat(43)].map((value) => ({ cookie: `__Host-session=${value}` }));
   for (const [n, headers] of [{}, ...cookies].entries()) {
     const address = `203.0.113.${n}`;

@@ -1,4 +1,4 @@
-import type { Visitor } from './dashboard-desk.ts';
+import type { Visitor } from './dashboard-fixture.ts';
 
 /** The stream of a page, as a browser has it. */
 export interface EventStream {

@@ -1,23 +1,23 @@
 import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DashboardDesk, startDashboardDesk } from './dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** Where the page that says why there is none leads to. */
 async function linksFor(referer: string): Promise<(string | undefined)[]> {
-  const answer = await fetch(`${desk.baseUrl}/nowhere`, { headers: { referer } });
+  const answer = await fetch(`${fixture.baseUrl}/nowhere`, { headers: { referer } });
   expect(answer.status).toBe(404);
   const links = parse(await answer.text()).querySelectorAll('main a');
   return links.map((link) => link.getAttribute('href'));
 }
 
 test('a page that fails leads back to the page before it', async () => {
-  expect(await linksFor(`${desk.baseUrl}/account?page=x`)).toEqual(['/account?page=x', '/']);
+  expect(await linksFor(`${fixture.baseUrl}/account?page=x`)).toEqual(['/account?page=x', '/']);
 });
 
 test.for([
@@ -28,5 +28,5 @@ test.for([
   '/nowhere',
   '',
 ])('a page that fails leads to this host alone: not to %j', async (path) => {
-  expect(await linksFor(path.startsWith('https:') ? path : `${desk.baseUrl}${path}`)).toEqual(['/']);
+  expect(await linksFor(path.startsWith('https:') ? path : `${fixture.baseUrl}${path}`)).toEqual(['/']);
 });

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DashboardDesk, startDashboardDesk } from './dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** What no library would send. */
 async function send(bytes: string): Promise<Socket> {
-  const socket = connect((desk.app.server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect((fixture.app.server.address() as AddressInfo).port, '127.0.0.1');
   // Whatever becomes of it is the attacker's affair.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
@@ -47,10 +47,10 @@ test.for([
 ])('the dashboard outlives who asks for something strange and is gone: %#', async (bytes) => {
   const sockets = await Promise.all(Array.from({ length: 10 }, () => send(bytes)));
   for (const socket of sockets) socket.resetAndDestroy();
-  expect((await fetch(`${desk.baseUrl}/sign-in`)).status).toBe(200);
+  expect((await fetch(`${fixture.baseUrl}/sign-in`)).status).toBe(200);
 });
 
 test('a connection on which nothing moves is closed', () => {
   // Node.js closes it then, also while an answer waits to be read.
-  expect(desk.app.server.timeout).toBe(desk.house.config.HTTP_REQUEST_TIMEOUT + 30_000);
+  expect(fixture.app.server.timeout).toBe(fixture.harness.config.HTTP_REQUEST_TIMEOUT + 30_000);
 });

@@ -8,26 +8,26 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Html, html } from '../../../gateway/dashboard/html.ts';
 import { LiveStreams, lookAgainMs } from '../../../gateway/dashboard/live.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { newKey } from '../../support/house.ts';
-import type { Visitor } from './dashboard-desk.ts';
+import { newKey } from '../../support/harness.ts';
+import type { Visitor } from './dashboard-fixture.ts';
 import { type EventStream, openStream } from './event-stream.ts';
-import { type DeliveriesDesk, startDeliveriesDesk } from './webhooks/deliveries/deliveries-desk.ts';
+import { type DeliveriesFixture, startDeliveriesFixture } from './webhooks/deliveries/deliveries-fixture.ts';
 
 describe('the stream of a page', () => {
-  let desk: DeliveriesDesk;
+  let fixture: DeliveriesFixture;
   beforeAll(async () => {
-    desk = await startDeliveriesDesk();
+    fixture = await startDeliveriesFixture();
   });
   afterAll(async () => {
     await Promise.all(open.map((stream) => stream.close()));
-    await desk.close();
+    await fixture.close();
   });
 
-  const accounts = () => createClient(AccountService, desk.transport);
+  const accounts = () => createClient(AccountService, fixture.transport);
   const open: EventStream[] = [];
   const secondSessionOf = async (visitor: Visitor) => {
     const token = randomBytes(32).toString('base64url');
-    await desk.webhooks.sql(
+    await fixture.webhooks.sql(
       `insert into accounts.session
          (account_id, id, token_sha256, created_at, last_seen_at, expires_at, ip_address, user_agent)
        select account_id, gen_random_uuid(), $2, now(), now(), expires_at, ip_address, user_agent
@@ -43,20 +43,20 @@ describe('the stream of a page', () => {
   };
 
   it('sends a region as it is, and again when it has changed', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    await desk.subscribed(tenant);
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.subscribed(tenant);
     const stream = await streamOf(developer, `${base}/deliveries`);
     const first = await stream.next();
     expect(Object.keys(first!)).toEqual(['deliveries']);
     expect(first!.deliveries).toContain('webhook.ping.v1');
     expect(first!.deliveries).not.toContain('payment.succeeded.v1');
-    await desk.attempted(tenant, { httpStatus: 500 });
+    await fixture.attempted(tenant, { httpStatus: 500 });
     await expect.poll(async () => (await stream.next())?.deliveries).toContain('HTTP 500');
   });
 
   it('is there for who may see the page alone', async () => {
-    const { base, developer } = await desk.shop();
-    const { developer: stranger } = await desk.shop();
+    const { base, developer } = await fixture.shop();
+    const { developer: stranger } = await fixture.shop();
     expect((await streamOf(stranger, `${base}/deliveries`)).status).toBe(404);
     const nobody = { token: 'x'.repeat(43), fetch: developer.fetch.bind(developer) };
     expect((await streamOf(nobody, `${base}/deliveries`)).status).toBe(401);
@@ -64,7 +64,7 @@ describe('the stream of a page', () => {
   });
 
   it('ends with the session, wherever that is ended', async () => {
-    const { base, developer } = await desk.shop();
+    const { base, developer } = await fixture.shop();
     const stream = await streamOf(developer, `${base}/deliveries`);
     await stream.next();
     await accounts().endAllSessions({ accountId: developer.accountId });
@@ -73,24 +73,24 @@ describe('the stream of a page', () => {
   });
 
   it('says nothing more to who is no member any more', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
-    await desk.subscribed(tenant);
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
+    await fixture.subscribed(tenant);
     const stream = await streamOf(developer, `${base}/deliveries`);
     await stream.next();
     await accounts().removeMember({
       ...{ ...tenant, idempotencyKey: newKey(), accountId: developer.accountId },
     });
-    await desk.attempted(tenant, { httpStatus: 500 });
+    await fixture.attempted(tenant, { httpStatus: 500 });
     expect(await stream.next()).toBeUndefined();
     expect((await streamOf(developer, `${base}/deliveries`)).status).toBe(404);
   });
 
   it('does not keep its session from idling out', async () => {
-    const { base, developer } = await desk.shop();
+    const { base, developer } = await fixture.shop();
     const stream = await streamOf(developer, `${base}/deliveries`);
     await stream.next();
-    await desk.webhooks.sql(
+    await fixture.webhooks.sql(
       `update accounts.session set last_seen_at = now() - interval '59 minutes 57 seconds' where account_id = $1`,
       [developer.accountId],
     );
@@ -99,8 +99,8 @@ describe('the stream of a page', () => {
   });
 
   it('is one of twelve of its person, in whatever sessions', async () => {
-    const { base, developer } = await desk.shop();
-    const { base: otherBase, developer: other } = await desk.shop();
+    const { base, developer } = await fixture.shop();
+    const { base: otherBase, developer: other } = await fixture.shop();
     const elsewhere = await secondSessionOf(developer);
     const twelve = await Promise.all(
       Array.from({ length: 12 }, (_, n) => streamOf(n % 2 ? developer : elsewhere, `${base}/deliveries`)),
@@ -116,12 +116,12 @@ describe('the stream of a page', () => {
 });
 
 it('a stream of a dashboard that closes is ended, not cut off', async () => {
-  const desk = await startDeliveriesDesk();
-  const { base, developer } = await desk.shop();
+  const fixture = await startDeliveriesFixture();
+  const { base, developer } = await fixture.shop();
   const stream = await openStream(developer, `${base}/deliveries`);
   await stream.next();
-  await Promise.all([desk.app.close(), expect(stream.next()).resolves.toBeUndefined()]);
-  await desk.close();
+  await Promise.all([fixture.app.close(), expect(stream.next()).resolves.toBeUndefined()]);
+  await fixture.close();
 });
 
 describe('streams', () => {

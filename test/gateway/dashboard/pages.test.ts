@@ -2,22 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type DashboardDesk, type SeenPage, startDashboardDesk, type Visitor } from './dashboard-desk.ts';
+import {
+  type DashboardFixture,
+  type SeenPage,
+  startDashboardFixture,
+  type Visitor,
+} from './dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 async function member(role = Role.ADMIN) {
   const merchant = randomUUID();
-  return { merchant, visitor: await desk.signIn({ [merchant]: role }) };
+  return { merchant, visitor: await fixture.signIn({ [merchant]: role }) };
 }
 
 test('whoever is not signed in is led to sign in and back to the page, its query too', async () => {
   const path = `/live/${randomUUID()}/webhooks?state=ERROR`;
-  const response = await fetch(new URL(path, desk.baseUrl), { redirect: 'manual' });
+  const response = await fetch(new URL(path, fixture.baseUrl), { redirect: 'manual' });
   expect(response.status).toBe(303);
   expect(response.headers.get('location')).toBe(`/sign-in?return=${encodeURIComponent(path)}`);
 });
@@ -95,7 +100,10 @@ test.for([
   'a form of no merchant that fails leads to another language by this host’s page: from %s',
   async ([from, to]) => {
     const { visitor } = await member();
-    const headers = { cookie: `__Host-session=${visitor.token}`, referer: new URL(from!, desk.baseUrl).href };
+    const headers = {
+      cookie: `__Host-session=${visitor.token}`,
+      referer: new URL(from!, fixture.baseUrl).href,
+    };
     const body = new URLSearchParams({ _csrf: 'stale' });
     const answer = await visitor.fetch('/account/sign-out-everywhere', { method: 'POST', body, headers });
     expect(answer.status).toBe(403);

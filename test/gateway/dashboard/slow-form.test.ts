@@ -6,17 +6,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { csrfTokenOf } from '../../../gateway/dashboard/session-cookie.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey } from '../../support/house.ts';
+import { newKey } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from './dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from './dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
-const accounts = () => createClient(AccountService, desk.transport);
+const accounts = () => createClient(AccountService, fixture.transport);
 
 /** Begins a form that invites another administrator, and ends it after `meanwhile`. */
 async function inviteSlowly(
@@ -28,7 +28,7 @@ async function inviteSlowly(
   const text = new URLSearchParams(form).toString();
   // Nobody has seen it for a while, so that its arrival leaves a trace.
   await touch(visitor, `now() - interval '10 minutes'`);
-  const sent = request(`${desk.baseUrl}/live/${merchantId}/members/invite`, {
+  const sent = request(`${fixture.baseUrl}/live/${merchantId}/members/invite`, {
     method: 'POST',
     headers: {
       cookie: `__Host-session=${visitor.token}`,
@@ -46,11 +46,13 @@ async function inviteSlowly(
 }
 
 const touch = ({ accountId }: Visitor, at: string) =>
-  sqlOf(desk.house, `update accounts.session set last_seen_at = ${at} where account_id = $1`, [accountId]);
+  sqlOf(fixture.harness, `update accounts.session set last_seen_at = ${at} where account_id = $1`, [
+    accountId,
+  ]);
 
 async function wasSeen({ accountId }: Visitor): Promise<boolean> {
   const seen = await sqlOf(
-    desk.house,
+    fixture.harness,
     `select from accounts.session where account_id = $1 and last_seen_at > now() - interval '1 minute'`,
     [accountId],
   );
@@ -59,8 +61,8 @@ async function wasSeen({ accountId }: Visitor): Promise<boolean> {
 
 async function shop() {
   const tenant = { merchantId: randomUUID(), environment: Environment.LIVE };
-  await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
-  const visitor = await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
+  await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
+  const visitor = await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
   const write = () => ({ ...tenant, idempotencyKey: newKey(), accountId: visitor.accountId });
   const invited = async () => (await accounts().listInvitations(tenant)).invitations.length;
   return { ...tenant, visitor, write, invited };

@@ -4,25 +4,29 @@ import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dash
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { remoteTransport } from '../../../services/platform/remote-transport.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
-import { type DashboardDesk, startDashboardDesk } from './dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let unknown: Dashboard;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
-  const transport = remoteTransport(desk.house.baseUrl, 'of nobody');
-  unknown = await createDashboard({ config: desk.house.config, transport, logger: createLogger('silent') });
+  fixture = await startDashboardFixture();
+  const transport = remoteTransport(fixture.harness.baseUrl, 'of nobody');
+  unknown = await createDashboard({
+    config: fixture.harness.config,
+    transport,
+    logger: createLogger('silent'),
+  });
 });
 afterAll(async () => {
   await unknown.close();
-  await desk.close();
+  await fixture.close();
 });
 
 test.for(['/account', '/live'])(
   'nobody is signed out where services refuse the dashboard: %s',
   async (path) => {
     const merchant = randomUUID();
-    const { token } = await desk.signIn({ [merchant]: Role.ADMIN });
+    const { token } = await fixture.signIn({ [merchant]: Role.ADMIN });
     const url = path === '/live' ? `/live/${merchant}` : path;
     const answer = await unknown.inject({ url, cookies: { '__Host-session': token } });
     expect(answer.statusCode).toBe(500);

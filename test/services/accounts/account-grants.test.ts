@@ -3,13 +3,13 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { ALL_GRANTS, startHouse, type TestHouse } from '../../support/house.ts';
+import { ALL_GRANTS, startHarness, type TestHarness } from '../../support/harness.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'accounts' });
+  harness = await startHarness({ SERVICES: 'accounts' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const GRANTS: Readonly<Record<string, readonly string[]>> = {
   sessions: [
@@ -28,7 +28,7 @@ const rows = Object.entries(GRANTS).flatMap(([grant, rpcs]) => rpcs.map((rpc) =>
 test.each(rows)('%s takes the grant %s and no other', async (rpc, grant) => {
   const method = AccountService.methods.find(({ name }) => name === rpc) as DescMethodUnary;
   const callWith = (grants: readonly string[]) =>
-    house.services
+    harness.services
       .transportFor({ name: 'test', grants: new Set(grants) })
       .unary(method, undefined, undefined, undefined, create(method.input));
   const others = ALL_GRANTS.filter((other) => other !== grant);

@@ -2,22 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
-import { accountsDesk } from './accounts-desk.ts';
+import { accountsFixture } from './accounts-fixture.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);
 const ACCOUNTS = [randomUUID(), randomUUID()];
 
 /** The audit trail, for the suite of lists. Its entries never change. */
-export function auditEntryList(house: TestHouse): ListSubject {
-  const { client, write } = accountsDesk(house.transports.inProcess);
+export function auditEntryList(harness: TestHarness): ListSubject {
+  const { client, write } = accountsFixture(harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: { accountId: { values: [...ACCOUNTS, randomUUID()], isId: true } },
     truth: `select id as key, id as "order", account_id as "accountId"
       from platform.audit_entry where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
+    async fixtureOf(tenant) {
       let inserted = 0;
       return {
         tenant,
@@ -31,7 +31,7 @@ export function auditEntryList(house: TestHouse): ListSubject {
           const accountId = ACCOUNTS[inserted++ % 3 === 0 ? 1 : 0]!;
           const headers = { [ACTOR_HEADERS.accountId]: accountId, 'request-id': randomUUID() };
           await client.setMerchantContact({ ...write(tenant), language: Language.EN }, { headers });
-          await sqlOf(house, 'update platform.audit_entry set id = $1 where request_id = $2', [
+          await sqlOf(harness, 'update platform.audit_entry set id = $1 where request_id = $2', [
             ...[uuidv7({ msecs: START_MS + place }), headers['request-id']],
           ]);
         },

@@ -6,14 +6,14 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
 import { REQUEST_ID_HEADER } from '../../../services/platform/in-process-transport.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { accountsDesk } from './accounts-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { accountsFixture } from './accounts-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'accounts,webhooks' });
+  harness = await startHarness({ SERVICES: 'accounts,webhooks' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const headersOf = (accountId: string) => ({
   [ACTOR_HEADERS.accountId]: accountId,
@@ -22,22 +22,22 @@ const headersOf = (accountId: string) => ({
 });
 
 describe.each(['inProcess', 'grpc', 'connect'] as const)('the audit trail over %s', (way) => {
-  const desk = () => accountsDesk(house.transports[way]);
+  const fixture = () => accountsFixture(harness.transports[way]);
 
   it('tells who did what, when and from where, newest first and of one environment', async () => {
     const from = Date.now();
     const tenant = newTenant();
     const sandbox = { ...tenant, environment: Environment.TEST };
-    const ana = await desk().join(tenant, Role.ADMIN);
+    const ana = await fixture().join(tenant, Role.ADMIN);
     const headers = headersOf(ana.accountId);
     const email = 'new@shop.example';
     const invited = { ...tenant, idempotencyKey: newKey(), email, role: Role.DEVELOPER };
-    const { invitation } = await desk().client.inviteMember(invited, { headers });
+    const { invitation } = await fixture().client.inviteMember(invited, { headers });
     const revoked = { ...tenant, idempotencyKey: newKey(), invitationId: invitation!.id };
-    await desk().client.revokeInvitation(revoked, { headers });
-    await desk().client.inviteMember({ ...invited, ...sandbox }, { headers });
+    await fixture().client.revokeInvitation(revoked, { headers });
+    await fixture().client.inviteMember({ ...invited, ...sandbox }, { headers });
 
-    const { entries } = await desk().client.listAuditEntries(tenant);
+    const { entries } = await fixture().client.listAuditEntries(tenant);
     const who = { accountId: ana.accountId, accountEmail: ana.email, ipAddress: '2001:db8::7' };
     const entry = { ...who, requestId: headers[REQUEST_ID_HEADER], environment: Environment.LIVE };
     const service = 'payments.accounts.v1.AccountService';
@@ -47,21 +47,21 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('the audit trail over %
     ]);
     const seconds = Number(entries[0]!.occurredAt!.seconds);
     expect(seconds).toBeGreaterThanOrEqual(Math.floor(from / 1_000) - 1);
-    expect((await desk().client.listAuditEntries(sandbox)).entries).toHaveLength(1);
-    expect((await desk().client.listAuditEntries(newTenant())).entries).toEqual([]);
+    expect((await fixture().client.listAuditEntries(sandbox)).entries).toHaveLength(1);
+    expect((await fixture().client.listAuditEntries(newTenant())).entries).toEqual([]);
   });
 
   it('is of one account where one is asked for, and names no address that it does not know', async () => {
     const tenant = newTenant();
-    const ana = await desk().join(tenant, Role.ADMIN);
+    const ana = await fixture().join(tenant, Role.ADMIN);
     const unknown = randomUUID();
     for (const accountId of [ana.accountId, unknown]) {
       const invited = { ...tenant, idempotencyKey: newKey(), email: `${randomUUID()}@shop.example` };
       const headers = headersOf(accountId);
-      await desk().client.inviteMember({ ...invited, role: Role.VIEWER }, { headers });
+      await fixture().client.inviteMember({ ...invited, role: Role.VIEWER }, { headers });
     }
     const of = async (accountId: string) =>
-      (await desk().client.listAuditEntries({ ...tenant, accountId })).entries;
+      (await fixture().client.listAuditEntries({ ...tenant, accountId })).entries;
     expect(await of(ana.accountId)).toMatchObject([{ accountEmail: ana.email }]);
     expect(await of(unknown)).toMatchObject([{ accountId: unknown, accountEmail: '' }]);
     expect(await of(randomUUID())).toEqual([]);
@@ -69,14 +69,14 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('the audit trail over %
 
   it('answers an entry without its request where that was too large to keep', async () => {
     const tenant = newTenant();
-    const { accountId } = await desk().signIn();
-    const events = createClient(EventService, house.transports[way]);
+    const { accountId } = await fixture().signIn();
+    const events = createClient(EventService, harness.transports[way]);
     const write = () => ({ ...tenant, idempotencyKey: newKey(), objectId: 'one' });
     const { eventTypes } = await events.listEventTypes({});
     const { name: type, dataExample } = eventTypes.find(({ name }) => name === 'refund.failed.v1')!;
     const data = { ...dataExample!, reason: 'é'.repeat(8_192) };
     await events.publishEvent({ ...write(), type, data }, { headers: headersOf(accountId) });
-    const { entries } = await desk().client.listAuditEntries(tenant);
+    const { entries } = await fixture().client.listAuditEntries(tenant);
     expect(entries).toHaveLength(1);
     expect(entries[0]!.request).toBeUndefined();
   });

@@ -1,45 +1,45 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { accountsDesk, newPerson } from './accounts-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'accounts' });
+  harness = await startHarness({ SERVICES: 'accounts' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-const desk = () => accountsDesk(house.transports.connect);
+const fixture = () => accountsFixture(harness.transports.connect);
 const email = 'alerts@shop.example';
 
 test('the contact of an environment is the one that was set, until it is taken away', async () => {
   const tenant = newTenant();
   const sandbox = { ...tenant, environment: Environment.TEST };
   const set = (contact: { email?: string; language: Language }) =>
-    desk().client.setMerchantContact({ ...desk().write(tenant), ...contact });
+    fixture().client.setMerchantContact({ ...fixture().write(tenant), ...contact });
   await set({ email: 'first@shop.example', language: Language.PT_BR });
   await set({ email, language: Language.EN });
-  const contact = await desk().client.getMerchantContact(tenant);
+  const contact = await fixture().client.getMerchantContact(tenant);
   expect(contact).toMatchObject({ emails: [email], language: Language.EN, isSet: true });
   const nobody = { emails: [], language: Language.PT_BR, isSet: false };
-  expect(await desk().client.getMerchantContact(sandbox)).toMatchObject(nobody);
-  expect(await desk().client.getMerchantContact(newTenant())).toMatchObject(nobody);
+  expect(await fixture().client.getMerchantContact(sandbox)).toMatchObject(nobody);
+  expect(await fixture().client.getMerchantContact(newTenant())).toMatchObject(nobody);
   await set({ language: Language.EN });
   await set({ language: Language.EN });
-  expect(await desk().client.getMerchantContact(tenant)).toMatchObject(nobody);
+  expect(await fixture().client.getMerchantContact(tenant)).toMatchObject(nobody);
 });
 
 test('without a contact the administrators are written to, where they have a verified address', async () => {
   const tenant = newTenant();
-  const ana = await desk().join(tenant, Role.ADMIN);
-  const { issuer, subject, name } = await desk().join(tenant, Role.ADMIN);
-  await desk().signIn({ ...{ issuer, subject, name }, email: 'x@shop.example', emailVerified: false });
-  await desk().join(tenant, Role.DEVELOPER);
+  const ana = await fixture().join(tenant, Role.ADMIN);
+  const { issuer, subject, name } = await fixture().join(tenant, Role.ADMIN);
+  await fixture().signIn({ ...{ issuer, subject, name }, email: 'x@shop.example', emailVerified: false });
+  await fixture().join(tenant, Role.DEVELOPER);
   const admins = { emails: [ana.email], isSet: false };
-  expect(await desk().client.getMerchantContact(tenant)).toMatchObject(admins);
-  for (let n = 0; n < 21; n += 1) await desk().join(tenant, Role.ADMIN, newPerson());
-  const { emails } = await desk().client.getMerchantContact(tenant);
+  expect(await fixture().client.getMerchantContact(tenant)).toMatchObject(admins);
+  for (let n = 0; n < 21; n += 1) await fixture().join(tenant, Role.ADMIN, newPerson());
+  const { emails } = await fixture().client.getMerchantContact(tenant);
   expect(emails).toHaveLength(20);
   expect(emails[0]).toBe(ana.email);
 });

@@ -1,34 +1,34 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forgottenSessions } from '../../../services/accounts/sessions/forgotten-sessions.ts';
 import { Database } from '../../../services/platform/database.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
-import { accountsDesk } from './accounts-desk.ts';
+import { accountsFixture } from './accounts-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 let database: Database;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'accounts' });
+  harness = await startHarness({ SERVICES: 'accounts' });
   database = await Database.open({
-    ...{ url: house.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
     onStatement: (sql) => statements.push(sql),
   });
 });
 afterAll(async () => {
   await database.close();
-  await house.close();
+  await harness.close();
 });
 
 const step = () => database.transaction((em) => forgottenSessions.step(em));
 const left = async () => {
-  const rows = await sqlOf<{ user_agent: string }>(house, 'select user_agent from accounts.session');
+  const rows = await sqlOf<{ user_agent: string }>(harness, 'select user_agent from accounts.session');
   return rows.map(({ user_agent }) => user_agent).sort();
 };
 /** Adds sessions of a name that expire so long from now. */
 const add = (accountId: string, name: string, expiry: string, count = 1) =>
   sqlOf(
-    house,
+    harness,
     `insert into accounts.session
        (account_id, id, token_sha256, created_at, last_seen_at, expires_at, ip_address, user_agent)
      select $1, gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), now(), now(), now() + $3::interval, '', $2
@@ -37,7 +37,7 @@ const add = (accountId: string, name: string, expiry: string, count = 1) =>
   );
 
 test('sessions go thirty days after they expired or were ended, a bounded batch at a step', async () => {
-  const { client, signIn } = accountsDesk(house.transports.inProcess);
+  const { client, signIn } = accountsFixture(harness.transports.inProcess);
   const { accountId, sessionId } = await signIn();
   await add(accountId, 'old', '-30 days -1 second', 2_003);
   await add(accountId, 'recent', '-29 days -23 hours');
@@ -50,20 +50,20 @@ test('sessions go thirty days after they expired or were ended, a bounded batch 
   ]);
   expect(await left()).toEqual(['Browser/1.0', 'open', 'recent']);
   await client.endSession({ accountId, sessionId });
-  await sqlOf(house, `update accounts.session set expires_at = expires_at - interval '30 days'`);
+  await sqlOf(harness, `update accounts.session set expires_at = expires_at - interval '30 days'`);
   expect((await step()).rows).toBe(2);
   expect(await left()).toEqual(['open']);
 });
 
 test('sessions to forget are found by their expiry among many others', async () => {
-  const { accountId } = await accountsDesk(house.transports.inProcess).signIn();
+  const { accountId } = await accountsFixture(harness.transports.inProcess).signIn();
   await add(accountId, 'open', '12 hours', 20_000);
   await add(accountId, 'old', '-31 days', 100);
-  await sqlOf(house, 'analyze accounts.session');
+  await sqlOf(harness, 'analyze accounts.session');
   statements.length = 0;
   await step();
   const [statement] = statements.flatMap((text) => /delete from[\s\S]*skip locked\)\)/.exec(text) ?? []);
-  const rows = await sqlOf<{ 'QUERY PLAN': string }>(house, `explain ${statement}`);
+  const rows = await sqlOf<{ 'QUERY PLAN': string }>(harness, `explain ${statement}`);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   expect(plan).toContain('Scan using session_expiry');
   expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap/);

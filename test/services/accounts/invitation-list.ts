@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage, sqlOf } from '../../support/list-walk.ts';
-import { accountsDesk, takesAway } from './accounts-desk.ts';
+import { accountsFixture, takesAway } from './accounts-fixture.ts';
 
 /** The list of open invitations, for the suite of lists; what changes of one is that it is open no more. */
-export function invitationList(house: TestHouse): ListSubject {
-  const { client, invite, write } = accountsDesk(house.transports.inProcess);
+export function invitationList(harness: TestHarness): ListSubject {
+  const { client, invite, write } = accountsFixture(harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
     acrossEnvironments: true,
     truth: `select id as key, ${newestFirst('created_at')} from accounts.invitation
       where merchant_id = $1 and $2::text is not null
         and accepted_at is null and revoked_at is null and expires_at > now()`,
-    async deskOf(tenant) {
+    async fixtureOf(tenant) {
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
@@ -21,13 +21,15 @@ export function invitationList(house: TestHouse): ListSubject {
         },
         async insert(place) {
           const { id } = await invite(tenant, `${randomUUID()}@shop.example`);
-          await placeRow(house, 'accounts.invitation', 'created_at', id, place);
+          await placeRow(harness, 'accounts.invitation', 'created_at', id, place);
         },
         async change({ key }, pick) {
           if (!takesAway(pick)) return;
           if (pick % 2) await client.revokeInvitation({ ...write(tenant), invitationId: key });
           else
-            await sqlOf(house, 'update accounts.invitation set expires_at = created_at where id = $1', [key]);
+            await sqlOf(harness, 'update accounts.invitation set expires_at = created_at where id = $1', [
+              key,
+            ]);
         },
       };
     },

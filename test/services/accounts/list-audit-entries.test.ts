@@ -1,18 +1,18 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { auditEntryList } from './audit-entry-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('accounts', statements);
+  harness = await startListHarness('accounts', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListAuditEntries', () => auditEntryList(house));
+describeList('ListAuditEntries', () => auditEntryList(harness));
 
-describePlans(() => auditEntryList(house), statements, [
+describePlans(() => auditEntryList(harness), statements, [
   ['', 'audit_entry_pkey'],
   ['accountId', 'audit_entry_account'],
 ]);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { invitationList } from './invitation-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('accounts', statements);
+  harness = await startListHarness('accounts', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListInvitations', () => invitationList(house));
+describeList('ListInvitations', () => invitationList(harness));
 
-describePlans(() => invitationList(house), statements, [['', 'invitation_newest']]);
+describePlans(() => invitationList(harness), statements, [['', 'invitation_newest']]);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { memberList } from './member-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('accounts', statements);
+  harness = await startListHarness('accounts', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListMembers', () => memberList(house));
+describeList('ListMembers', () => memberList(harness));
 
-describePlans(() => memberList(house), statements, [['', 'member_oldest']]);
+describePlans(() => memberList(harness), statements, [['', 'member_oldest']]);

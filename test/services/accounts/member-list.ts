@@ -1,20 +1,20 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
-import { accountsDesk, takesAway } from './accounts-desk.ts';
+import { accountsFixture, takesAway } from './accounts-fixture.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);
 
 /** The list of members, for the suite of lists. */
-export function memberList(house: TestHouse): ListSubject {
-  const { client, join, change, remove } = accountsDesk(house.transports.inProcess);
+export function memberList(harness: TestHarness): ListSubject {
+  const { client, join, change, remove } = accountsFixture(harness.transports.inProcess);
   return {
-    ...{ house, direction: 'asc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 200, filters: {} },
     acrossEnvironments: true,
     truth: `select account_id as key,
         to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || account_id as "order"
       from accounts.member where merchant_id = $1 and $2::text is not null`,
-    async deskOf(tenant) {
+    async fixtureOf(tenant) {
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
@@ -26,7 +26,7 @@ export function memberList(house: TestHouse): ListSubject {
           const at = new Date(START_MS + place);
           const { merchantId } = tenant;
           await sqlOf(
-            house,
+            harness,
             'update accounts.member set created_at = $1 where merchant_id = $2 and account_id = $3',
             [at, merchantId, accountId],
           );

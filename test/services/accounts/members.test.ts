@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
-import { accountsDesk, newPerson } from './accounts-desk.ts';
+import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 const LAST_ADMIN = [Code.FailedPrecondition, 'LAST_ADMIN'] as const;
@@ -15,47 +15,47 @@ const NO_INVITATION = [Code.NotFound, 'INVITATION_NOT_FOUND'] as const;
 const NO_MEMBER = [Code.NotFound, 'MEMBER_NOT_FOUND'] as const;
 const IS_MEMBER = [Code.AlreadyExists, 'MEMBER_ALREADY_EXISTS'] as const;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'accounts' });
+  harness = await startHarness({ SERVICES: 'accounts' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const expire = (id: string) =>
-  sqlOf(house, `update accounts.invitation set expires_at = now() - interval '1 s' where id = $1`, [id]);
+  sqlOf(harness, `update accounts.invitation set expires_at = now() - interval '1 s' where id = $1`, [id]);
 
 describe.each(['inProcess', 'connect'] as const)('members over %s', (way) => {
-  const desk = () => accountsDesk(house.transports[way]);
+  const fixture = () => accountsFixture(harness.transports[way]);
   const rolesOf = async (tenant: ReturnType<typeof newTenant>) => {
-    const { members } = await desk().client.listMembers(tenant);
+    const { members } = await fixture().client.listMembers(tenant);
     return Object.fromEntries(members.map(({ account, role }) => [account!.id, role]));
   };
 
   it('invites an address, and makes the account that has it a member in both environments', async () => {
     const tenant = newTenant();
-    const ana = await desk().signIn({ ...newPerson(), email: 'Ana.Souza@Shop.Example' });
-    const invitation = await desk().invite(tenant, 'ANA.souza@shop.example', Role.ADMIN);
+    const ana = await fixture().signIn({ ...newPerson(), email: 'Ana.Souza@Shop.Example' });
+    const invitation = await fixture().invite(tenant, 'ANA.souza@shop.example', Role.ADMIN);
     expect(invitation).toMatchObject({
       ...{ merchantId: tenant.merchantId, email: 'ana.souza@shop.example', role: Role.ADMIN },
     });
     const lifetime = timestampMs(invitation.expiresAt!) - timestampMs(invitation.createdAt!);
     expect(lifetime).toBe(WEEK_MS);
     const listed = { ...tenant, environment: Environment.TEST };
-    expect((await desk().client.listInvitations(listed)).invitations).toEqual([invitation]);
-    const { invitations } = await desk().client.listAccountInvitations({ accountId: ana.accountId });
+    expect((await fixture().client.listInvitations(listed)).invitations).toEqual([invitation]);
+    const { invitations } = await fixture().client.listAccountInvitations({ accountId: ana.accountId });
     expect(invitations).toEqual([invitation]);
-    const membership = await desk().accept(tenant, invitation.id, ana.accountId);
+    const membership = await fixture().accept(tenant, invitation.id, ana.accountId);
     expect(membership).toMatchObject({ merchantId: tenant.merchantId, role: Role.ADMIN });
-    const { members } = await desk().client.listMembers(listed);
+    const { members } = await fixture().client.listMembers(listed);
     expect(members).toMatchObject([{ account: { id: ana.accountId }, role: Role.ADMIN }]);
-    expect((await desk().client.listInvitations(tenant)).invitations).toEqual([]);
+    expect((await fixture().client.listInvitations(tenant)).invitations).toEqual([]);
     expect(await rolesOf(newTenant())).toEqual({});
   });
 
   it('refuses an invitation to whoever does not prove to have its address', async () => {
     const tenant = newTenant();
     const person = newPerson();
-    const { id } = await desk().invite(tenant, 'karl@shop.example');
+    const { id } = await fixture().invite(tenant, 'karl@shop.example');
     const others = [
       { ...person, email: 'karla@shop.example' },
       { ...newPerson(), email: 'karl@shop.example', emailVerified: false },
@@ -64,39 +64,39 @@ describe.each(['inProcess', 'connect'] as const)('members over %s', (way) => {
       { ...newPerson(), email: '' },
     ];
     for (const other of others) {
-      const { accountId } = await desk().signIn(other);
-      await expectRefusal(desk().accept(tenant, id, accountId), ...NO_INVITATION);
-      expect((await desk().client.listAccountInvitations({ accountId })).invitations).toEqual([]);
+      const { accountId } = await fixture().signIn(other);
+      await expectRefusal(fixture().accept(tenant, id, accountId), ...NO_INVITATION);
+      expect((await fixture().client.listAccountInvitations({ accountId })).invitations).toEqual([]);
     }
-    await expectRefusal(desk().accept(tenant, id, randomUUID()), ...NO_INVITATION);
-    const { accountId } = await desk().signIn({ ...person, email: 'karl@shop.example' });
-    await expectRefusal(desk().accept(newTenant(), id, accountId), ...NO_INVITATION);
-    await desk().accept(tenant, id, accountId);
+    await expectRefusal(fixture().accept(tenant, id, randomUUID()), ...NO_INVITATION);
+    const { accountId } = await fixture().signIn({ ...person, email: 'karl@shop.example' });
+    await expectRefusal(fixture().accept(newTenant(), id, accountId), ...NO_INVITATION);
+    await fixture().accept(tenant, id, accountId);
   });
 
   it('replaces the open invitation of an address, and lets none be accepted twice, late or after all', async () => {
     const tenant = newTenant();
-    const { email, accountId } = await desk().signIn();
-    const accept = (invitationId: string) => desk().accept(tenant, invitationId, accountId);
+    const { email, accountId } = await fixture().signIn();
+    const accept = (invitationId: string) => fixture().accept(tenant, invitationId, accountId);
     const expectState = (invitationId: string, state: string) =>
       expectRefusal(accept(invitationId), Code.FailedPrecondition, 'INVITATION_STATE', { state });
     const revoke = (invitationId: string, merchant = tenant) =>
-      desk().client.revokeInvitation({ ...desk().write(merchant), invitationId });
+      fixture().client.revokeInvitation({ ...fixture().write(merchant), invitationId });
 
-    const replaced = await desk().invite(tenant, email);
-    const late = await desk().invite(tenant, email, Role.DEVELOPER);
+    const replaced = await fixture().invite(tenant, email);
+    const late = await fixture().invite(tenant, email, Role.DEVELOPER);
     await expectState(replaced.id, 'REVOKED');
     await expire(late.id);
-    expect((await desk().client.listInvitations(tenant)).invitations).toEqual([]);
-    expect((await desk().client.listAccountInvitations({ accountId })).invitations).toEqual([]);
+    expect((await fixture().client.listInvitations(tenant)).invitations).toEqual([]);
+    expect((await fixture().client.listAccountInvitations({ accountId })).invitations).toEqual([]);
     await expectState(late.id, 'EXPIRED');
-    const taken = await desk().invite(tenant, email);
+    const taken = await fixture().invite(tenant, email);
     await expectRefusal(revoke(taken.id, newTenant()), ...NO_INVITATION);
     await revoke(taken.id);
     await revoke(taken.id);
     await expectState(taken.id, 'REVOKED');
     await expectRefusal(revoke(randomUUID()), ...NO_INVITATION);
-    const accepted = await desk().invite(tenant, email);
+    const accepted = await fixture().invite(tenant, email);
     await accept(accepted.id);
     await expectState(accepted.id, 'ACCEPTED');
     const refusal = [Code.FailedPrecondition, 'INVITATION_STATE', { state: 'ACCEPTED' }] as const;
@@ -105,22 +105,22 @@ describe.each(['inProcess', 'connect'] as const)('members over %s', (way) => {
 
   it('refuses to invite a member, by the address that is verified', async () => {
     const tenant = newTenant();
-    const ana = await desk().join(tenant, Role.VIEWER);
-    await expectRefusal(desk().invite(tenant, ana.email.toUpperCase(), Role.ADMIN), ...IS_MEMBER);
-    await desk().invite(newTenant(), ana.email);
+    const ana = await fixture().join(tenant, Role.VIEWER);
+    await expectRefusal(fixture().invite(tenant, ana.email.toUpperCase(), Role.ADMIN), ...IS_MEMBER);
+    await fixture().invite(newTenant(), ana.email);
     const { issuer, subject, name } = ana;
-    await desk().signIn({ issuer, subject, name, email: 'boss@shop.example', emailVerified: false });
-    await desk().invite(tenant, 'boss@shop.example');
+    await fixture().signIn({ issuer, subject, name, email: 'boss@shop.example', emailVerified: false });
+    await fixture().invite(tenant, 'boss@shop.example');
   });
 
   it('keeps the higher role of a member who accepts another invitation', async () => {
     const tenant = newTenant();
-    const { issuer, subject, name, accountId } = await desk().join(tenant, Role.DEVELOPER);
+    const { issuer, subject, name, accountId } = await fixture().join(tenant, Role.DEVELOPER);
     const acceptAs = async (role: Role) => {
       const email = `${randomUUID()}@new.example`;
-      const { id } = await desk().invite(tenant, email, role);
-      await desk().signIn({ issuer, subject, name, email, emailVerified: true });
-      return (await desk().accept(tenant, id, accountId)).role;
+      const { id } = await fixture().invite(tenant, email, role);
+      await fixture().signIn({ issuer, subject, name, email, emailVerified: true });
+      return (await fixture().accept(tenant, id, accountId)).role;
     };
     expect(await acceptAs(Role.VIEWER)).toBe(Role.DEVELOPER);
     expect(await acceptAs(Role.ADMIN)).toBe(Role.ADMIN);
@@ -130,29 +130,29 @@ describe.each(['inProcess', 'connect'] as const)('members over %s', (way) => {
   it('changes roles and removes members, but never the last administrator', async () => {
     const tenant = newTenant();
     const sandbox = { ...tenant, environment: Environment.TEST };
-    const { accountId: first } = await desk().join(tenant, Role.ADMIN);
-    const { accountId: second, email } = await desk().join(sandbox, Role.VIEWER);
-    await expectRefusal(desk().change(tenant, first, Role.DEVELOPER), ...LAST_ADMIN);
-    await expectRefusal(desk().remove(sandbox, first), ...LAST_ADMIN);
-    await desk().change(tenant, first, Role.ADMIN);
-    const { member } = await desk().change(sandbox, second, Role.ADMIN);
+    const { accountId: first } = await fixture().join(tenant, Role.ADMIN);
+    const { accountId: second, email } = await fixture().join(sandbox, Role.VIEWER);
+    await expectRefusal(fixture().change(tenant, first, Role.DEVELOPER), ...LAST_ADMIN);
+    await expectRefusal(fixture().remove(sandbox, first), ...LAST_ADMIN);
+    await fixture().change(tenant, first, Role.ADMIN);
+    const { member } = await fixture().change(sandbox, second, Role.ADMIN);
     expect(member).toMatchObject({ account: { id: second, email }, role: Role.ADMIN });
-    expect((await desk().client.listMembers(tenant)).members).toContainEqual(member);
-    await desk().remove(tenant, first);
+    expect((await fixture().client.listMembers(tenant)).members).toContainEqual(member);
+    await fixture().remove(tenant, first);
     expect(await rolesOf(tenant)).toEqual({ [second]: Role.ADMIN });
-    await expectRefusal(desk().remove(tenant, first), ...NO_MEMBER);
-    await expectRefusal(desk().change(tenant, first, Role.VIEWER), ...NO_MEMBER);
-    await expectRefusal(desk().change(newTenant(), second, Role.VIEWER), ...NO_MEMBER);
-    await expectRefusal(desk().remove(tenant, second), ...LAST_ADMIN);
+    await expectRefusal(fixture().remove(tenant, first), ...NO_MEMBER);
+    await expectRefusal(fixture().change(tenant, first, Role.VIEWER), ...NO_MEMBER);
+    await expectRefusal(fixture().change(newTenant(), second, Role.VIEWER), ...NO_MEMBER);
+    await expectRefusal(fixture().remove(tenant, second), ...LAST_ADMIN);
   });
 });
 
 describe('members at the same time', () => {
-  const desk = () => accountsDesk(house.transports.inProcess);
+  const fixture = () => accountsFixture(harness.transports.inProcess);
 
   it.each([
-    ['removals', (tenant, account) => desk().remove(tenant, account)],
-    ['demotions', (tenant, account) => desk().change(tenant, account, Role.VIEWER)],
+    ['removals', (tenant, account) => fixture().remove(tenant, account)],
+    ['demotions', (tenant, account) => fixture().change(tenant, account, Role.VIEWER)],
   ] as [string, (tenant: ReturnType<typeof newTenant>, account: string) => Promise<unknown>][])(
     'keep an administrator through %s from both environments',
     async (_, take) => {
@@ -160,9 +160,9 @@ describe('members at the same time', () => {
         const tenant = newTenant();
         const sandbox = { ...tenant, environment: Environment.TEST };
         const admins = [
-          await desk().join(tenant, Role.ADMIN),
-          await desk().join(tenant, Role.ADMIN),
-          await desk().join(tenant, Role.ADMIN),
+          await fixture().join(tenant, Role.ADMIN),
+          await fixture().join(tenant, Role.ADMIN),
+          await fixture().join(tenant, Role.ADMIN),
         ];
         const outcomes = await Promise.allSettled(
           admins.map(({ accountId }, n) => take(n % 2 ? tenant : sandbox, accountId)),
@@ -170,7 +170,7 @@ describe('members at the same time', () => {
         expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'fulfilled', 'rejected']);
         const refused = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
         await expectRefusal(Promise.reject(refused.reason), ...LAST_ADMIN);
-        const { members } = await desk().client.listMembers(tenant);
+        const { members } = await fixture().client.listMembers(tenant);
         expect(members.filter(({ role }) => role === Role.ADMIN)).toHaveLength(1);
       }
     },
@@ -178,20 +178,22 @@ describe('members at the same time', () => {
 
   it('leave one open invitation of an address, and one membership of those who accept twice', async () => {
     const tenant = newTenant();
-    const { email, accountId } = await desk().signIn();
-    await Promise.all(Array.from({ length: 6 }, () => desk().invite(tenant, email)));
-    const { invitations } = await desk().client.listInvitations(tenant);
+    const { email, accountId } = await fixture().signIn();
+    await Promise.all(Array.from({ length: 6 }, () => fixture().invite(tenant, email)));
+    const { invitations } = await fixture().client.listInvitations(tenant);
     expect(invitations).toHaveLength(1);
-    const accepting = Array.from({ length: 4 }, () => desk().accept(tenant, invitations[0]!.id, accountId));
+    const accepting = Array.from({ length: 4 }, () =>
+      fixture().accept(tenant, invitations[0]!.id, accountId),
+    );
     const accepted = (await Promise.allSettled(accepting)).filter(({ status }) => status === 'fulfilled');
     expect(accepted).toHaveLength(1);
   });
 
   it('are at most 500 with open invitations, also when several are invited at once', async () => {
     const tenant = newTenant();
-    const { accountId } = await desk().join(tenant, Role.ADMIN);
+    const { accountId } = await fixture().join(tenant, Role.ADMIN);
     await sqlOf(
-      house,
+      harness,
       `insert into accounts.invitation (merchant_id, id, email, role, created_at, expires_at)
        select $1, gen_random_uuid(), n || '@shop.example', 'VIEWER', now(),
               now() + case when n > 500 then interval '-1 s' else interval '1 day' end
@@ -199,16 +201,16 @@ describe('members at the same time', () => {
       [tenant.merchantId],
     );
     const inviting = ['one@shop.example', 'two@shop.example', 'three@shop.example'].map((email) =>
-      desk().invite(tenant, email),
+      fixture().invite(tenant, email),
     );
     const outcomes = await Promise.allSettled(inviting);
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const limit = [Code.ResourceExhausted, 'MEMBER_LIMIT_REACHED', { limit: '500' }] as const;
-    await expectRefusal(desk().invite(tenant, 'four@shop.example'), ...limit);
-    await desk().invite(tenant, '7@shop.example', Role.DEVELOPER);
-    const { invitations } = await desk().client.listInvitations({ ...tenant, pageSize: 1 });
-    await desk().client.revokeInvitation({ ...desk().write(tenant), invitationId: invitations[0]!.id });
-    await desk().invite(tenant, 'four@shop.example');
-    expect((await desk().client.listMembers(tenant)).members[0]!.account!.id).toBe(accountId);
+    await expectRefusal(fixture().invite(tenant, 'four@shop.example'), ...limit);
+    await fixture().invite(tenant, '7@shop.example', Role.DEVELOPER);
+    const { invitations } = await fixture().client.listInvitations({ ...tenant, pageSize: 1 });
+    await fixture().client.revokeInvitation({ ...fixture().write(tenant), invitationId: invitations[0]!.id });
+    await fixture().invite(tenant, 'four@shop.example');
+    expect((await fixture().client.listMembers(tenant)).members[0]!.account!.id).toBe(accountId);
   });
 });

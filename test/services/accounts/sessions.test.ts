@@ -4,54 +4,54 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
-import { accountsDesk, newPerson, newTokenSha256, signInRequest } from './accounts-desk.ts';
+import { accountsFixture, newPerson, newTokenSha256, signInRequest } from './accounts-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-let house: TestHouse;
+let harness: TestHarness;
 let statements: string[] = [];
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'accounts' }, (sql) => statements.push(sql));
+  harness = await startHarness({ SERVICES: 'accounts' }, (sql) => statements.push(sql));
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** Moves a session's past: it began or was last seen so long ago. */
 const age = (id: string, column: 'last_seen_at' | 'expires_at', ms: number) =>
-  sqlOf(house, `update accounts.session set ${column} = now() - $2 * interval '1 ms' where id = $1`, [
+  sqlOf(harness, `update accounts.session set ${column} = now() - $2 * interval '1 ms' where id = $1`, [
     id,
     ms,
   ]);
 
 describe.each(['inProcess', 'grpc', 'connect'] as const)('sessions over %s', (way) => {
-  const desk = () => accountsDesk(house.transports[way]);
+  const fixture = () => accountsFixture(harness.transports[way]);
   const show = (tokenSha256: Uint8Array, unattended = false) =>
-    desk().client.authenticateSession({ tokenSha256, unattended });
+    fixture().client.authenticateSession({ tokenSha256, unattended });
   const expectInvalid = (tokenSha256: Uint8Array) =>
     expectRefusal(show(tokenSha256), Code.Unauthenticated, 'SESSION_INVALID');
 
   it('makes an account at the first sign-in, and keeps up what the provider says at each', async () => {
     const person = newPerson();
-    const first = await desk().client.startSession(signInRequest(person));
+    const first = await fixture().client.startSession(signInRequest(person));
     expect(first.account).toMatchObject({ email: person.email, emailVerified: true, name: person.name });
     const renamed = { ...person, email: 'ana@other.example', emailVerified: false, name: '' };
-    const second = await desk().client.startSession(signInRequest(renamed));
+    const second = await fixture().client.startSession(signInRequest(renamed));
     const { id, createdAt } = first.account!;
     expect(second.account).toMatchObject({
       ...{ id, createdAt, email: renamed.email, emailVerified: false, name: '' },
     });
     expect(second.session!.id).not.toBe(first.session!.id);
     const elsewhere = { ...person, issuer: 'https://other.example' };
-    expect((await desk().client.startSession(signInRequest(elsewhere))).account!.id).not.toBe(id);
+    expect((await fixture().client.startSession(signInRequest(elsewhere))).account!.id).not.toBe(id);
   });
 
   it('answers whose a session is, from where it was started and where the person may go', async () => {
     const one = newTenant();
-    const ana = await desk().join(one, Role.ADMIN);
+    const ana = await fixture().join(one, Role.ADMIN);
     const { merchantId } = newTenant();
-    const invitation = await desk().invite({ ...one, merchantId }, ana.email, Role.DEVELOPER);
-    await desk().accept({ ...one, merchantId }, invitation.id, ana.accountId);
+    const invitation = await fixture().invite({ ...one, merchantId }, ana.email, Role.DEVELOPER);
+    await fixture().accept({ ...one, merchantId }, invitation.id, ana.accountId);
     const { account, session, memberships } = await show(ana.tokenSha256);
     expect(account).toMatchObject({ id: ana.accountId, email: ana.email });
     expect(session).toMatchObject({ id: ana.sessionId, ipAddress: ana.ipAddress, userAgent: ana.userAgent });
@@ -62,45 +62,45 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('sessions over %s', (wa
     ];
     const inOrder = expected.sort((a, b) => (a.merchantId < b.merchantId ? -1 : 1));
     expect(memberships.map(({ merchantId: at, role }) => ({ merchantId: at, role }))).toEqual(inOrder);
-    await desk().remove({ ...one, merchantId }, ana.accountId);
+    await fixture().remove({ ...one, merchantId }, ana.accountId);
     expect((await show(ana.tokenSha256)).memberships).toMatchObject([{ merchantId: one.merchantId }]);
   });
 
   it('answers a repeated start with the same session, and keeps a token from serving twice', async () => {
     const request = signInRequest();
-    const first = await desk().client.startSession(request);
-    expect((await desk().client.startSession(request)).session).toEqual(first.session);
+    const first = await fixture().client.startSession(request);
+    expect((await fixture().client.startSession(request)).session).toEqual(first.session);
     const another = { ...signInRequest(), tokenSha256: request.tokenSha256 };
     const used = [Code.AlreadyExists, 'SESSION_TOKEN_USED'] as const;
-    await expectRefusal(desk().client.startSession(another), ...used);
-    await desk().client.endSession({ accountId: first.account!.id, sessionId: first.session!.id });
-    await expectRefusal(desk().client.startSession(request), ...used);
+    await expectRefusal(fixture().client.startSession(another), ...used);
+    await fixture().client.endSession({ accountId: first.account!.id, sessionId: first.session!.id });
+    await expectRefusal(fixture().client.startSession(request), ...used);
     await expectInvalid(request.tokenSha256);
   });
 
   it('ends the session that another replaces, whosever it was, and no other', async () => {
-    const before = await desk().signIn();
-    const beside = await desk().signIn();
+    const before = await fixture().signIn();
+    const beside = await fixture().signIn();
     const request = { ...signInRequest(), replacedTokenSha256: before.tokenSha256 };
-    await desk().client.startSession(request);
+    await fixture().client.startSession(request);
     await expectInvalid(before.tokenSha256);
     await show(beside.tokenSha256);
     await show(request.tokenSha256);
-    await desk().client.startSession({ ...request, replacedTokenSha256: request.tokenSha256 });
+    await fixture().client.startSession({ ...request, replacedTokenSha256: request.tokenSha256 });
     await show(request.tokenSha256);
   });
 
   it('ends one session, or all of an account; an ended one is as one that never was', async () => {
     const person = newPerson();
     const [one, two, three] = [
-      await desk().signIn(person),
-      await desk().signIn(person),
-      await desk().signIn(person),
+      await fixture().signIn(person),
+      await fixture().signIn(person),
+      await fixture().signIn(person),
     ];
-    const stranger = await desk().signIn();
+    const stranger = await fixture().signIn();
     const { accountId } = one;
     const end = (sessionId: string, owner = accountId) =>
-      desk().client.endSession({ accountId: owner, sessionId });
+      fixture().client.endSession({ accountId: owner, sessionId });
     await end(one.sessionId, stranger.accountId);
     await show(one.tokenSha256);
     await end(one.sessionId);
@@ -108,8 +108,8 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('sessions over %s', (wa
     await end(randomUUID());
     await expectInvalid(one.tokenSha256);
     await age(two.sessionId, 'last_seen_at', 2 * HOUR_MS);
-    expect((await desk().client.endAllSessions({ accountId })).endedCount).toBe(1);
-    expect((await desk().client.endAllSessions({ accountId })).endedCount).toBe(0);
+    expect((await fixture().client.endAllSessions({ accountId })).endedCount).toBe(1);
+    expect((await fixture().client.endAllSessions({ accountId })).endedCount).toBe(0);
     for (const { tokenSha256 } of [two, three]) await expectInvalid(tokenSha256);
     await show(stranger.tokenSha256);
     await expectInvalid(newTokenSha256());
@@ -117,22 +117,22 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('sessions over %s', (wa
 
   it('expires an idle session, and any at the end of its life', async () => {
     const expired = [Code.Unauthenticated, 'SESSION_EXPIRED'] as const;
-    const { accountId, sessionId, tokenSha256 } = await desk().signIn();
+    const { accountId, sessionId, tokenSha256 } = await fixture().signIn();
     await age(sessionId, 'last_seen_at', HOUR_MS - 5_000);
     await show(tokenSha256, true);
     await age(sessionId, 'last_seen_at', HOUR_MS + 1_000);
     await expectRefusal(show(tokenSha256), ...expired);
-    expect((await desk().client.listSessions({ accountId })).sessions).toEqual([]);
-    const old = await desk().signIn();
+    expect((await fixture().client.listSessions({ accountId })).sessions).toEqual([]);
+    const old = await fixture().signIn();
     await age(old.sessionId, 'expires_at', 1_000);
     await expectRefusal(show(old.tokenSha256), ...expired);
-    expect((await desk().client.listSessions({ accountId: old.accountId })).sessions).toEqual([]);
+    expect((await fixture().client.listSessions({ accountId: old.accountId })).sessions).toEqual([]);
   });
 
   it('is kept from idling out by use, to the minute, but not by requests that nobody made', async () => {
-    const { accountId, sessionId, tokenSha256 } = await desk().signIn();
+    const { accountId, sessionId, tokenSha256 } = await fixture().signIn();
     const lastSeenAt = async () =>
-      timestampMs((await desk().client.listSessions({ accountId })).sessions[0]!.lastSeenAt!);
+      timestampMs((await fixture().client.listSessions({ accountId })).sessions[0]!.lastSeenAt!);
     await age(sessionId, 'last_seen_at', 90_000);
     const before = await lastSeenAt();
     await show(tokenSha256, true);
@@ -148,19 +148,21 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('sessions over %s', (wa
 });
 
 describe('a session in the database', () => {
-  const desk = () => accountsDesk(house.transports.inProcess);
+  const fixture = () => accountsFixture(harness.transports.inProcess);
 
   it('is found with its memberships by one statement', async () => {
-    const ana = await desk().join(newTenant(), Role.VIEWER);
+    const ana = await fixture().join(newTenant(), Role.VIEWER);
     statements = [];
-    const { memberships } = await desk().client.authenticateSession({ tokenSha256: ana.tokenSha256 });
+    const { memberships } = await fixture().client.authenticateSession({ tokenSha256: ana.tokenSha256 });
     expect(memberships).toHaveLength(1);
     expect(statements).toHaveLength(1);
   });
 
   it('starts once when the same start comes many times at once', async () => {
     const request = signInRequest();
-    const started = await Promise.all(Array.from({ length: 8 }, () => desk().client.startSession(request)));
+    const started = await Promise.all(
+      Array.from({ length: 8 }, () => fixture().client.startSession(request)),
+    );
     expect(new Set(started.map(({ session }) => session!.id)).size).toBe(1);
     expect(new Set(started.map(({ account }) => account!.id)).size).toBe(1);
   });

@@ -5,23 +5,23 @@ import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/ad
 import { errorInfoOf } from '../../../services/platform/errors.ts';
 import * as advanceRequestContract from '../../../workflows/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds,advances' });
+  harness = await startHarness({ SERVICES: 'funds,advances' });
 });
-afterAll(() => house.close());
-afterEach(() => verifyFunds(house));
+afterAll(() => harness.close());
+afterEach(() => verifyFunds(harness));
 
 const reasonsOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
   settled.map((one) => (one.status === 'fulfilled' ? 'STANDS' : errorInfoOf(one.reason)?.reason)).sort();
 
 describe.each(['inProcess', 'grpc'] as const)('at the same time over %s', (way) => {
-  const merchant = () => advancesCaller(house.transports[way]);
+  const merchant = () => advancesCaller(harness.transports[way]);
 
   it('one of 50 requests for the same quote stands, and all others are told which', async () => {
     const { funds, client, quote, request } = await merchant();
@@ -71,7 +71,7 @@ describe.each(['inProcess', 'grpc'] as const)('at the same time over %s', (way) 
 
 describe('a quote that came to nothing', () => {
   it('is told stale to everybody from then on, and reserves nothing', async () => {
-    const { funds, client, quote, request } = await advancesCaller(house.transports.inProcess);
+    const { funds, client, quote, request } = await advancesCaller(harness.transports.inProcess);
     const { id } = await quote();
     await funds.deduct(1n);
     const asking = { ...funds.write(SOLD), quoteId: id };
@@ -83,7 +83,7 @@ describe('a quote that came to nothing', () => {
   });
 
   it('keeps a reservation from coming that was on its way when its workflow gave it up', async () => {
-    const { funds, quote } = await advancesCaller(house.transports.inProcess);
+    const { funds, quote } = await advancesCaller(harness.transports.inProcess);
     await quote();
     const advanceRequestId = randomUUID();
     const { parts } = await funds.advanceable(SOLD);
@@ -96,13 +96,13 @@ describe('a quote that came to nothing', () => {
   });
 
   it('a call that meets its reservation freed comes to nothing too', async () => {
-    const { funds, client, quote, request } = await advancesCaller(house.transports.inProcess);
+    const { funds, client, quote, request } = await advancesCaller(harness.transports.inProcess);
     const first = await quote();
     const asking = { ...funds.write(SOLD), quoteId: first.id };
     const { advanceRequest } = await client.requestAdvance(asking);
     // As if the call had stopped before its reservation, and the reservation had been ended meanwhile.
-    await queryHouse(house, 'delete from advances.request where id = $1', [advanceRequest!.id]);
-    await queryHouse(house, 'delete from platform.idempotency_record');
+    await queryHarness(harness, 'delete from advances.request where id = $1', [advanceRequest!.id]);
+    await queryHarness(harness, 'delete from platform.idempotency_record');
     await funds.free(advanceRequest!.id);
     await expectRefusal(client.requestAdvance(asking), Code.FailedPrecondition, 'QUOTE_STALE');
     const idempotencyKey = advanceRequestContract.workflowId(advanceRequest!.id);

@@ -3,17 +3,17 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds,advances', ADVANCE_MONTHLY_RATE_BPS: '300' });
+  harness = await startHarness({ SERVICES: 'funds,advances', ADVANCE_MONTHLY_RATE_BPS: '300' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc'] as const)("a merchant's rate over %s", (way) => {
-  const merchant = () => advancesCaller(house.transports[way]);
+  const merchant = () => advancesCaller(harness.transports[way]);
 
   it('is that of the settings until one is set, and again when it is given up', async () => {
     const { rate, setRate, quote } = await merchant();
@@ -73,7 +73,7 @@ describe.each(['inProcess', 'grpc'] as const)("a merchant's rate over %s", (way)
 });
 
 it('a fee that takes it all is no quote', async () => {
-  const { setRate, quote } = await advancesCaller(house.transports.inProcess);
+  const { setRate, quote } = await advancesCaller(harness.transports.inProcess);
   await setRate(10_000, SOLD);
   await expectRefusal(quote(), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
 });

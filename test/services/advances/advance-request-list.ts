@@ -1,25 +1,25 @@
 import { createClient } from '@connectrpc/connect';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 
 const SOLD = '2020-06-20';
 
 /** The list of advance requests, for the suite of lists. */
-export function advanceRequestList(house: TestHouse): ListSubject {
-  const client = createClient(AdvanceService, house.transports.inProcess);
+export function advanceRequestList(harness: TestHarness): ListSubject {
+  const client = createClient(AdvanceService, harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 50, maxTokenLength: 256, filters: {} },
+    ...{ harness, direction: 'desc', maxLimit: 50, maxTokenLength: 256, filters: {} },
     truth: `select id as key, ${newestFirst('requested_at')}, status
       from advances.request where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
-      const { sell, write } = fundsCaller(house.transports.inProcess, tenant);
+    async fixtureOf(tenant) {
+      const { sell, write } = fundsCaller(harness.transports.inProcess, tenant);
       const request = async (place: number) => {
         await sell({ on: SOLD, gross: 100n });
         const { quote } = await client.quoteAdvance({ ...write(SOLD), maxAmountMinor: 100n });
         const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
-        await placeRow(house, 'advances.request', 'requested_at', advanceRequest!.id, place);
+        await placeRow(harness, 'advances.request', 'requested_at', advanceRequest!.id, place);
       };
       // One after another: two quotes at a time would be of the same sale.
       let inserted = Promise.resolve();

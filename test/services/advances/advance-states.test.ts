@@ -2,17 +2,17 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { advancesCaller } from './advances-caller.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds,advances' });
+  harness = await startHarness({ SERVICES: 'funds,advances' });
 });
-afterAll(() => house.close());
-afterEach(() => verifyFunds(house));
+afterAll(() => harness.close());
+afterEach(() => verifyFunds(harness));
 
 const MOVES = ['approve', 'refuse', 'release', 'settle'] as const;
 type Move = (typeof MOVES)[number];
@@ -40,7 +40,7 @@ describe('the states of an advance request', () => {
   const states = Object.keys(TRANSITIONS) as State[];
   const cases = states.flatMap((state) => MOVES.map((move) => ({ state, move })));
   it.each(cases)('$state and $move', async ({ state, move }) => {
-    const merchant = await advancesCaller(house.transports.inProcess);
+    const merchant = await advancesCaller(harness.transports.inProcess);
     const quote = await merchant.quote();
     const { id } = await merchant.request(quote.id);
     for (const step of WAY_TO[state]!) await merchant[step](id);
@@ -69,5 +69,5 @@ describe('the states of an advance request', () => {
 async function eventsOf(objectId: string) {
   const ordered =
     'select type, sequence::int from platform.outbox_event where object_id = $1 order by sequence';
-  return queryHouse<{ type: string; sequence: number }>(house, ordered, [objectId]);
+  return queryHarness<{ type: string; sequence: number }>(harness, ordered, [objectId]);
 }

@@ -6,21 +6,21 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../../../workflows/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds,advances' });
+  harness = await startHarness({ SERVICES: 'funds,advances' });
 });
-afterAll(() => house.close());
-afterEach(() => verifyFunds(house));
+afterAll(() => harness.close());
+afterEach(() => verifyFunds(harness));
 
 describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) => {
-  const merchant = () => advancesCaller(house.transports[way]);
+  const merchant = () => advancesCaller(harness.transports[way]);
 
   it('quotes 48.00 in 30, 60 and 90 days at 2.5 % a month: 46.80, 45.60 and 44.40', async () => {
     const { quote } = await merchant();
@@ -150,7 +150,7 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     const { id } = await request((await quote()).id);
     await approve(id);
     await release(id);
-    const database = new Client({ connectionString: house.databaseUrl });
+    const database = new Client({ connectionString: harness.databaseUrl });
     await database.connect();
     const { rows } = await database.query(
       'select workflow_id, workflow_type, arguments from platform.outbox_command where workflow_id like $1 order by id',
@@ -170,19 +170,19 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
 
 describe('an advance whose steps are torn apart', () => {
   const seeded = async () => {
-    const funds = fundsCaller(house.transports.inProcess);
+    const funds = fundsCaller(harness.transports.inProcess);
     await funds.sell({ on: SOLD, gross: 4_800n });
-    const client = createClient(AdvanceService, house.transports.inProcess);
+    const client = createClient(AdvanceService, harness.transports.inProcess);
     const { quote } = await client.quoteAdvance(funds.write(SOLD));
     return { funds, client, quote: quote! };
   };
 
   /** As after a crash between the reservation and the request's own commit. */
   async function loseRequest(advanceRequestId: string) {
-    await queryHouse(house, 'delete from advances.request where id = $1', [advanceRequestId]);
+    await queryHarness(harness, 'delete from advances.request where id = $1', [advanceRequestId]);
     await loseAnswers();
   }
-  const loseAnswers = () => queryHouse(house, 'delete from platform.idempotency_record');
+  const loseAnswers = () => queryHarness(harness, 'delete from platform.idempotency_record');
 
   it('a request that had only reserved its parts is completed by its caller or its workflow alone', async () => {
     const { funds, client, quote } = await seeded();
@@ -207,7 +207,9 @@ describe('an advance whose steps are torn apart', () => {
     const taken = await client.requestAdvance(first);
     const advanceRequestId = taken.advanceRequest!.id;
     // As after a crash that the workflow has made good: the request is there, and no record of the first call.
-    await queryHouse(house, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
+    await queryHarness(harness, 'delete from platform.idempotency_record where key = $1', [
+      first.idempotencyKey,
+    ]);
     expect(await client.requestAdvance(first)).toEqual(taken);
     expect(await client.requestAdvance(first)).toEqual(taken);
     const other = client.requestAdvance({ ...first, idempotencyKey: newKey() });
@@ -217,7 +219,7 @@ describe('an advance whose steps are torn apart', () => {
 
   it('a request that comes to its end after the quote has lapsed stands no more and keeps nothing reserved', async () => {
     const { funds, client, quote } = await seeded();
-    const lock = new Client({ connectionString: house.databaseUrl });
+    const lock = new Client({ connectionString: harness.databaseUrl });
     await lock.connect();
     // Holds the account in funds, so that the request waits between its first step and the reservation.
     await lock.query('begin');
@@ -227,9 +229,9 @@ describe('an advance whose steps are torn apart', () => {
     const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
-    await vi.waitFor(async () => expect(await queryHouse(house, isTaken, [quote.id])).toHaveLength(1));
-    const [command] = await queryHouse<{ workflow_id: string }>(
-      house,
+    await vi.waitFor(async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1));
+    const [command] = await queryHarness<{ workflow_id: string }>(
+      harness,
       "select workflow_id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
       [quote.id],
     );
@@ -244,7 +246,7 @@ describe('an advance whose steps are torn apart', () => {
 
   it('a request that was made and refused while its call waited is answered to it as it stands', async () => {
     const { funds, client, quote } = await seeded();
-    const lock = new Client({ connectionString: house.databaseUrl });
+    const lock = new Client({ connectionString: harness.databaseUrl });
     await lock.connect();
     await lock.query('begin');
     await lock.query('select from funds.account where merchant_id = $1 for update', [
@@ -254,7 +256,7 @@ describe('an advance whose steps are torn apart', () => {
     const late = client.requestAdvance(asking);
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
-    await vi.waitFor(async () => expect(await queryHouse(house, isTaken, [quote.id])).toHaveLength(1));
+    await vi.waitFor(async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1));
     // As its workflow and a reviewer leave it.
     const refused = `insert into advances.request
         (merchant_id, environment, id, quote_id, schedule_id, amount_minor, fee_minor, net_minor, status, requested_at,
@@ -265,8 +267,8 @@ describe('an advance whose steps are torn apart', () => {
         (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
       select merchant_id, environment, $2, 'FREED', amount_minor, '2020-07-20', '2020-07-20'
         from advances.quote where id = $1`;
-    const [command] = await queryHouse<{ id: string }>(
-      house,
+    const [command] = await queryHarness<{ id: string }>(
+      harness,
       "select arguments -> 0 ->> 'advanceRequestId' as id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
       [quote.id],
     );
@@ -287,7 +289,9 @@ describe('an advance whose steps are torn apart', () => {
     const first = { ...funds.write(SOLD), advanceRequestId };
     const paid = await client.releaseAdvance(first);
     // As after a crash that the workflow has made good: the payout is done, and no record of the first call.
-    await queryHouse(house, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
+    await queryHarness(harness, 'delete from platform.idempotency_record where key = $1', [
+      first.idempotencyKey,
+    ]);
     expect(await client.releaseAdvance(first)).toEqual(paid);
     const other = client.releaseAdvance({ ...first, idempotencyKey: newKey() });
     await expectRefusal(other, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', { status: 'RELEASED' });
@@ -299,7 +303,7 @@ describe('an advance whose steps are torn apart', () => {
     const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     const advanceRequestId = advanceRequest!.id;
     await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
-    const database = new Client({ connectionString: house.databaseUrl });
+    const database = new Client({ connectionString: harness.databaseUrl });
     await database.connect();
     await database.query('update advances.request set release_started_at = $2 where id = $1', [
       advanceRequestId,
@@ -323,24 +327,24 @@ describe('an advance whose steps are torn apart', () => {
 });
 
 it('a refusal stands when funds, in a process of their own, have gone', async () => {
-  const fundsHouse = await startHouse({ SERVICES: 'funds' });
-  const advancesHouse = await startHouse({
+  const fundsHarness = await startHarness({ SERVICES: 'funds' });
+  const advancesHarness = await startHarness({
     SERVICES: 'advances',
-    SERVICES_URL: fundsHouse.baseUrl,
-    SERVICE_TOKEN: fundsHouse.token,
+    SERVICES_URL: fundsHarness.baseUrl,
+    SERVICE_TOKEN: fundsHarness.token,
   });
   try {
-    const funds = fundsCaller(fundsHouse.transports.inProcess);
+    const funds = fundsCaller(fundsHarness.transports.inProcess);
     await funds.sell({ on: SOLD, gross: 4_800n });
-    const client = createClient(AdvanceService, advancesHouse.transports.grpc);
+    const client = createClient(AdvanceService, advancesHarness.transports.grpc);
     const { quote } = await client.quoteAdvance(funds.write(SOLD));
     const requested = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
     const advanceRequestId = requested.advanceRequest!.id;
-    await fundsHouse.close();
+    await fundsHarness.close();
     const refusal = { ...funds.write(SOLD), advanceRequestId, reason: 'no' };
     const { advanceRequest } = await client.refuseAdvance(refusal);
     expect(advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
   } finally {
-    await advancesHouse.close();
+    await advancesHarness.close();
   }
 });

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { advanceRequestList } from './advance-request-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('funds,advances', statements);
+  harness = await startListHarness('funds,advances', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListAdvanceRequests', () => advanceRequestList(house), 8);
+describeList('ListAdvanceRequests', () => advanceRequestList(harness), 8);
 
-describePlans(() => advanceRequestList(house), statements, [['', 'request_newest']]);
+describePlans(() => advanceRequestList(harness), statements, [['', 'request_newest']]);

@@ -1,16 +1,16 @@
 import { createClient } from '@connectrpc/connect';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { newKey, type TestHouse } from '../../support/house.ts';
+import { newKey, type TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
 /** The list of API keys, for the suite of lists. */
-export function apiKeyList(house: TestHouse): ListSubject {
-  const apiKeys = createClient(ApiKeyService, house.transports.inProcess);
+export function apiKeyList(harness: TestHarness): ListSubject {
+  const apiKeys = createClient(ApiKeyService, harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
     truth: `select id as key, ${newestFirst('created_at')}
       from api_keys.api_key where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
+    async fixtureOf(tenant) {
       const write = () => ({ ...tenant, idempotencyKey: newKey() });
       return {
         tenant,
@@ -21,7 +21,7 @@ export function apiKeyList(house: TestHouse): ListSubject {
         async insert(place) {
           const scopes = [ApiKeyScope.REFUNDS_READ];
           const { apiKey } = await apiKeys.issueApiKey({ ...write(), name: 'Web shop', scopes });
-          await placeRow(house, 'api_keys.api_key', 'created_at', apiKey!.id, place);
+          await placeRow(harness, 'api_keys.api_key', 'created_at', apiKey!.id, place);
         },
         async change({ key }) {
           await apiKeys.revokeApiKey({ ...write(), apiKeyId: key });

@@ -13,18 +13,18 @@ import { newApiKey } from '../../../services/platform/api-key-format.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse, testConfig } from '../../support/house.ts';
+import { newKey, newTenant, startHarness, type TestHarness, testConfig } from '../../support/harness.ts';
 
 const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
 
-let house: TestHouse;
+let harness: TestHarness;
 let statements: string[] = [];
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'api-keys', API_KEY_PEPPERS: pepper(1) }, (sql) =>
+  harness = await startHarness({ SERVICES: 'api-keys', API_KEY_PEPPERS: pepper(1) }, (sql) =>
     statements.push(sql),
   );
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const clientOver = (transport: Transport) => createClient(ApiKeyService, transport);
 type ApiKeyClient = ReturnType<typeof clientOver>;
@@ -41,7 +41,7 @@ const soon = () => timestampFromDate(new Date(Date.now() + 400));
 const expired = () => new Promise((resolve) => setTimeout(resolve, 450));
 
 describe.each(['inProcess', 'grpc', 'connect'] as const)('ApiKeyService over %s', (way) => {
-  const client = (): ApiKeyClient => clientOver(house.transports[way]);
+  const client = (): ApiKeyClient => clientOver(harness.transports[way]);
   const issue = (tenant: Tenant) => client().issueApiKey(keyRequest(tenant));
   const authenticate = (key: string, environment: Environment) =>
     client().authenticateApiKey({ key, environment });
@@ -171,7 +171,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('ApiKeyService over %s'
 });
 
 describe('a key in the database', () => {
-  const client = () => clientOver(house.transports.inProcess);
+  const client = () => clientOver(harness.transports.inProcess);
 
   it('is found by one statement, and a mistyped one without any', async () => {
     const { key } = await client().issueApiKey(keyRequest(newTenant()));
@@ -198,7 +198,7 @@ describe('a key in the database', () => {
       apiKeyId: apiKey!.id,
       overlapSeconds: 0,
     });
-    const database = new Client({ connectionString: house.databaseUrl });
+    const database = new Client({ connectionString: harness.databaseUrl });
     await database.connect();
     try {
       const { rows: tables } = await database.query<{ name: string }>(
@@ -231,7 +231,7 @@ describe('a key in the database', () => {
     const authenticateWith = async (peppers: string) => {
       const services = await createServices({
         config: testConfig({ SERVICES: 'api-keys', API_KEY_PEPPERS: peppers }),
-        databaseUrl: house.databaseUrl,
+        databaseUrl: harness.databaseUrl,
         logger: createLogger('fatal'),
       });
       const transport = services.transportFor({ name: 'test', grants: new Set(['authenticate']) });
@@ -244,7 +244,7 @@ describe('a key in the database', () => {
 
   it('is asked for with the grant authenticate, and managed with the grant keys', async () => {
     const as = (grant: string) =>
-      clientOver(house.services.transportFor({ name: 'test', grants: new Set([grant]) }));
+      clientOver(harness.services.transportFor({ name: 'test', grants: new Set([grant]) }));
     await expectRefusal(
       as('keys').authenticateApiKey({ key: newApiKey('live'), environment: Environment.LIVE }),
       Code.PermissionDenied,

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { apiKeyList } from './api-key-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('api-keys', statements);
+  harness = await startListHarness('api-keys', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListApiKeys', () => apiKeyList(house));
+describeList('ListApiKeys', () => apiKeyList(harness));
 
-describePlans(() => apiKeyList(house), statements, [['', 'api_key_newest']]);
+describePlans(() => apiKeyList(harness), statements, [['', 'api_key_newest']]);

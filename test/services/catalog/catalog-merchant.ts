@@ -9,7 +9,7 @@ import {
   ProductType,
   type UpdateProductRequest,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newKey, newTenant } from '../../support/house.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
 
 type ContentField = 'name' | 'description' | 'refundWindowDays' | 'imageAssetId' | 'imageUrl';
 

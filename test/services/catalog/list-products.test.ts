@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { productList } from './product-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('catalog', statements);
+  harness = await startListHarness('catalog', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListProducts', () => productList(house));
+describeList('ListProducts', () => productList(harness));
 
-describePlans(() => productList(house), statements, [['', 'product_newest']]);
+describePlans(() => productList(harness), statements, [['', 'product_newest']]);

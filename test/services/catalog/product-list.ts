@@ -5,18 +5,18 @@ import {
   ProductStatus,
   ProductType,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newKey, type TestHouse } from '../../support/house.ts';
+import { newKey, type TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
 /** The list of products, for the suite of lists. */
-export function productList(house: TestHouse): ListSubject {
-  const products = createClient(ProductService, house.transports.inProcess);
+export function productList(harness: TestHarness): ListSubject {
+  const products = createClient(ProductService, harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: { status: { values: ['DRAFT', 'ACTIVE', 'ARCHIVED'] } },
     truth: `select id as key, ${newestFirst('created_at')}, status
       from catalog.product where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
+    async fixtureOf(tenant) {
       const write = () => ({ ...tenant, idempotencyKey: newKey() });
       const activate = async (productId: string) => {
         const price = { amountMinor: 100n, type: PriceType.ONE_TIME, maxInstallments: 1 };
@@ -33,7 +33,7 @@ export function productList(house: TestHouse): ListSubject {
         async insert(place) {
           const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
           const { product } = await products.createProduct({ ...write(), name: 'Course', ...kind });
-          await placeRow(house, 'catalog.product', 'created_at', product!.id, place);
+          await placeRow(harness, 'catalog.product', 'created_at', product!.id, place);
         },
         async change({ key, status }) {
           if (status === 'DRAFT') await activate(key);

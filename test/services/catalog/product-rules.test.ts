@@ -6,17 +6,17 @@ import {
   ProductStatus,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { catalogMerchant } from './catalog-merchant.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'catalog' }, (sql) => statements.push(sql));
+  harness = await startHarness({ SERVICES: 'catalog' }, (sql) => statements.push(sql));
 });
-afterAll(() => house.close());
-const newMerchant = () => catalogMerchant(house.transports.inProcess);
+afterAll(() => harness.close());
+const newMerchant = () => catalogMerchant(harness.transports.inProcess);
 
 const MOVES = ['update', 'activate', 'archive', 'price', 'offer', 'retirePrice', 'retireOffer'] as const;
 /** What each state allows. A product comes with one current price and one offer of it, but for a bare draft. */
@@ -82,8 +82,8 @@ describe('UpdateProduct', () => {
     expect(same.updatedAt).toEqual(product.updatedAt);
     expect(await eventsOf(product.id)).toEqual([{ type: 'product.created.v1', sequence: 1 }]);
     await merchant.update(product.id, ['description'], { description: 'Ten lessons' });
-    const [event] = await queryHouse(
-      house,
+    const [event] = await queryHarness(
+      harness,
       "select data from platform.outbox_event where object_id = $1 and type = 'product.updated.v1'",
       [product.id],
     );
@@ -235,5 +235,5 @@ it('answers a product with its current prices and offers in one statement', asyn
 async function eventsOf(objectId: string) {
   const ordered =
     'select type, sequence::int from platform.outbox_event where object_id = $1 order by sequence';
-  return queryHouse<{ type: string; sequence: number }>(house, ordered, [objectId]);
+  return queryHarness<{ type: string; sequence: number }>(harness, ordered, [objectId]);
 }

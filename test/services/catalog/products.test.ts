@@ -11,18 +11,18 @@ import {
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'catalog' });
+  harness = await startHarness({ SERVICES: 'catalog' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const WAYS = ['inProcess', 'grpc', 'grpcWeb', 'connect'] as const;
 
 describe.each(WAYS)('ProductService over %s', (way) => {
-  const client = () => createClient(ProductService, house.transports[way] as Transport);
+  const client = () => createClient(ProductService, harness.transports[way] as Transport);
   const draft = (tenant: ReturnType<typeof newTenant>) =>
     client().createProduct({
       ...tenant,

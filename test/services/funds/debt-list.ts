@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);
 
 /** The list of open debts, for the suite of lists: what is paid in full leaves it. */
-export function debtList(house: TestHouse): ListSubject {
+export function debtList(harness: TestHarness): ListSubject {
   return {
-    ...{ house, direction: 'asc', maxLimit: 100, maxTokenLength: 256, filters: {} },
+    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 256, filters: {} },
     truth: `select source_id as key,
         to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || source_id as "order"
       from funds.deduction where merchant_id = $1 and environment = $2 and open_debt_minor > 0`,
-    async deskOf(tenant) {
-      const { client, write, sell } = fundsCaller(house.transports.inProcess, tenant);
+    async fixtureOf(tenant) {
+      const { client, write, sell } = fundsCaller(harness.transports.inProcess, tenant);
       let inserted = 0;
       return {
         tenant,
@@ -26,7 +26,7 @@ export function debtList(house: TestHouse): ListSubject {
           const sourceId = randomUUID();
           await client.applyDeduction({ ...write('2020-01-01'), sourceId, amountMinor: 100n });
           const at = new Date(START_MS + place);
-          await sqlOf(house, 'update funds.deduction set occurred_at = $1 where source_id = $2', [
+          await sqlOf(harness, 'update funds.deduction set occurred_at = $1 where source_id = $2', [
             at,
             sourceId,
           ]);

@@ -9,7 +9,7 @@ import {
   SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey, newTenant } from '../../support/house.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
 
 /** A sale as tests write it: amounts in centavos, `on` a date of the past at noon in São Paulo. */
 export interface TestSale {

@@ -1,16 +1,16 @@
 import { env } from 'node:process';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { COMMAND_NAMES, fundsCommand } from './funds-commands.ts';
 import { FundsPlay, type Step } from './funds-play.ts';
 import { verifyFunds } from './verify-funds.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const SEQUENCES = 100;
 const MAX_COMMANDS = 60;
@@ -38,12 +38,12 @@ function upToMaxCommands(all: readonly Step[]): Step[] {
 test('any commands, one by one or at once, leave what the model says: parts, list, calendar, debts and balance', async () => {
   const outcomes = new Set<string>();
   const property = fc.asyncProperty(steps, async (all) => {
-    const play = new FundsPlay(house);
+    const play = new FundsPlay(harness);
     await play.run(all);
     for (const outcome of play.outcomes) outcomes.add(outcome);
   });
   await fc.assert(property, { numRuns: SEQUENCES });
-  await verifyFunds(house);
+  await verifyFunds(harness);
   if (env.FC_SEED) return;
   const done = [...outcomes]
     .filter((outcome) => outcome.endsWith(' OK'))

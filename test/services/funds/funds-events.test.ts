@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** What was told of an account since the last time: type, date, the row's state and what is left in it. */
 function teller({ tenant }: FundsCaller) {
   let heard = 0;
   return async () => {
-    const events = await queryHouse<{ told: string }>(
-      house,
+    const events = await queryHarness<{ told: string }>(
+      harness,
       `select replace(type, '.v1', '') || ' ' || object_id || ' ' || (data->>'status') || ' ' ||
               ((data->>'blockedAmountMinor')::int + (data->>'releasedAmountMinor')::int
                + (data->>'scheduledAmountMinor')::int) as told
@@ -32,7 +32,7 @@ function teller({ tenant }: FundsCaller) {
 const held = [BlockOutcome.RETURNED, BlockReason.REFUND_IN_PROGRESS] as const;
 
 it('tells of an instant transfer that it is released, and of a card sale when its day has come', async () => {
-  const funds = fundsCaller(house.transports.inProcess);
+  const funds = fundsCaller(harness.transports.inProcess);
   const told = teller(funds);
   await funds.sell({ on: '2020-06-20', gross: 500n, instant: true });
   expect(await told()).toEqual(['funds.released 2020-06-20 RELEASED 500']);
@@ -43,7 +43,7 @@ it('tells of an instant transfer that it is released, and of a card sale when it
 });
 
 it('tells of a part that a block holds from its freeing on', async () => {
-  const funds = fundsCaller(house.transports.inProcess);
+  const funds = fundsCaller(harness.transports.inProcess);
   const told = teller(funds);
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
   const advance = randomUUID();
@@ -61,7 +61,7 @@ it('tells of a part that a block holds from its freeing on', async () => {
 });
 
 it('tells of a part that a refund empties of its block, and of its return to it', async () => {
-  const funds = fundsCaller(house.transports.inProcess);
+  const funds = fundsCaller(harness.transports.inProcess);
   const told = teller(funds);
   const refundCase = randomUUID();
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { addDays } from '../../../services/platform/civil-date.ts';
-import { newTenant, type TestHouse } from '../../support/house.ts';
+import { newTenant, type TestHarness } from '../../support/harness.ts';
 import { AccountModel, type Outcome } from './account-model.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import type { Bound, FundsCommand, Situation } from './funds-commands.ts';
@@ -28,18 +28,18 @@ interface Account {
  * models are, in every part, row, day, debt and outcome: for commands at once, after one of their orders.
  */
 export class FundsPlay {
-  readonly #house: TestHouse;
+  readonly #harness: TestHarness;
   readonly #accounts: readonly Account[];
   #on = START;
   /** Of each command played: its name, and OK or the reason of its refusal. */
   readonly outcomes: string[] = [];
 
-  constructor(house: TestHouse) {
-    this.#house = house;
+  constructor(harness: TestHarness) {
+    this.#harness = harness;
     const live = newTenant();
     const tenants = [live, { ...live, environment: Environment.TEST }, newTenant()];
     this.#accounts = tenants.map((tenant) => ({
-      ...{ caller: fundsCaller(house.transports.inProcess, tenant), sales: [], quote: [] },
+      ...{ caller: fundsCaller(harness.transports.inProcess, tenant), sales: [], quote: [] },
       model: newModel(),
     }));
   }
@@ -81,7 +81,10 @@ export class FundsPlay {
 
   async #check(account: Account, bound: readonly Bound[], outcomes: readonly Outcome[]): Promise<void> {
     const { caller, model: before } = account;
-    const [seen] = await Promise.all([observe(this.#house, caller), verifyFunds(this.#house, caller.tenant)]);
+    const [seen] = await Promise.all([
+      observe(this.#harness, caller),
+      verifyFunds(this.#harness, caller.tenant),
+    ]);
     account.model = inSomeOrder(before, bound, { outcomes, ...seen });
     for (const [index, outcome] of outcomes.entries()) {
       this.outcomes.push(`${bound[index]!.name} ${outcome.split(' ')[0]}`);

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
 const ON = '2020-06-01';
 const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const fifty = <T>(call: (n: number) => Promise<T>) =>
   Promise.allSettled(Array.from({ length: 50 }, (_, n) => call(n)));
@@ -31,9 +31,9 @@ function tally(settled: readonly PromiseSettledResult<unknown>[]): Record<string
 describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', (way) => {
   let funds: FundsCaller;
   beforeEach(() => {
-    funds = fundsCaller(house.transports[way]);
+    funds = fundsCaller(harness.transports[way]);
   });
-  afterEach(() => verifyFunds(house, funds.tenant));
+  afterEach(() => verifyFunds(harness, funds.tenant));
 
   it('sales of a merchant nobody has heard of all count in one row', async () => {
     const sold = await fifty(() => funds.sell({ on: ON, gross: 101n, fees: 1n, instant: true }));

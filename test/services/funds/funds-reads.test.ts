@@ -7,15 +7,15 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** Rows of all three states, two of them on 2020-07-20. */
 async function seed(funds: FundsCaller) {
@@ -36,14 +36,14 @@ const ALL = [
 ];
 
 describe.each(['inProcess', 'grpc'] as const)('reads of funds over %s', (way) => {
-  const newFunds = () => fundsCaller(house.transports[way]);
+  const newFunds = () => fundsCaller(harness.transports[way]);
 
   it('refuses a balance that 64 bits cannot hold', async () => {
     const funds = newFunds();
     const debts = async (count: number) => {
       const values = [funds.tenant.merchantId, count];
-      await queryHouse(
-        house,
+      await queryHarness(
+        harness,
         `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
          select $1, 'live', gen_random_uuid(), 9007199254740991, 9007199254740991, now() from generate_series(1, $2)`,
         values,

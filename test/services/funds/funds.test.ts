@@ -8,21 +8,21 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
-afterEach(() => verifyFunds(house));
+afterAll(() => harness.close());
+afterEach(() => verifyFunds(harness));
 
 const MAX = 9_007_199_254_740_991n;
 
 describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
-  const newFunds = () => fundsCaller(house.transports[way]);
+  const newFunds = () => fundsCaller(harness.transports[way]);
 
   it('schedules a card sale over business days and releases an instant transfer at once', async () => {
     const funds = newFunds();
@@ -327,7 +327,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     expect(await funds.reserve(parts, advance, '2020-06-22')).toMatchObject({ reservedAmountMinor: 70n });
     await funds.reverse(refundCase, '2020-06-23');
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 0n, 100n, 1]]);
-    await verifyFunds(house, funds.tenant);
+    await verifyFunds(harness, funds.tenant);
     expect(await funds.settle(advance, '2020-06-23')).toMatchObject({ advancedAmountMinor: 70n });
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 70n, 30n, 1]]);
   });
@@ -349,7 +349,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       { ...funds.tenant, merchantId: randomUUID() },
     ];
     for (const tenant of tenants) {
-      const other: FundsCaller = fundsCaller(house.transports[way], tenant);
+      const other: FundsCaller = fundsCaller(harness.transports[way], tenant);
       expect(await other.rows()).toEqual([]);
       expect((await other.advanceable('2020-06-20')).parts).toEqual([]);
       expect(await other.balance()).toMatchObject({ scheduledAmountMinor: 0n });

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { debtList } from './debt-list.ts';
 import { fundsCaller } from './funds-caller.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('funds', statements);
+  harness = await startListHarness('funds', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListDebts', () => debtList(house), 12);
+describeList('ListDebts', () => debtList(harness), 12);
 
-describePlans(() => debtList(house), statements, [['', 'deduction_open_debt']]);
+describePlans(() => debtList(harness), statements, [['', 'deduction_open_debt']]);
 
 it('answers what a deduction was for, and what of it is owed', async () => {
-  const { client, tenant, write, sell } = fundsCaller(house.transports.inProcess);
+  const { client, tenant, write, sell } = fundsCaller(harness.transports.inProcess);
   const { saleId } = await sell({ on: '2020-06-01', gross: 30n });
   const deduct = (on: string, amountMinor: bigint, sale: { saleId?: string }) => {
     const sourceId = randomUUID();

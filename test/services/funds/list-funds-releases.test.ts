@@ -1,18 +1,18 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { releaseList } from './release-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('funds', statements);
+  harness = await startListHarness('funds', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListFundsReleases', () => releaseList(house));
+describeList('ListFundsReleases', () => releaseList(harness));
 
-describePlans(() => releaseList(house), statements, [
+describePlans(() => releaseList(harness), statements, [
   ['', 'release_pkey'],
   ['from', 'release_pkey'],
   ['status', 'release_of_status'],

@@ -8,7 +8,7 @@ import {
   rowLeftMinor,
   rowOriginalMinor,
 } from '../../../services/funds/release-rows.ts';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
 import type { FundsCaller } from './funds-caller.ts';
 import type { FundsModel } from './funds-model.ts';
@@ -22,9 +22,9 @@ export interface ObservedFunds {
 }
 
 /** The account as the service keeps and answers it. */
-export async function observe(house: TestHouse, { client, tenant }: FundsCaller): Promise<ObservedFunds> {
+export async function observe(harness: TestHarness, { client, tenant }: FundsCaller): Promise<ObservedFunds> {
   const parts = sqlOf<{ part: string }>(
-    house,
+    harness,
     `select concat_ws(' ', id, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor,
             released, reserved_for, reserved_minor) as part
        from funds.part where merchant_id = $1 and environment = $2 order by id`,

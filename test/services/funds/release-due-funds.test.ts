@@ -4,30 +4,33 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { ALL_GRANTS, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 it('releases what is due of all merchants and environments, in as many calls as it takes, exactly once', async () => {
   const merchants = Array.from({ length: 25 }, (_, index) =>
-    fundsCaller(house.transports.inProcess, newTenant(index % 2 ? Environment.TEST : Environment.LIVE)),
+    fundsCaller(harness.transports.inProcess, newTenant(index % 2 ? Environment.TEST : Environment.LIVE)),
   );
   for (const funds of merchants) await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
   await merchants[0]!.sell({ gross: 50n });
   // Reserved parts that are due neither are released nor keep the others from it.
   const first = `00000000-${randomUUID().slice(9)}`;
-  const stuck = fundsCaller(house.transports.inProcess, { merchantId: first, environment: Environment.LIVE });
+  const stuck = fundsCaller(harness.transports.inProcess, {
+    merchantId: first,
+    environment: Environment.LIVE,
+  });
   await stuck.sell({ on: '2020-06-20', gross: 100n });
   const reserved = randomUUID();
   await stuck.reserve((await stuck.advanceable('2020-06-20')).parts, reserved, '2020-06-20');
-  const all = createClient(FundsService, house.transports.grpc);
+  const all = createClient(FundsService, harness.transports.grpc);
   let [parts, amountMinor, calls] = [0, 0n, 0];
   for (let more = true; more; calls += 1) {
     const released = await all.releaseDueFunds({});
@@ -40,11 +43,11 @@ it('releases what is due of all merchants and environments, in as many calls as 
   expect(await all.releaseDueFunds({})).toMatchObject({ releasedParts: 0, hasMore: false });
   const rows = await merchants[0]!.rows();
   expect(rows.map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'RELEASED', 'SCHEDULED']);
-  await verifyFunds(house);
+  await verifyFunds(harness);
 });
 
 it('releases nothing twice when it runs many times at once', async () => {
-  const funds = fundsCaller(house.transports.inProcess);
+  const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
   const runs = await Promise.all(Array.from({ length: 6 }, () => funds.releaseDue()));
   expect(runs.reduce((sum, run) => sum + run.releasedParts, 0)).toBe(3);
@@ -52,15 +55,15 @@ it('releases nothing twice when it runs many times at once', async () => {
 });
 
 it('names the reservations due last, however many older ones are left', async () => {
-  const funds = fundsCaller(house.transports.inProcess);
+  const funds = fundsCaller(harness.transports.inProcess);
   const reservation = `insert into funds.reservation
     (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
     select $1, 'live', gen_random_uuid(), 'HELD', 1, $2, $2 from generate_series(1, $3)`;
   const { merchantId } = funds.tenant;
-  await queryHouse(house, reservation, [merchantId, '2020-07-19', 100]);
-  await queryHouse(house, reservation, [merchantId, '2020-07-20', 1]);
-  const [latest] = await queryHouse<{ id: string }>(
-    house,
+  await queryHarness(harness, reservation, [merchantId, '2020-07-19', 100]);
+  await queryHarness(harness, reservation, [merchantId, '2020-07-20', 1]);
+  const [latest] = await queryHarness<{ id: string }>(
+    harness,
     'select advance_request_id as id from funds.reservation where merchant_id = $1 and first_date = $2',
     [merchantId, '2020-07-20'],
   );
@@ -70,7 +73,7 @@ it('names the reservations due last, however many older ones are left', async ()
 
 it('takes the grant operations for all merchants, and an environment with one', async () => {
   const grants = new Set(ALL_GRANTS.filter((grant) => grant !== 'operations'));
-  const client = createClient(FundsService, house.services.transportFor({ name: 'other', grants }));
+  const client = createClient(FundsService, harness.services.transportFor({ name: 'other', grants }));
   await expectRefusal(client.releaseDueFunds({}), Code.PermissionDenied, 'GRANT_MISSING', {
     grant: 'operations',
   });

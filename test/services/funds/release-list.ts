@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListFilters, type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
 import { fundsCaller } from './funds-caller.ts';
 
@@ -9,9 +9,9 @@ const INSTALLMENTS = [2, 12, 1, 4];
 const DATES = ['2020-06-16', '2020-07-20', '2020-08-17', '2020-12-31'];
 
 /** The list of releases, for the suite of lists: its rows are sums, which come and go with what they are made of. */
-export function releaseList(house: TestHouse): ListSubject {
+export function releaseList(harness: TestHarness): ListSubject {
   return {
-    ...{ house, direction: 'asc', maxLimit: 100, maxTokenLength: 100 },
+    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 100 },
     filters: {
       from: { values: DATES, fits: ({ date }, from) => date! >= from },
       to: { values: DATES, fits: ({ date }, to) => date! <= to },
@@ -20,9 +20,9 @@ export function releaseList(house: TestHouse): ListSubject {
     refuses: ({ from, to }) => from !== undefined && to !== undefined && from > to,
     truth: `select distinct date || ' ' || status as key, date || ' ' || status as "order", date::text, status
       from funds.part where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
+    async fixtureOf(tenant) {
       const { client, sell, block, unblock, deduct, releaseDue } = fundsCaller(
-        house.transports.inProcess,
+        harness.transports.inProcess,
         tenant,
       );
       let sold = 0;
@@ -40,7 +40,7 @@ export function releaseList(house: TestHouse): ListSubject {
         },
         async change({ date, status }, pick) {
           const [part] = await sqlOf<{ sale_id: string; source_id: string | null }>(
-            house,
+            harness,
             `select part.sale_id, block.source_id from funds.part
                left join funds.block on block.sale_id = part.sale_id and closed_at is null
               where part.merchant_id = $1 and part.environment = 'live' and date = $2 and status = $3 limit 1`,

@@ -13,7 +13,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { selectDifferences } from '../../../services/funds/funds-checks.ts';
 import { metrics } from '../../../services/platform/telemetry.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { ALL_GRANTS, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
 import { CORRUPTIONS } from './corruptions.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
@@ -21,14 +21,14 @@ import { verifyFunds } from './verify-funds.ts';
 
 const SOLD = '2020-06-01';
 
-let house: TestHouse;
+let harness: TestHarness;
 let funds: FundsCaller;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
-  funds = fundsCaller(house.transports.inProcess);
+  harness = await startHarness({ SERVICES: 'funds' });
+  funds = fundsCaller(harness.transports.inProcess);
   await playEverything(funds);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** An account with something of everything that is kept. */
 async function playEverything({ client, write, ...caller }: FundsCaller): Promise<void> {
@@ -62,7 +62,7 @@ async function playEverything({ client, write, ...caller }: FundsCaller): Promis
 describe('the checks', () => {
   let client: Client;
   beforeEach(async () => {
-    client = new Client({ connectionString: house.databaseUrl });
+    client = new Client({ connectionString: harness.databaseUrl });
     await client.connect();
     await client.query('begin');
     await client.query(`do $$ declare it record; begin
@@ -103,7 +103,7 @@ describe('the checks', () => {
 
 describe('VerifyFunds', () => {
   it('answers what is kept otherwise than it is made up, as data', async () => {
-    const caller = fundsCaller(house.transports.inProcess, newTenant(Environment.TEST));
+    const caller = fundsCaller(harness.transports.inProcess, newTenant(Environment.TEST));
     const { merchantId } = caller.tenant;
     await caller.sell({ on: SOLD, gross: 100n, instant: true });
     expect(await caller.client.verifyFunds(caller.tenant)).toMatchObject({
@@ -112,7 +112,7 @@ describe('VerifyFunds', () => {
     });
     const before = await differencesCounted('SALES_COUNT');
     const corrupt = 'update funds.release set sales_count = sales_count + $2 where merchant_id = $1';
-    await sqlOf(house, corrupt, [merchantId, 1]);
+    await sqlOf(harness, corrupt, [merchantId, 1]);
     const { differences, next } = await caller.client.verifyFunds(caller.tenant);
     const same = { account: caller.tenant, invariant: FundsInvariant.SALES_COUNT, date: SOLD, expected: '1' };
     expect(differences).toMatchObject([
@@ -120,12 +120,12 @@ describe('VerifyFunds', () => {
     ]);
     expect(next).toBeUndefined();
     expect(await differencesCounted('SALES_COUNT')).toBe(before + 1);
-    await sqlOf(house, corrupt, [merchantId, -1]);
+    await sqlOf(harness, corrupt, [merchantId, -1]);
   });
 
   it('goes through all accounts, some at a time, and says when it has ended', async () => {
     const others = Array.from({ length: 24 }, (_, index) =>
-      fundsCaller(house.transports.inProcess, newTenant(index % 2 ? Environment.LIVE : Environment.TEST)),
+      fundsCaller(harness.transports.inProcess, newTenant(index % 2 ? Environment.LIVE : Environment.TEST)),
     );
     for (const other of others) await other.sell({ on: SOLD, gross: 100n });
     const first = await funds.client.verifyFunds({});
@@ -136,12 +136,12 @@ describe('VerifyFunds', () => {
     expect(rest).toMatchObject({ differences: [], verifiedAccounts: 6 });
     expect(rest.next).toBeUndefined();
     expect(await lastEnd()).toBeGreaterThanOrEqual(started);
-    expect(await verifyFunds(house)).toBe(26);
+    expect(await verifyFunds(harness)).toBe(26);
   });
 
   it('takes the grant operations for all merchants, an environment with one, and no place among all then', async () => {
     const grants = new Set(ALL_GRANTS.filter((grant) => grant !== 'operations'));
-    const client = createClient(FundsService, house.services.transportFor({ name: 'other', grants }));
+    const client = createClient(FundsService, harness.services.transportFor({ name: 'other', grants }));
     await expectRefusal(client.verifyFunds({}), Code.PermissionDenied, 'GRANT_MISSING', {
       grant: 'operations',
     });
@@ -154,15 +154,15 @@ describe('VerifyFunds', () => {
   });
 
   it('waits for no command, and sees all of one or nothing of it', async () => {
-    const caller = fundsCaller(house.transports.inProcess);
+    const caller = fundsCaller(harness.transports.inProcess);
     const { saleId } = await caller.sell({ on: SOLD, gross: 90_000n, installments: 90 });
     const writing = Array.from({ length: 20 }, () => caller.deduct(7n, saleId, SOLD));
-    const verifying = Array.from({ length: 10 }, () => verifyFunds(house, caller.tenant));
+    const verifying = Array.from({ length: 10 }, () => verifyFunds(harness, caller.tenant));
     await Promise.all([...writing, ...verifying]);
-    const locker = new Client({ connectionString: house.databaseUrl });
+    const locker = new Client({ connectionString: harness.databaseUrl });
     await locker.connect();
     await locker.query('begin; select from funds.account for update; select from funds.part for update');
-    expect(await verifyFunds(house, caller.tenant)).toBe(1);
+    expect(await verifyFunds(harness, caller.tenant)).toBe(1);
     await locker.end();
   });
 });

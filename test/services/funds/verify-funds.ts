@@ -1,19 +1,19 @@
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'vitest';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 
 type FundsAccount = NonNullable<VerifyFundsAnswer['next']>;
 type VerifyFundsAnswer = Awaited<ReturnType<typeof callOf>>;
 
 /** Verifies all funds of a database, or those of one account, and expects no difference; answers how many accounts. */
 export async function verifyFunds(
-  house: Pick<TestHouse, 'transports'>,
+  harness: Pick<TestHarness, 'transports'>,
   tenant?: Pick<FundsAccount, 'merchantId' | 'environment'>,
 ): Promise<number> {
   let verified = 0;
   for (let after: FundsAccount | undefined; ; ) {
-    const answer = await callOf(house, tenant ?? { ...(after && { after }) });
+    const answer = await callOf(harness, tenant ?? { ...(after && { after }) });
     expect(answer.differences).toEqual([]);
     verified += answer.verifiedAccounts;
     after = answer.next;
@@ -22,7 +22,7 @@ export async function verifyFunds(
 }
 
 function callOf(
-  { transports }: Pick<TestHouse, 'transports'>,
+  { transports }: Pick<TestHarness, 'transports'>,
   request: Parameters<ReturnType<typeof createClient<typeof FundsService>>['verifyFunds']>[0],
 ) {
   return createClient(FundsService, transports.inProcess).verifyFunds(request);

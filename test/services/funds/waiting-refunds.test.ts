@@ -3,21 +3,21 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 const { REFUND_IN_PROGRESS } = BlockReason;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** A merchant whose refunds wait. */
 function merchantOf() {
-  const funds = fundsCaller(house.transports.inProcess);
+  const funds = fundsCaller(harness.transports.inProcess);
   const { client, tenant, write } = funds;
   return {
     ...funds,
@@ -36,7 +36,7 @@ function merchantOf() {
     wakeUps: async () => {
       const sql = `delete from platform.outbox_command
                     where merchant_id = $1 and workflow_type = 'executeFundedRefunds' returning arguments`;
-      return (await queryHouse(house, sql, [tenant.merchantId])).length;
+      return (await queryHarness(harness, sql, [tenant.merchantId])).length;
     },
   };
 }

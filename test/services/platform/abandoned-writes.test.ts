@@ -3,21 +3,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way) => {
   it('leaves nothing behind when its caller has stopped waiting, and is done when it asks again', async () => {
-    const { client, tenant, write, sell } = fundsCaller(house.transports[way]);
+    const { client, tenant, write, sell } = fundsCaller(harness.transports[way]);
     await sell({ gross: 1_000n });
-    const lock = new Client({ connectionString: house.databaseUrl });
+    const lock = new Client({ connectionString: harness.databaseUrl });
     await lock.connect();
     await lock.query('begin');
     await lock.query('select from funds.account where merchant_id = $1 for update', [tenant.merchantId]);
@@ -30,7 +30,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     await sell({ gross: 1n });
     await lock.end();
     const kept = 'select from funds.deduction where source_id = $1';
-    expect(await queryHouse(house, kept, [deduction.sourceId])).toEqual([]);
+    expect(await queryHarness(harness, kept, [deduction.sourceId])).toEqual([]);
     expect(await client.applyDeduction(deduction)).toMatchObject({ deductedAmountMinor: 100n });
   });
 });

@@ -16,7 +16,14 @@ import {
 import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
 import { SCENARIOS } from '../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { ALL_GRANTS, bearer, newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import {
+  ALL_GRANTS,
+  bearer,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
 import { refundsOf } from '../refunds/refund-case-fixture.ts';
 import { type ActedCall, actingTransport, isKeyed } from './acting-transport.ts';
@@ -34,11 +41,11 @@ interface Entry {
   readonly request: object | null;
 }
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
   const tokenSha256 = (of: string) => createHash('sha256').update(of).digest('hex');
   const grants = ALL_GRANTS.filter((grant) => grant !== 'on-behalf-of');
-  house = await startHouse({
+  harness = await startHarness({
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     SERVICE_TOKENS: [
       `alone|${tokenSha256(token)}|${grants.join(' ')}`,
@@ -46,18 +53,20 @@ beforeAll(async () => {
     ].join(';'),
   });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-const entries = () => sqlOf<Entry>(house, 'select * from platform.audit_entry');
+const entries = () => sqlOf<Entry>(harness, 'select * from platform.audit_entry');
 const entriesOf = ({ merchantId }: { merchantId: string }) =>
-  sqlOf<Entry>(house, 'select * from platform.audit_entry where merchant_id = $1 order by id', [merchantId]);
+  sqlOf<Entry>(harness, 'select * from platform.audit_entry where merchant_id = $1 order by id', [
+    merchantId,
+  ]);
 
 /** Ways on which a caller may act for people, and on which it may not. */
 const ways = {
   inside: {
-    acting: () => house.transports.inProcess,
+    acting: () => harness.transports.inProcess,
     alone: () =>
-      house.services.transportFor({
+      harness.services.transportFor({
         name: 'alone',
         grants: new Set(ALL_GRANTS.filter((grant) => grant !== 'on-behalf-of')),
       }),
@@ -68,7 +77,7 @@ const ways = {
   },
 };
 const over = (shown: string) =>
-  createGrpcTransport({ baseUrl: house.baseUrl, interceptors: [bearer(shown)] });
+  createGrpcTransport({ baseUrl: harness.baseUrl, interceptors: [bearer(shown)] });
 
 describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) => {
   const contact = (tenant = newTenant()) => ({ ...tenant, idempotencyKey: newKey(), language: Language.EN });
@@ -79,8 +88,8 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     async ([, play]) => {
       const calls: ActedCall[] = [];
       const before = await entries();
-      const transports = { ...house.transports, inProcess: actingTransport(acting(), actor, calls) };
-      await play({ ...house, transports });
+      const transports = { ...harness.transports, inProcess: actingTransport(acting(), actor, calls) };
+      await play({ ...harness, transports });
       const known = new Set(before.map(({ request_id }) => request_id));
       const left = (await entries()).filter(({ request_id }) => !known.has(request_id));
       const acted = calls.filter(({ method }) => isKeyed(method) || method.name === 'ReleaseDueFunds');
@@ -126,12 +135,12 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
   it('commits with its entry or not at all', async () => {
     const tenant = newTenant();
     const email = 'alerts@shop.example';
-    await sqlOf(house, 'alter table platform.audit_entry rename to lost');
+    await sqlOf(harness, 'alter table platform.audit_entry rename to lost');
     try {
       const write = client().setMerchantContact({ ...contact(tenant), email }, { headers });
       await expect(write).rejects.toMatchObject({ code: Code.Internal });
     } finally {
-      await sqlOf(house, 'alter table platform.lost rename to audit_entry');
+      await sqlOf(harness, 'alter table platform.lost rename to audit_entry');
     }
     expect(await client().getMerchantContact(tenant)).toMatchObject({ isSet: false });
   });
@@ -149,12 +158,12 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
       const { subscription } = await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
       return subscription!.pausedAt !== undefined;
     };
-    await sqlOf(house, 'alter table webhooks.open_delivery rename to lost');
+    await sqlOf(harness, 'alter table webhooks.open_delivery rename to lost');
     try {
       const broken = subscriptions.pauseWebhookSubscription(pause, { headers });
       await expect(broken).rejects.toMatchObject({ code: Code.Internal });
     } finally {
-      await sqlOf(house, 'alter table webhooks.lost rename to open_delivery');
+      await sqlOf(harness, 'alter table webhooks.lost rename to open_delivery');
     }
     const one = { action: expect.stringMatching(/\.PauseWebhookSubscription$/), request: { subscriptionId } };
     expect([await isPaused(), await entriesOf(tenant)]).toMatchObject([true, [one]]);
@@ -184,7 +193,7 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
   it.each(['😀', '\u0001'])(
     'hides nothing behind a reason that is as long as can be, of %j',
     async (character) => {
-      const { tenant, write, open } = refundsOf(house);
+      const { tenant, write, open } = refundsOf(harness);
       const { id: refundCaseId } = await open();
       const reason = character.repeat(2_000);
       const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED, reason };
@@ -198,10 +207,10 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
 test('the scenarios show the keys and secrets that no entry may hold', async () => {
   const calls: ActedCall[] = [];
   const transports = {
-    ...house.transports,
-    inProcess: actingTransport(house.transports.inProcess, actor, calls),
+    ...harness.transports,
+    inProcess: actingTransport(harness.transports.inProcess, actor, calls),
   };
-  for (const area of ['api-keys', 'webhooks']) await SCENARIOS[area]!({ ...house, transports });
+  for (const area of ['api-keys', 'webhooks']) await SCENARIOS[area]!({ ...harness, transports });
   const secrets = calls.flatMap(({ answer }) => answer.match(SECRET) ?? []);
   expect(secrets.filter((secret) => secret.startsWith('mpk_')).length).toBeGreaterThan(0);
   expect(secrets.filter((secret) => secret.startsWith('whsec_')).length).toBeGreaterThan(0);
@@ -210,10 +219,10 @@ test('the scenarios show the keys and secrets that no entry may hold', async () 
 test('every RPC that writes is known to leave an entry, or for what reason it leaves none', async () => {
   const calls: ActedCall[] = [];
   const transports = {
-    ...house.transports,
-    inProcess: actingTransport(house.transports.inProcess, actor, calls),
+    ...harness.transports,
+    inProcess: actingTransport(harness.transports.inProcess, actor, calls),
   };
-  for (const play of Object.values(SCENARIOS)) await play({ ...house, transports });
+  for (const play of Object.values(SCENARIOS)) await play({ ...harness, transports });
   const without = calls
     .filter(({ method }) => method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS)
     .filter(({ method }) => !isKeyed(method))

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../services/platform/database.ts';
 import { isDatabaseAway } from '../../../services/platform/database-errors.ts';
-import { createTestDatabase } from '../../support/house.ts';
+import { createTestDatabase } from '../../support/harness.ts';
 
 const POOL_SIZE = 2;
 let database: Database;

@@ -7,19 +7,19 @@ import { RefundCaseService, RefundInitiator } from '../../../proto/gen/payments/
 import { REPLAYED_HEADER } from '../../../services/platform/call-context.ts';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse } from '../refunds/refund-case-fixture.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness } from '../refunds/refund-case-fixture.ts';
 
 const MANY = 50;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'refunds,catalog' });
+  harness = await startHarness({ SERVICES: 'refunds,catalog' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way) => {
-  const transport = () => house.transports[way];
+  const transport = () => harness.transports[way];
   const refunds = () => createClient(RefundCaseService, transport());
   const opening = () => ({
     ...{ ...newTenant(), idempotencyKey: newKey(), paymentIntentId: randomUUID(), amountMinor: 100n },
@@ -49,7 +49,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     }
     for (const table of ['refunds.refund_case', 'platform.outbox_event', 'platform.idempotency_record']) {
       const counted = `select 1 from ${table} where merchant_id = $1`;
-      expect(await queryHouse(house, counted, [request.merchantId]), table).toHaveLength(1);
+      expect(await queryHarness(harness, counted, [request.merchantId]), table).toHaveLength(1);
     }
     expect(await open(request)).toEqual({ refundCase: made[0]!.refundCase, replayed: 'true' });
   });
@@ -82,7 +82,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
 });
 
 it('a write in JSON is the same request however its numbers and members are written', async () => {
-  const { baseUrl, token } = house;
+  const { baseUrl, token } = harness;
   const post = async (body: string) => {
     const answer = await fetch(`${baseUrl}/payments.refunds.v1.RefundCaseService/OpenRefundCase`, {
       method: 'POST',

@@ -8,9 +8,9 @@ import { Database } from '../../../services/platform/database.ts';
 import { expiredIdempotencyRecords } from '../../../services/platform/expired-idempotency-records.ts';
 import { Maintenance, type MaintenanceTask } from '../../../services/platform/maintenance.ts';
 import { metrics } from '../../../services/platform/telemetry.ts';
-import { createTestDatabase, startHouse, type TestHouse } from '../../support/house.ts';
+import { createTestDatabase, startHarness, type TestHarness } from '../../support/harness.ts';
 import { startRuntime } from '../../support/runtime-process.ts';
-import { queryHouse, refundsOf } from '../refunds/refund-case-fixture.ts';
+import { queryHarness, refundsOf } from '../refunds/refund-case-fixture.ts';
 
 const INTERVAL_MS = 20;
 const LOGGER = pino({ level: 'silent' });
@@ -143,20 +143,20 @@ describe('maintenance', () => {
 });
 
 describe('expired idempotency records', () => {
-  let house: TestHouse;
+  let harness: TestHarness;
   let database: Database;
   let statements: string[] = [];
   beforeAll(async () => {
-    house = await startHouse({ SERVICES: 'refunds' }, (sql) => statements.push(sql));
-    database = await open(house.databaseUrl, (sql) => statements.push(sql));
+    harness = await startHarness({ SERVICES: 'refunds' }, (sql) => statements.push(sql));
+    database = await open(harness.databaseUrl, (sql) => statements.push(sql));
   });
   afterAll(async () => {
     await database.close();
-    await house.close();
+    await harness.close();
   });
 
   const sql = <Row extends object>(text: string, values: unknown[] = []) =>
-    queryHouse<Row>(house, text, values);
+    queryHarness<Row>(harness, text, values);
   const add = (count: number, age: string) =>
     sql(
       `insert into platform.idempotency_record
@@ -217,7 +217,7 @@ describe('expired idempotency records', () => {
 
   it('count no more before they are gone, and no request deletes any', async () => {
     await empty();
-    const { open: openCase, write } = refundsOf(house);
+    const { open: openCase, write } = refundsOf(harness);
     const request = {
       ...write(),
       paymentIntentId: randomUUID(),
@@ -242,7 +242,7 @@ describe('expired idempotency records', () => {
     const ring = () => `v1:${randomBytes(32).toString('base64')}`;
     const ops = await findFreePort();
     const { child, exited, logged } = startRuntime('services/main.ts', {
-      ...{ DATABASE_URL: house.databaseUrl, SERVICES: 'catalog', GRPC_PORT: '0', OPS_PORT: String(ops) },
+      ...{ DATABASE_URL: harness.databaseUrl, SERVICES: 'catalog', GRPC_PORT: '0', OPS_PORT: String(ops) },
       ...{ API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() },
     });
     await expect.poll(left, { timeout: 20_000, interval: 200 }).toBe(0);

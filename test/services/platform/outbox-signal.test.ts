@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../services/platform/database.ts';
 import { OUTBOX_CHANNEL, OutboxSignal, type OutboxWork } from '../../../services/platform/outbox.ts';
-import { createTestDatabase } from '../../support/house.ts';
+import { createTestDatabase } from '../../support/harness.ts';
 
 let database: Database;
 let listener: Client;

@@ -5,17 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerReflection } from '../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
 import { Health, HealthCheckResponse_ServingStatus } from '../../../proto/gen/health/v1/health_pb.js';
 import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 let client: Client;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'catalog' });
-  client = new Client(new URL(house.baseUrl).host, credentials.createInsecure());
+  harness = await startHarness({ SERVICES: 'catalog' });
+  client = new Client(new URL(harness.baseUrl).host, credentials.createInsecure());
 });
 afterAll(async () => {
   client.close();
-  await house.close();
+  await harness.close();
 });
 
 type AnyMessage = MessageInitShape<DescMethod['input']>;
@@ -61,7 +61,7 @@ async function filesOf(symbol: string): Promise<string[]> {
 
 describe('the internal port, to a gRPC client that is not ours', () => {
   it('serves an RPC to a caller with a token', async () => {
-    expect(await call(ProductService.method.listProducts, newTenant(), house.token)).toMatchObject({
+    expect(await call(ProductService.method.listProducts, newTenant(), harness.token)).toMatchObject({
       products: [],
     });
   });
@@ -70,7 +70,7 @@ describe('the internal port, to a gRPC client that is not ours', () => {
     const { getProduct, listProducts } = ProductService.method;
     await expect(call(listProducts, newTenant())).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
     const malformed = { ...newTenant(), productId: 'p1' };
-    await expect(call(getProduct, malformed, house.token)).rejects.toMatchObject({
+    await expect(call(getProduct, malformed, harness.token)).rejects.toMatchObject({
       code: status.INVALID_ARGUMENT,
       details: expect.stringContaining('product_id'),
     });

@@ -3,27 +3,27 @@ import { connect } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newTenant, startHouse } from '../../support/house.ts';
+import { newTenant, startHarness } from '../../support/harness.ts';
 
 test.each(['grpc', 'connect'] as const)(
   'the port closes at once when its %s connections are idle',
   async (way) => {
-    const house = await startHouse({ SERVICES: 'catalog' });
-    const client = createClient(ProductService, house.transports[way]);
+    const harness = await startHarness({ SERVICES: 'catalog' });
+    const client = createClient(ProductService, harness.transports[way]);
     await client.listProducts(newTenant());
     const from = performance.now();
-    await house.close();
+    await harness.close();
     expect(performance.now() - from).toBeLessThan(1_000);
     await expect(client.listProducts(newTenant())).rejects.toThrow();
   },
 );
 
 test('the port closes at once although a connection has never sent a byte', async () => {
-  const house = await startHouse({ SERVICES: 'catalog' });
-  const silent = connect(Number(new URL(house.baseUrl).port));
+  const harness = await startHarness({ SERVICES: 'catalog' });
+  const silent = connect(Number(new URL(harness.baseUrl).port));
   await once(silent, 'connect');
-  await createClient(ProductService, house.transports.connect).listProducts(newTenant());
+  await createClient(ProductService, harness.transports.connect).listProducts(newTenant());
   const from = performance.now();
-  await Promise.all([house.close(), once(silent, 'close')]);
+  await Promise.all([harness.close(), once(silent, 'close')]);
   expect(performance.now() - from).toBeLessThan(1_000);
 });

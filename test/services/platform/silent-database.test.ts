@@ -6,7 +6,7 @@ import { isDatabaseAway } from '../../../services/platform/database-errors.ts';
 import { OutboxSignal } from '../../../services/platform/outbox.ts';
 import { WorkSignal } from '../../../services/webhooks/dispatch/work-signal.ts';
 import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
-import { createTestDatabase } from '../../support/house.ts';
+import { createTestDatabase } from '../../support/harness.ts';
 
 const POOL_SIZE = 2;
 const MAX_SILENCE_MS = 600;

@@ -10,13 +10,13 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { unstorableValue } from '../../../services/platform/storable-values.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'catalog,webhooks' });
+  harness = await startHarness({ SERVICES: 'catalog,webhooks' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const time = (seconds: bigint, nanos = 0): Timestamp => ({
   $typeName: 'google.protobuf.Timestamp',
@@ -27,7 +27,7 @@ const SECONDS_OF_9999 = 253_402_300_799n;
 
 describe.each(['inProcess', 'grpc'] as const)('values that cannot be kept, over %s', (way) => {
   const product = (overrides: object) => {
-    const client = createClient(ProductService, house.transports[way]);
+    const client = createClient(ProductService, harness.transports[way]);
     const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
     return client.createProduct({
       ...newTenant(),
@@ -60,7 +60,7 @@ describe.each(['inProcess', 'grpc'] as const)('values that cannot be kept, over 
   });
 
   it('refuses NUL in JSON, and takes JSON that looks like a message', async () => {
-    const events = createClient(EventService, house.transports[way]);
+    const events = createClient(EventService, harness.transports[way]);
     const about = { type: 'refund.failed.v1', objectId: randomUUID() };
     const publish = (data: JsonObject) =>
       events.publishEvent({ ...newTenant(), idempotencyKey: newKey(), ...about, data });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, rpcPage } from '../../support/list-walk.ts';
 import { refundsOf, type Way } from './refund-case-fixture.ts';
 
@@ -9,15 +9,15 @@ const PAYMENTS = [randomUUID(), randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
 
 /** The list of disputes, for the suite of lists. */
-export function disputeList(house: TestHouse, way: Way = 'inProcess'): ListSubject {
+export function disputeList(harness: TestHarness, way: Way = 'inProcess'): ListSubject {
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: { paymentIntentId: { values: PAYMENTS, isId: true } },
     truth: `select id as key, ${newestFirst('opened_at')}, payment_intent_id as "paymentIntentId",
         closed_at::text as "closedAt"
       from refunds.dispute where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
-      const { refunds, write } = refundsOf(house, way, tenant);
+    async fixtureOf(tenant) {
+      const { refunds, write } = refundsOf(harness, way, tenant);
       let opened = 0;
       return {
         tenant,

@@ -8,16 +8,16 @@ import {
   RefundDebitOutcome,
   ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse, refundsOf } from './refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness, refundsOf } from './refund-case-fixture.ts';
 
 const CASES = 12;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'refunds' });
+  harness = await startHarness({ SERVICES: 'refunds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 interface Numbered {
   readonly object_id: string;
@@ -27,8 +27,8 @@ interface Numbered {
 
 /** The numbers of each object's events, and the last one its counter has given. */
 const numbered = () =>
-  queryHouse<Numbered>(
-    house,
+  queryHarness<Numbered>(
+    harness,
     `select object_id, array_agg(sequence::int order by sequence) as numbers, max(last_sequence)::int as last
        from platform.outbox_event full join platform.object_sequence using (merchant_id, environment, object_id)
       group by merchant_id, environment, object_id`,
@@ -36,8 +36,8 @@ const numbered = () =>
 
 /** From now on, so many of the writes fail at their last statement, after they have published. */
 const failWrites = (share: number) =>
-  queryHouse(
-    house,
+  queryHarness(
+    harness,
     `create or replace function public.fail_some() returns trigger language plpgsql as $$
      begin
        if random() < ${share} then raise exception 'the disk is full'; end if;
@@ -49,8 +49,8 @@ const failWrites = (share: number) =>
   );
 
 it('has no gaps and no number twice, whatever is refused, rolled back or done at the same time', async () => {
-  const desk = refundsOf(house, 'grpc');
-  const { refunds, write, open } = desk;
+  const fixture = refundsOf(harness, 'grpc');
+  const { refunds, write, open } = fixture;
   const paymentIntentId = randomUUID();
   const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
   const facts = { paymentIntentId, paidAt, paidAmountMinor: 1_000_000n };

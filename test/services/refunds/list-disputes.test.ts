@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { disputeList } from './dispute-list.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('refunds', statements);
+  harness = await startListHarness('refunds', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc'] as const)('ListDisputes over %s', (way) => {
-  describeList('pages', () => disputeList(house, way), 12);
+  describeList('pages', () => disputeList(harness, way), 12);
 });
 
-describePlans(() => disputeList(house), statements, [
+describePlans(() => disputeList(harness), statements, [
   ['', 'dispute_newest'],
   ['paymentIntentId', 'dispute_payment'],
 ]);
 
 it('answers each dispute as it is answered alone', async () => {
-  const { refunds, tenant, write, open } = refundsOf(house, 'grpc');
+  const { refunds, tenant, write, open } = refundsOf(harness, 'grpc');
   const { paymentIntentId } = await open({ saleId: randomUUID() });
   const ids = [randomUUID(), randomUUID()];
   for (const disputeId of ids) await refunds.openDispute({ ...write(), disputeId, paymentIntentId });

@@ -2,29 +2,29 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, type TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import { newTenant, type TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 import { refundCaseList } from './refund-case-list.ts';
 import { undecidedCaseList } from './undecided-case-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('refunds', statements);
+  harness = await startListHarness('refunds', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc'] as const)('ListRefundCases over %s', (way) => {
-  describeList('pages', () => refundCaseList(house, way));
+  describeList('pages', () => refundCaseList(harness, way));
 });
 
-describeList('ListRefundCases by the deadline', () => undecidedCaseList(house), 12);
+describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness), 12);
 
 it('takes a token in its own order alone', async () => {
-  const desk = await undecidedCaseList(house).deskOf(newTenant());
-  for (let n = 0; n < 3; n += 1) await desk.insert(n);
-  const { refunds, tenant } = refundsOf(house, 'inProcess', desk.tenant);
+  const fixture = await undecidedCaseList(harness).fixtureOf(newTenant());
+  for (let n = 0; n < 3; n += 1) await fixture.insert(n);
+  const { refunds, tenant } = refundsOf(harness, 'inProcess', fixture.tenant);
   const order = RefundCaseOrder.REVIEW_DEADLINE;
   const byDeadline = await refunds.listRefundCases({ ...tenant, order, pageSize: 1 });
   const newest = await refunds.listRefundCases({ ...tenant, pageSize: 1 });
@@ -37,10 +37,10 @@ it('takes a token in its own order alone', async () => {
 });
 
 it('answers each case as it is answered alone', async () => {
-  const subject = refundCaseList(house);
-  const desk = await subject.deskOf(newTenant());
-  for (let n = 0; n < 12; n += 1) await desk.insert(n % 5);
-  const { refunds, tenant } = refundsOf(house, 'grpc', desk.tenant);
+  const subject = refundCaseList(harness);
+  const fixture = await subject.fixtureOf(newTenant());
+  for (let n = 0; n < 12; n += 1) await fixture.insert(n % 5);
+  const { refunds, tenant } = refundsOf(harness, 'grpc', fixture.tenant);
   const { refundCases } = await refunds.listRefundCases(tenant);
   expect(refundCases).toHaveLength(12);
   for (const listed of refundCases) {
@@ -49,7 +49,7 @@ it('answers each case as it is answered alone', async () => {
   }
 });
 
-describePlans(() => refundCaseList(house), statements, [
+describePlans(() => refundCaseList(harness), statements, [
   ['', 'refund_case_newest'],
   ['status', 'refund_case_status'],
   ['initiator', 'refund_case_initiator'],
@@ -57,4 +57,4 @@ describePlans(() => refundCaseList(house), statements, [
   ['paymentIntentId', 'refund_case_payment'],
 ]);
 
-describePlans(() => undecidedCaseList(house), statements, [['', 'refund_case_deadline']]);
+describePlans(() => undecidedCaseList(harness), statements, [['', 'refund_case_deadline']]);

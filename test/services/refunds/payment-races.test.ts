@@ -3,14 +3,14 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProviderOutcome, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ REFUND_FREQUENCY_LIMIT_24H: '100000' });
+  harness = await startHarness({ REFUND_FREQUENCY_LIMIT_24H: '100000' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const outcomesOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
   settled
@@ -21,7 +21,7 @@ const outcomesOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
 
 describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', (way) => {
   it('cases of one payment, unheard of until then: no more than was paid', async () => {
-    const { open, refunds, tenant } = refundsOf(house, way);
+    const { open, refunds, tenant } = refundsOf(harness, way);
     const paidAt = timestampFromDate(new Date(Date.now() - 3_600_000));
     const payment = { paymentIntentId: randomUUID(), paidAmountMinor: 5_000n, paidAt };
     const all = await Promise.allSettled(
@@ -34,7 +34,7 @@ describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', 
   });
 
   it('moves of one case: each state is left once', async () => {
-    const { open, refunds, tenant, write, start } = refundsOf(house, way);
+    const { open, refunds, tenant, write, start } = refundsOf(harness, way);
     const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
     const all = await Promise.allSettled(
       Array.from({ length: 50 }, (_, n) =>

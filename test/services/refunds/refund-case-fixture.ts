@@ -7,17 +7,17 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newKey, newTenant, type TestHouse } from '../../support/house.ts';
+import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
 
 export type Tenant = ReturnType<typeof newTenant>;
 export type Refunds = Client<typeof RefundCaseService>;
-export type Way = keyof TestHouse['transports'];
+export type Way = keyof TestHarness['transports'];
 
 const DAY_MS = 86_400_000;
 
 /** A client of refund cases and the steps that tests take with it, all of one merchant. */
-export function refundsOf(house: TestHouse, way: Way = 'inProcess', tenant: Tenant = newTenant()) {
-  const refunds: Refunds = createClient(RefundCaseService, house.transports[way]);
+export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: Tenant = newTenant()) {
+  const refunds: Refunds = createClient(RefundCaseService, harness.transports[way]);
   const write = () => ({ ...tenant, idempotencyKey: newKey() });
   type Opening = Omit<Parameters<Refunds['openRefundCase']>[0], '$typeName'>;
   const open = async (overrides: Opening = {}) => {
@@ -49,13 +49,13 @@ export function refundsOf(house: TestHouse, way: Way = 'inProcess', tenant: Tena
   };
 }
 
-/** The rows that a query of the house's database answers, past the services. */
-export async function queryHouse<Row extends object>(
-  house: TestHouse,
+/** The rows that a query of the harness's database answers, past the services. */
+export async function queryHarness<Row extends object>(
+  harness: TestHarness,
   sql: string,
   values: unknown[] = [],
 ): Promise<Row[]> {
-  const client = new Postgres({ connectionString: house.databaseUrl });
+  const client = new Postgres({ connectionString: harness.databaseUrl });
   await client.connect();
   try {
     return (await client.query<Row>(sql, values)).rows;

@@ -6,7 +6,7 @@ import {
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import {
   type ListFilters,
   type ListSubject,
@@ -21,9 +21,9 @@ const PAYMENTS = [randomUUID(), randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
 
 /** The list of refund cases, for the suite of lists. */
-export function refundCaseList(house: TestHouse, way: Way = 'inProcess'): ListSubject {
+export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): ListSubject {
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: {
       initiator: { values: ['CUSTOMER', 'MERCHANT'] },
       orderId: { values: [...ORDERS, randomUUID()], isId: true },
@@ -33,8 +33,8 @@ export function refundCaseList(house: TestHouse, way: Way = 'inProcess'): ListSu
     truth: `select id as key, ${newestFirst('requested_at')}, status, initiator, order_id as "orderId",
         payment_intent_id as "paymentIntentId"
       from refunds.refund_case where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
-      const { refunds, write, open } = refundsOf(house, way, tenant);
+    async fixtureOf(tenant) {
+      const { refunds, write, open } = refundsOf(harness, way, tenant);
       let opened = 0;
       return {
         tenant,

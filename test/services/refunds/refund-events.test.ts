@@ -8,29 +8,29 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse, refundsOf } from './refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness, refundsOf } from './refund-case-fixture.ts';
 
 const MAX_AMOUNT = 9_007_199_254_740_991n;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'refunds', REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}` });
+  harness = await startHarness({ SERVICES: 'refunds', REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}` });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 type Event = { type: string; sequence: string; data: Record<string, unknown>; occurred_at: Date };
 const eventsOf = (objectId: string) =>
-  queryHouse<Event>(
-    house,
+  queryHarness<Event>(
+    harness,
     'select type, sequence, data, occurred_at from platform.outbox_event where object_id = $1 order by sequence',
     [objectId],
   );
 
 type Command = { kind: string; workflow_id: string; workflow_type: string | null; arguments: unknown[] };
 const commandsOf = (merchantId: string) =>
-  queryHouse<Command>(
-    house,
+  queryHarness<Command>(
+    harness,
     `select kind, workflow_id, workflow_type, arguments from platform.outbox_command
       where merchant_id = $1 order by id`,
     [merchantId],
@@ -38,7 +38,7 @@ const commandsOf = (merchantId: string) =>
 
 describe('a refund case', () => {
   it('tells every move by an event, numbered in its order, with the case as it then stood', async () => {
-    const { refunds, write, open, start, debit } = refundsOf(house);
+    const { refunds, write, open, start, debit } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
     await start(refundCaseId);
@@ -59,7 +59,7 @@ describe('a refund case', () => {
   });
 
   it('is told by the fields of the public API and no others, amounts exact to the upper bound', async () => {
-    const { open } = refundsOf(house);
+    const { open } = refundsOf(harness);
     const orderId = randomUUID();
     const paidAt = timestampFromDate(new Date('2026-11-01T12:00:00.123Z'));
     const occurredAt = timestampFromDate(new Date('2026-11-02T12:00:00.456Z'));
@@ -91,7 +91,7 @@ describe('a refund case', () => {
   });
 
   it('has its deadline waited for by a workflow, which the decision cancels', async () => {
-    const { refunds, tenant, write, open } = refundsOf(house);
+    const { refunds, tenant, write, open } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
     const { id: withdrawn } = await open();
@@ -113,7 +113,7 @@ describe('a refund case', () => {
   });
 
   it('tells once that its deadline approaches, by the time of the telling, and shows no change', async () => {
-    const { refunds, tenant, write, open } = refundsOf(house);
+    const { refunds, tenant, write, open } = refundsOf(harness);
     const at = (days: number) => timestampFromDate(new Date(Date.now() - days * 86_400_000));
     const opened = await open({ occurredAt: at(6), paidAt: at(7) });
     const early = open({ occurredAt: at(5.9), paidAt: at(7) });
@@ -134,7 +134,7 @@ describe('a refund case', () => {
   });
 
   it("has its sale's funds held by a workflow from its opening, and let go by another at its end", async () => {
-    const { refunds, tenant, write, open } = refundsOf(house);
+    const { refunds, tenant, write, open } = refundsOf(harness);
     const sold = { saleId: randomUUID(), initiator: RefundInitiator.MERCHANT };
     const { id: refundCaseId } = await open(sold);
     await refunds.cancelRefundCase({ ...write(), refundCaseId });
@@ -148,7 +148,7 @@ describe('a refund case', () => {
   });
 
   it('is executed by a workflow per execution, and a failed one reversed by another', async () => {
-    const { refunds, tenant, write, processing } = refundsOf(house);
+    const { refunds, tenant, write, processing } = refundsOf(harness);
     const { id: refundCaseId } = await processing();
     await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.FAILED });
     const { merchantId } = tenant;
@@ -169,7 +169,7 @@ describe('a refund case', () => {
   });
 
   it('tells nothing of a write that was refused', async () => {
-    const { refunds, tenant, write, open } = refundsOf(house);
+    const { refunds, tenant, write, open } = refundsOf(harness);
     const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
     const before = await eventsOf(refundCaseId);
     const decision = MerchantDecisionKind.APPROVED;
@@ -180,7 +180,7 @@ describe('a refund case', () => {
   });
 
   it('has the funds of a disputed sale held by a workflow, and given back or deducted by another', async () => {
-    const { refunds, tenant, write } = refundsOf(house);
+    const { refunds, tenant, write } = refundsOf(harness);
     const [disputeId, silent] = [randomUUID(), randomUUID()];
     const saleId = randomUUID();
     await refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID(), saleId });
@@ -195,7 +195,7 @@ describe('a refund case', () => {
   });
 
   it('tells of a dispute, its opening and its end', async () => {
-    const { refunds, write } = refundsOf(house);
+    const { refunds, write } = refundsOf(harness);
     const disputeId = randomUUID();
     const paymentIntentId = randomUUID();
     await refunds.openDispute({ ...write(), disputeId, paymentIntentId });

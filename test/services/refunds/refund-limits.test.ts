@@ -7,22 +7,22 @@ import {
   RefundBlocker,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - milliseconds));
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
   const limits = { REFUND_FREQUENCY_LIMIT_24H: '3', REFUND_VOLUME_LIMIT_24H: '4000' };
-  house = await startHouse({ SERVICES: 'refunds', ...limits });
+  harness = await startHarness({ SERVICES: 'refunds', ...limits });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe('the limits of 24 hours', () => {
   it("send a merchant's case too many to review, and leave other merchants alone", async () => {
-    const { refunds, write, open, tenant } = refundsOf(house);
+    const { refunds, write, open, tenant } = refundsOf(harness);
     const instant = { approvalMode: ApprovalMode.INSTANT, amountMinor: 1n };
     for (let n = 0; n < 3; n += 1) expect((await open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
     const fourth = await open(instant);
@@ -30,9 +30,9 @@ describe('the limits of 24 hours', () => {
       status: Status.SERVICE_REVIEW,
       blockedBy: [RefundBlocker.REFUND_FREQUENCY_24H],
     });
-    const sandbox = refundsOf(house, 'inProcess', { ...tenant, environment: Environment.TEST });
+    const sandbox = refundsOf(harness, 'inProcess', { ...tenant, environment: Environment.TEST });
     expect((await sandbox.open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
-    expect((await refundsOf(house).open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
+    expect((await refundsOf(harness).open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: fourth.id });
     const { refundCases } = await refunds.listRefundCases(tenant);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: refundCases[1]!.id });
@@ -40,18 +40,18 @@ describe('the limits of 24 hours', () => {
   });
 
   it('send what goes beyond the volume to review, cent by cent', async () => {
-    const { open } = refundsOf(house);
+    const { open } = refundsOf(harness);
     expect((await open({ amountMinor: 3_999n })).blockedBy).toEqual([]);
     const { status, blockedBy } = await open({ amountMinor: 2n });
     expect({ status, blockedBy }).toEqual({
       status: Status.SERVICE_REVIEW,
       blockedBy: [RefundBlocker.REFUND_VOLUME_24H],
     });
-    expect((await refundsOf(house).open({ amountMinor: 4_000n })).blockedBy).toEqual([]);
+    expect((await refundsOf(harness).open({ amountMinor: 4_000n })).blockedBy).toEqual([]);
   });
 
   it('count 24 hours around the time a case happened, and are no looser for a past one', async () => {
-    const { open } = refundsOf(house);
+    const { open } = refundsOf(harness);
     const paidAt = ago(72 * HOUR_MS);
     await open({ paidAt, amountMinor: 4_000n, occurredAt: ago(25 * HOUR_MS) });
     expect((await open({ amountMinor: 4_000n })).blockedBy).toEqual([]);
@@ -64,7 +64,7 @@ describe('the limits of 24 hours', () => {
   });
 
   it('are met again by the approval of the merchant, and by contesting not at all', async () => {
-    const { refunds, write, open } = refundsOf(house);
+    const { refunds, write, open } = refundsOf(harness);
     const paidAt = ago(72 * HOUR_MS);
     const occurredAt = ago(25 * HOUR_MS);
     const { id: first } = await open({ paidAt, amountMinor: 3_000n, occurredAt });
@@ -82,7 +82,7 @@ describe('the limits of 24 hours', () => {
   });
 
   it('hold for cases opened at the same time', async () => {
-    const { open } = refundsOf(house, 'grpc');
+    const { open } = refundsOf(harness, 'grpc');
     const openings = Array.from({ length: 9 }, () =>
       open({ approvalMode: ApprovalMode.INSTANT, amountMinor: 1n }),
     );

@@ -13,62 +13,63 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { queryHouse, refundsOf } from './refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { queryHarness, refundsOf } from './refund-case-fixture.ts';
 
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'refunds' });
+  harness = await startHarness({ SERVICES: 'refunds' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-type Desk = ReturnType<typeof refundsOf>;
+type Fixture = ReturnType<typeof refundsOf>;
 type Target = { refundCaseId: string; paymentIntentId: string };
 
 /** Every RPC that is about a case, with each of its meanings. */
 const ACTS = {
-  'the merchant approves': ({ refunds, write }: Desk, of: Target) =>
+  'the merchant approves': ({ refunds, write }: Fixture, of: Target) =>
     refunds.decideRefundCase({ ...write(), ...of, decision: MerchantDecisionKind.APPROVED }),
-  'the merchant contests': ({ refunds, write }: Desk, of: Target) =>
+  'the merchant contests': ({ refunds, write }: Fixture, of: Target) =>
     refunds.decideRefundCase({ ...write(), ...of, decision: MerchantDecisionKind.CONTESTED }),
-  'the deadline passes': ({ refunds, write }: Desk, of: Target) =>
+  'the deadline passes': ({ refunds, write }: Fixture, of: Target) =>
     refunds.expireMerchantReview({ ...write(), ...of }),
-  'the deadline approaches': ({ refunds, write }: Desk, of: Target) =>
+  'the deadline approaches': ({ refunds, write }: Fixture, of: Target) =>
     refunds.announceReviewDeadline({ ...write(), ...of }),
-  'the review approves': ({ refunds, write }: Desk, of: Target) => {
+  'the review approves': ({ refunds, write }: Fixture, of: Target) => {
     const review = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
     return refunds.reviewRefundCase({ ...write(), ...of, ...review });
   },
-  'the review rejects': ({ refunds, write }: Desk, of: Target) => {
+  'the review rejects': ({ refunds, write }: Fixture, of: Target) => {
     const review = { decision: ReviewDecision.REJECT, approvalMode: ApprovalMode.RISK_POLICY };
     return refunds.reviewRefundCase({ ...write(), ...of, ...review });
   },
-  'a dispute opens': ({ refunds, write }: Desk, of: Target) =>
+  'a dispute opens': ({ refunds, write }: Fixture, of: Target) =>
     refunds.openDispute({ ...write(), ...of, disputeId: randomUUID() }),
-  'a blocker is added': ({ refunds, write }: Desk, of: Target) =>
+  'a blocker is added': ({ refunds, write }: Fixture, of: Target) =>
     refunds.addBlocker({ ...write(), ...of, blocker: RefundBlocker.KYC_NOT_APPROVED }),
-  'a blocker is cleared': ({ refunds, write }: Desk, of: Target) =>
+  'a blocker is cleared': ({ refunds, write }: Fixture, of: Target) =>
     refunds.clearBlocker({ ...write(), ...of, blocker: RefundBlocker.KYC_NOT_APPROVED }),
-  'execution starts': ({ refunds, write }: Desk, of: Target) => refunds.startRefund({ ...write(), ...of }),
-  'it is debited': ({ refunds, write }: Desk, of: Target) =>
+  'execution starts': ({ refunds, write }: Fixture, of: Target) => refunds.startRefund({ ...write(), ...of }),
+  'it is debited': ({ refunds, write }: Fixture, of: Target) =>
     refunds.recordRefundDebit({ ...write(), ...of, outcome: RefundDebitOutcome.DEBITED }),
-  'the balance is too low': ({ refunds, write }: Desk, of: Target) =>
+  'the balance is too low': ({ refunds, write }: Fixture, of: Target) =>
     refunds.recordRefundDebit({ ...write(), ...of, outcome: RefundDebitOutcome.INSUFFICIENT }),
-  'the provider takes it': ({ refunds, write }: Desk, of: Target) =>
+  'the provider takes it': ({ refunds, write }: Fixture, of: Target) =>
     refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.SUBMITTED }),
-  'the provider pays it': ({ refunds, write }: Desk, of: Target) =>
+  'the provider pays it': ({ refunds, write }: Fixture, of: Target) =>
     refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.SUCCEEDED }),
-  'the provider returns it': ({ refunds, write }: Desk, of: Target) =>
+  'the provider returns it': ({ refunds, write }: Fixture, of: Target) =>
     refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.FAILED }),
-  'it is canceled': ({ refunds, write }: Desk, of: Target) => refunds.cancelRefundCase({ ...write(), ...of }),
+  'it is canceled': ({ refunds, write }: Fixture, of: Target) =>
+    refunds.cancelRefundCase({ ...write(), ...of }),
 } as const;
 type Act = keyof typeof ACTS;
 
 type State = keyof typeof Status | 'EXECUTING';
-type Opening = Parameters<Desk['open']>[0];
+type Opening = Parameters<Fixture['open']>[0];
 
 interface Place {
   readonly state: State;
@@ -172,31 +173,31 @@ const PLACES: readonly Place[] = [
 ];
 
 /** The state as the wire names it, the start of an execution apart. */
-async function stateOf({ refunds, tenant }: Desk, refundCaseId: string): Promise<State> {
+async function stateOf({ refunds, tenant }: Fixture, refundCaseId: string): Promise<State> {
   const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
   if (refundCase!.executionStartedAt) return 'EXECUTING';
   return Status[refundCase!.status] as keyof typeof Status;
 }
 
-const toldOf = async ({ tenant }: Desk) => {
+const toldOf = async ({ tenant }: Fixture) => {
   const sql = `select (select count(*) from platform.outbox_event where merchant_id = $1)
                     + (select count(*) from platform.outbox_command where merchant_id = $1) as told`;
-  const [row] = await queryHouse<{ told: string }>(house, sql, [tenant.merchantId]);
+  const [row] = await queryHarness<{ told: string }>(harness, sql, [tenant.merchantId]);
   return Number(row!.told);
 };
 
 describe.each(PLACES)('in $state', ({ state, opening, by, may }) => {
   it.each(Object.keys(ACTS) as Act[])('%s: as the table says', async (act) => {
-    const desk = refundsOf(house);
+    const fixture = refundsOf(harness);
     const window = { occurredAt: daysAgo(8), paidAt: daysAgo(9) };
-    const { id: refundCaseId, paymentIntentId } = await desk.open({ ...window, ...opening });
+    const { id: refundCaseId, paymentIntentId } = await fixture.open({ ...window, ...opening });
     const target = { refundCaseId, paymentIntentId };
-    for (const step of by) await ACTS[step](desk, target);
-    expect(await stateOf(desk, refundCaseId)).toBe(state);
-    const told = await toldOf(desk);
-    const outcome = await ACTS[act](desk, target).catch((error: unknown) => error);
+    for (const step of by) await ACTS[step](fixture, target);
+    expect(await stateOf(fixture, refundCaseId)).toBe(state);
+    const told = await toldOf(fixture);
+    const outcome = await ACTS[act](fixture, target).catch((error: unknown) => error);
     const next = may[act];
-    expect(await stateOf(desk, refundCaseId)).toBe(next ?? state);
+    expect(await stateOf(fixture, refundCaseId)).toBe(next ?? state);
     if (next !== undefined) {
       expect(outcome).not.toBeInstanceOf(Error);
       return;
@@ -204,6 +205,6 @@ describe.each(PLACES)('in $state', ({ state, opening, by, may }) => {
     expect((outcome as ConnectError).code).toBe(Code.FailedPrecondition);
     const named = state === 'EXECUTING' ? 'APPROVED_FOR_EXECUTION' : state;
     expect(errorInfoOf(outcome)?.metadata).toMatchObject({ state: named });
-    expect(await toldOf(desk)).toBe(told);
+    expect(await toldOf(fixture)).toBe(told);
   });
 });

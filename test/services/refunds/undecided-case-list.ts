@@ -6,7 +6,7 @@ import {
   RefundCaseOrder,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, rpcPage } from '../../support/list-walk.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
@@ -14,14 +14,14 @@ const PAYMENTS = [randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
 
 /** The list of refund cases that wait for the merchant, for the suite of lists. */
-export function undecidedCaseList(house: TestHouse): ListSubject {
+export function undecidedCaseList(harness: TestHarness): ListSubject {
   return {
-    ...{ house, direction: 'asc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 200 },
     filters: { paymentIntentId: { values: PAYMENTS, isId: true } },
     truth: `select id as key, ${newestFirst('merchant_review_deadline_at')}, payment_intent_id as "paymentIntentId"
       from refunds.refund_case where merchant_id = $1 and environment = $2 and status = 'MERCHANT_REVIEW'`,
-    async deskOf(tenant) {
-      const { refunds, write, open } = refundsOf(house, 'inProcess', tenant);
+    async fixtureOf(tenant) {
+      const { refunds, write, open } = refundsOf(harness, 'inProcess', tenant);
       let opened = 0;
       return {
         tenant,

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { readMetrics } from '../../support/scrape.ts';
 
 interface Rule {
@@ -63,17 +63,17 @@ function selectorsOf(expr: string): Selector[] {
   return selectors;
 }
 
-let house: TestHouse;
+let harness: TestHarness;
 let worker: PaymentsWorker;
 let scraped: string[];
 
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
+  harness = await startHarness({ SERVICES: 'webhooks' });
   // Without Temporal all its metrics are there, too.
   worker = await startWorker({
-    config: house.config,
+    config: harness.config,
     logger: createLogger('silent'),
-    transport: house.services.transportFor(WORKER_CALLER),
+    transport: harness.services.transportFor(WORKER_CALLER),
     temporalAddress: '127.0.0.1:1',
   });
   scraped = (await readMetrics()).split('\n');
@@ -81,7 +81,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await worker?.close();
-  await house?.close();
+  await harness?.close();
 });
 
 /** Names of samples, by the types that a scrape tells; those of a histogram with labels appear with its first value. */

@@ -2,31 +2,31 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../services/platform/database.ts';
 import { DeliveryClaims } from '../../../services/webhooks/dispatch/claim-deliveries.ts';
 import { DispatchDatabase } from '../../../services/webhooks/dispatch/dispatch-database.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const SUBSCRIPTIONS = 250;
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 let database: Database;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
   database = await Database.open({
-    ...{ url: house.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
   });
 });
 afterAll(async () => {
   await database.close();
-  await house.close();
+  await harness.close();
 });
 
 /** Many subscriptions with a delivery each that waits and is not due; answers the deliveries. */
 async function waitingEverywhere(): Promise<string[]> {
-  await desk.subscribe(newTenant());
-  const [ping] = await desk.claimKeys();
-  const rows = await desk.sql<{ id: string }>(
+  await fixture.subscribe(newTenant());
+  const [ping] = await fixture.claimKeys();
+  const rows = await fixture.sql<{ id: string }>(
     `insert into webhooks.open_delivery
        (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
         status, attempt_count, next_attempt_at)
@@ -46,7 +46,7 @@ it('looks at all subscriptions at once, and rests when none of them has anything
   const db = new DispatchDatabase(database, true);
   const look = () => claims.claim(db, { caller: 'worker', max: 100, firstWaits: { live: 0, test: 0 } });
   const due = waiting.at(-1)!;
-  await desk.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [due]);
+  await fixture.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [due]);
   const found = [];
   for (let looks = 0; looks < Math.ceil(SUBSCRIPTIONS / 100); looks += 1) {
     const { deliveries, cut } = await look();

@@ -4,50 +4,51 @@ import {
   WebhookSubscriptionState,
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 beforeAll(async () => {
   // One attempt: the first failure exhausts a delivery.
-  house = await startHouse({ WEBHOOK_SCHEDULE_SANDBOX: '0s' });
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness({ WEBHOOK_SCHEDULE_SANDBOX: '0s' });
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
-afterAll(() => house.close());
-beforeEach(() => desk.sql('truncate platform.outbox_command'));
+afterAll(() => harness.close());
+beforeEach(() => fixture.sql('truncate platform.outbox_command'));
 
 /** A merchant with a subscription that has answered its ping. */
 async function activeSubscription() {
   const tenant = newTenant(Environment.TEST);
-  const { id } = await desk.subscribe(tenant);
+  const { id } = await fixture.subscribe(tenant);
   await attempt(204);
   return { tenant, id };
 }
 
 /** Answers whatever is to be sent now. */
 async function attempt(httpStatus: number): Promise<void> {
-  const keys = await desk.claimKeys();
-  await desk.report(
+  const keys = await fixture.claimKeys();
+  await fixture.report(
     ...(await Promise.all(
-      keys.map(async (key) => answered(key.deliveryId, await desk.send(key), httpStatus)),
+      keys.map(async (key) => answered(key.deliveryId, await fixture.send(key), httpStatus)),
     )),
   );
 }
 
 async function publishAndAnswer(tenant: TestTenant, httpStatus: number, events = 1): Promise<void> {
-  for (let n = 0; n < events; n += 1) await desk.publish(tenant);
+  for (let n = 0; n < events; n += 1) await fixture.publish(tenant);
   await attempt(httpStatus);
 }
 
 async function stateOf(tenant: TestTenant, subscriptionId: string) {
-  return (await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!.state;
+  return (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!
+    .state;
 }
 
 const notices = async () =>
-  (await desk.claimCommands()).filter(({ workflowType }) => workflowType === 'notifyContact');
+  (await fixture.claimCommands()).filter(({ workflowType }) => workflowType === 'notifyContact');
 
 it('has the contact told when a subscription comes into ERROR, and not of each further failure', async () => {
   const { tenant, id } = await activeSubscription();
@@ -87,7 +88,7 @@ it('has the contact told of a 410, and not of what a person disables', async () 
   expect(await stateOf(gone.tenant, gone.id)).toBe(DISABLED);
   const { tenant, id } = await activeSubscription();
   const request = { ...tenant, idempotencyKey: newKey(), subscriptionId: id };
-  await desk.subscriptions.disableWebhookSubscription(request);
+  await fixture.subscriptions.disableWebhookSubscription(request);
   const told = await notices();
   expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_GONE-${gone.id}`]);
 });
@@ -100,13 +101,13 @@ it.each([
   async ({ before }) => {
     const { tenant, id } = await activeSubscription();
     await publishAndAnswer(tenant, before);
-    for (let n = 0; n < 3; n += 1) await desk.publish(tenant);
-    await desk.claim();
-    await desk.sql(
+    for (let n = 0; n < 3; n += 1) await fixture.publish(tenant);
+    await fixture.claim();
+    await fixture.sql(
       `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000' where merchant_id = $1`,
       [tenant.merchantId],
     );
-    expect(await desk.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 3n });
+    expect(await fixture.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 3n });
     expect(await stateOf(tenant, id)).toBe(ERROR);
     const told = await notices();
     expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);

@@ -5,26 +5,26 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, webhooksDesk } from './webhooks-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { answered, webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
+  harness = await startHarness({ SERVICES: 'webhooks' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) => {
-  const desk = () => webhooksDesk(house, house.transports[way]);
+  const fixture = () => webhooksFixture(harness, harness.transports[way]);
 
   it('lists deliveries newest first, by subscription, event and status', async () => {
     const tenant = newTenant();
-    const subscription = await desk().subscribe(tenant);
-    const other = await desk().subscribe(tenant);
-    const event = await desk().publish(tenant);
-    const [key] = (await desk().claimKeys()).slice(0, 1);
-    await desk().report(answered(key!.deliveryId, await desk().send(key!), 200));
-    const list = (filter: object) => desk().deliveries.listDeliveries({ ...tenant, ...filter });
+    const subscription = await fixture().subscribe(tenant);
+    const other = await fixture().subscribe(tenant);
+    const event = await fixture().publish(tenant);
+    const [key] = (await fixture().claimKeys()).slice(0, 1);
+    await fixture().report(answered(key!.deliveryId, await fixture().send(key!), 200));
+    const list = (filter: object) => fixture().deliveries.listDeliveries({ ...tenant, ...filter });
     const seen = (await list({})).deliveries.map(({ id }) => id);
     expect(seen).toHaveLength(4);
     expect(seen).toEqual([...seen].sort().reverse());
@@ -40,16 +40,18 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
 
   it('lists deliveries with their last attempts, for who asks for them', async () => {
     const tenant = newTenant();
-    await desk().subscribe(tenant);
-    const [key] = await desk().claimKeys();
+    await fixture().subscribe(tenant);
+    const [key] = await fixture().claimKeys();
     const list = async (withLastAttempt: boolean) =>
-      (await desk().deliveries.listDeliveries({ ...tenant, withLastAttempt })).deliveries[0]!;
+      (await fixture().deliveries.listDeliveries({ ...tenant, withLastAttempt })).deliveries[0]!;
     expect((await list(true)).lastAttempt).toBeUndefined();
-    await desk().report(answered(key!.deliveryId, await desk().send(key!), 500));
-    await desk().sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
+    await fixture().report(answered(key!.deliveryId, await fixture().send(key!), 500));
+    await fixture().sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
       key!.deliveryId,
     ]);
-    await desk().report(answered(key!.deliveryId, await desk().send({ deliveryId: key!.deliveryId }), 503));
+    await fixture().report(
+      answered(key!.deliveryId, await fixture().send({ deliveryId: key!.deliveryId }), 503),
+    );
     const { lastAttempt } = await list(true);
     expect(lastAttempt).toMatchObject({ number: 2, httpStatus: 503, latencyMs: 12 });
     expect(lastAttempt!.responseExcerpt).toBeUndefined();
@@ -58,9 +60,9 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
 
   it('names the workflow that carries a delivery, and the attempts made', async () => {
     const tenant = newTenant();
-    await desk().subscribe(tenant);
-    const [key] = await desk().claimKeys();
-    const get = async () => desk().deliveries.getDelivery({ ...tenant, deliveryId: key!.deliveryId });
+    await fixture().subscribe(tenant);
+    const [key] = await fixture().claimKeys();
+    const get = async () => fixture().deliveries.getDelivery({ ...tenant, deliveryId: key!.deliveryId });
     const claimed = (await get()).delivery!;
     expect(claimed).toMatchObject({
       status: DeliveryStatus.PENDING,
@@ -69,7 +71,7 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
       attemptCount: 0,
     });
     expect(Math.abs(timestampDate(claimed.createdAt!).getTime() - Date.now())).toBeLessThan(10_000);
-    await desk().report(answered(key!.deliveryId, await desk().send(key!), 500));
+    await fixture().report(answered(key!.deliveryId, await fixture().send(key!), 500));
     const { delivery, attempts } = await get();
     expect(delivery).toMatchObject({
       status: DeliveryStatus.RETRYING,
@@ -81,12 +83,12 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
 
   it('finds no delivery of another merchant or environment', async () => {
     const tenant = newTenant();
-    await desk().subscribe(tenant);
-    const [key] = await desk().claimKeys();
+    await fixture().subscribe(tenant);
+    const [key] = await fixture().claimKeys();
     for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
-      const asked = desk().deliveries.getDelivery({ ...other, deliveryId: key!.deliveryId });
+      const asked = fixture().deliveries.getDelivery({ ...other, deliveryId: key!.deliveryId });
       await expectRefusal(asked, Code.NotFound, 'DELIVERY_NOT_FOUND');
-      expect((await desk().deliveries.listDeliveries(other)).deliveries).toEqual([]);
+      expect((await fixture().deliveries.listDeliveries(other)).deliveries).toEqual([]);
     }
   });
 
@@ -97,9 +99,9 @@ describe.each(['inProcess', 'grpc'] as const)('DeliveryService over %s', (way) =
     const both = { ...report, failure: 1 };
     const running = { ...without, stillRunning: true };
     for (const wrong of [without, both, running]) {
-      await expectRefusal(desk().report(wrong), Code.InvalidArgument, 'ATTEMPT_REPORT');
+      await expectRefusal(fixture().report(wrong), Code.InvalidArgument, 'ATTEMPT_REPORT');
     }
-    const [outcome] = await desk().report(report);
+    const [outcome] = await fixture().report(report);
     expect(outcome).toMatchObject({ deliveryId: report.deliveryId, status: DeliveryStatus.CANCELED });
   });
 });

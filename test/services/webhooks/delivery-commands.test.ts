@@ -7,53 +7,59 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus, WorkflowCommandKind } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, newUrl, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  answered,
+  newUrl,
+  type TestTenant,
+  type WebhooksFixture,
+  webhooksFixture,
+} from './webhooks-fixture.ts';
 
 const { PENDING, RETRYING, HELD, BLOCKED, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 const { START, SIGNAL, CANCEL } = WorkflowCommandKind;
 
-let house: TestHouse;
-let desk: WebhooksDesk;
-afterEach(() => house.close());
+let harness: TestHarness;
+let fixture: WebhooksFixture;
+afterEach(() => harness.close());
 
 const open = async (way: 'inProcess' | 'grpc') => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports[way]);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports[way]);
 };
 
 const request = (tenant: TestTenant, deliveryId: string) => ({
   ...{ ...tenant, deliveryId, idempotencyKey: newKey() },
 });
 const retry = async (tenant: TestTenant, deliveryId: string) =>
-  (await desk.deliveries.retryDelivery(request(tenant, deliveryId))).delivery!;
+  (await fixture.deliveries.retryDelivery(request(tenant, deliveryId))).delivery!;
 const cancel = async (tenant: TestTenant, deliveryId: string) =>
-  (await desk.deliveries.cancelDelivery(request(tenant, deliveryId))).delivery!;
+  (await fixture.deliveries.cancelDelivery(request(tenant, deliveryId))).delivery!;
 const get = async (tenant: TestTenant, deliveryId: string) =>
-  (await desk.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
+  (await fixture.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
 
 /** A subscription whose ping was answered. */
 async function subscribed(tenant: TestTenant) {
-  const subscription = await desk.subscribe(tenant);
-  const [key] = await desk.claimKeys();
-  await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
+  const subscription = await fixture.subscribe(tenant);
+  const [key] = await fixture.claimKeys();
+  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), 200));
   return subscription;
 }
 
 /** A delivery whose first attempt was answered with this status. */
 async function attempted(tenant: TestTenant, status: number) {
   await subscribed(tenant);
-  await desk.publish(tenant);
-  const [key] = await desk.claimKeys();
-  await desk.report(answered(key!.deliveryId, await desk.send(key!), status));
+  await fixture.publish(tenant);
+  const [key] = await fixture.claimKeys();
+  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), status));
   return key!.deliveryId;
 }
 
 /** A delivery as the failing ones beyond the limit of retry workflows are. */
 async function held(tenant: TestTenant) {
   const deliveryId = await attempted(tenant, 500);
-  await desk.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [deliveryId]);
-  await desk.sql(
+  await fixture.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [deliveryId]);
+  await fixture.sql(
     `update webhooks.subscription set holding = true, probe_at = now() + interval '1 hour' where merchant_id = $1`,
     [tenant.merchantId],
   );
@@ -62,7 +68,7 @@ async function held(tenant: TestTenant) {
 
 /** While another transaction has the delivery's row: what is asked first gets it first. */
 async function inTurn<A, B>(deliveryId: string, first: () => Promise<A>, second: () => Promise<B>) {
-  const locking = new pg.Client({ connectionString: house.databaseUrl });
+  const locking = new pg.Client({ connectionString: harness.databaseUrl });
   await locking.connect();
   await locking.query('begin');
   await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
@@ -89,7 +95,7 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
     expect(isDue(delivery)).toBe(true);
     expect(delivery).toEqual(await get(tenant, deliveryId));
     const workflowId = `delivery-${deliveryId}`;
-    const commands = await desk.claimCommands();
+    const commands = await fixture.claimCommands();
     expect(commands).toMatchObject([
       { kind: START, workflowId, workflowType: 'retryDelivery' },
       { kind: SIGNAL, workflowId, signalName: 'askAgain', argumentsJson: '[]' },
@@ -102,14 +108,14 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
         eventType: 'payment.succeeded.v1',
       },
     ]);
-    expect(await desk.send({ deliveryId })).toMatchObject({ attemptNumber: 2 });
+    expect(await fixture.send({ deliveryId })).toMatchObject({ attemptNumber: 2 });
   });
 
   it('lets the schedule go on after the attempt', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     await retry(tenant, deliveryId);
-    const [outcome] = await desk.report(answered(deliveryId, await desk.send({ deliveryId }), 500));
+    const [outcome] = await fixture.report(answered(deliveryId, await fixture.send({ deliveryId }), 500));
     // Five minutes, 20 % more or less.
     const waitMs = timestampDate(outcome!.nextAttemptAt!).getTime() - Date.now();
     expect(waitMs).toBeGreaterThan(230_000);
@@ -119,27 +125,27 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
   it('leaves alone what waits for its turn and what is under way', async () => {
     const tenant = newTenant();
     await subscribed(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
     const { deliveryId } = key!;
     const waiting = await get(tenant, deliveryId);
     expect(await retry(tenant, deliveryId)).toEqual(waiting);
-    await desk.report(answered(deliveryId, await desk.send(key!), 500));
+    await fixture.report(answered(deliveryId, await fixture.send(key!), 500));
     await retry(tenant, deliveryId);
-    await desk.send({ deliveryId });
-    await desk.claimCommands();
+    await fixture.send({ deliveryId });
+    await fixture.claimCommands();
     const underWay = await get(tenant, deliveryId);
     expect(await retry(tenant, deliveryId)).toEqual(underWay);
-    expect(await desk.claimCommands()).toEqual([]);
+    expect(await fixture.claimCommands()).toEqual([]);
   });
 
   it('brings what is held to the next batch, though its subscription is only probed', async () => {
     const tenant = newTenant();
     const deliveryId = await held(tenant);
     expect(await retry(tenant, deliveryId)).toMatchObject({ status: PENDING, workflowId: '' });
-    const [key] = await desk.claimKeys();
+    const [key] = await fixture.claimKeys();
     expect(key!.deliveryId).toBe(deliveryId);
-    expect(await desk.send(key!)).toMatchObject({ attemptNumber: 2 });
+    expect(await fixture.send(key!)).toMatchObject({ attemptNumber: 2 });
   });
 
   it('holds what is held while the subscription is paused, and has it go first when it is resumed', async () => {
@@ -147,13 +153,13 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
     const deliveryId = await attempted(tenant, 500);
     const { subscriptionId } = await get(tenant, deliveryId);
     const ofSubscription = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
-    await desk.subscriptions.pauseWebhookSubscription(ofSubscription());
+    await fixture.subscriptions.pauseWebhookSubscription(ofSubscription());
     const delivery = await retry(tenant, deliveryId);
     expect(delivery.status).toBe(HELD);
     expect(isDue(delivery)).toBe(true);
-    expect(await desk.claimKeys()).toEqual([]);
-    await desk.subscriptions.resumeWebhookSubscription(ofSubscription());
-    expect(await desk.claimKeys()).toMatchObject([{ deliveryId }]);
+    expect(await fixture.claimKeys()).toEqual([]);
+    await fixture.subscriptions.resumeWebhookSubscription(ofSubscription());
+    expect(await fixture.claimKeys()).toMatchObject([{ deliveryId }]);
   });
 
   it('refuses what has ended, with its state', async () => {
@@ -168,31 +174,31 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const once = request(tenant, deliveryId);
-    const first = await desk.deliveries.retryDelivery(once);
-    await desk.report(answered(deliveryId, await desk.send({ deliveryId }), 200));
-    expect(await desk.deliveries.retryDelivery(once)).toEqual(first);
+    const first = await fixture.deliveries.retryDelivery(once);
+    await fixture.report(answered(deliveryId, await fixture.send({ deliveryId }), 200));
+    expect(await fixture.deliveries.retryDelivery(once)).toEqual(first);
   });
 
   it('comes out right beside a report, whichever is first', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     await retry(tenant, deliveryId);
-    const send = await desk.send({ deliveryId });
-    await desk.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
+    const send = await fixture.send({ deliveryId });
+    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
     const [retried, reported] = await inTurn(
       deliveryId,
       () => retry(tenant, deliveryId),
-      () => desk.report(answered(deliveryId, send, 500)),
+      () => fixture.report(answered(deliveryId, send, 500)),
     );
     expect(retried).toMatchObject({ value: { status: RETRYING, attemptCount: 1 } });
     expect(reported).toMatchObject({ value: [{ status: RETRYING }] });
     expect(isDue(await get(tenant, deliveryId))).toBe(false);
     await retry(tenant, deliveryId);
-    const third = await desk.send({ deliveryId });
-    await desk.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
+    const third = await fixture.send({ deliveryId });
+    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
     const [, refused] = await inTurn(
       deliveryId,
-      () => desk.report(answered(deliveryId, third, 200)),
+      () => fixture.report(answered(deliveryId, third, 200)),
       () => retry(tenant, deliveryId),
     );
     expect(refused).toMatchObject({ reason: { code: Code.FailedPrecondition } });
@@ -210,31 +216,33 @@ describe.each(['inProcess', 'grpc'] as const)('CancelDelivery over %s', (way) =>
     expect(canceled).toMatchObject({ status: CANCELED, attemptCount: 1, endedAt: expect.anything() });
     expect(canceled.nextAttemptAt).toBeUndefined();
     expect(canceled).toEqual(await get(tenant, deliveryId));
-    expect(await desk.claimCommands()).toMatchObject([
+    expect(await fixture.claimCommands()).toMatchObject([
       { kind: CANCEL, workflowId: `delivery-${deliveryId}` },
     ]);
-    expect(await desk.ask([{ deliveryId }])).toMatchObject([{ case: 'skip', value: { status: CANCELED } }]);
+    expect(await fixture.ask([{ deliveryId }])).toMatchObject([
+      { case: 'skip', value: { status: CANCELED } },
+    ]);
   });
 
   it('ends what waits, in a batch and before, without a command', async () => {
     const tenant = newTenant();
     await subscribed(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
     expect((await cancel(tenant, key!.deliveryId)).status).toBe(CANCELED);
-    expect(await desk.ask([key!])).toMatchObject([{ case: 'skip', value: { status: CANCELED } }]);
-    expect(await desk.claimCommands()).toEqual([]);
+    expect(await fixture.ask([key!])).toMatchObject([{ case: 'skip', value: { status: CANCELED } }]);
+    expect(await fixture.claimCommands()).toEqual([]);
   });
 
   it('logs an attempt that was under way, and does not repeat it', async () => {
     const tenant = newTenant();
     await subscribed(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
-    const send = await desk.send(key!);
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
+    const send = await fixture.send(key!);
     await cancel(tenant, key!.deliveryId);
-    expect(await desk.report(answered(key!.deliveryId, send, 500))).toMatchObject([{ status: CANCELED }]);
-    const { delivery, attempts } = await desk.deliveries.getDelivery({
+    expect(await fixture.report(answered(key!.deliveryId, send, 500))).toMatchObject([{ status: CANCELED }]);
+    const { delivery, attempts } = await fixture.deliveries.getDelivery({
       ...tenant,
       deliveryId: key!.deliveryId,
     });
@@ -258,21 +266,21 @@ describe.each(['inProcess', 'grpc'] as const)('CancelDelivery over %s', (way) =>
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     await retry(tenant, deliveryId);
-    const send = await desk.send({ deliveryId });
+    const send = await fixture.send({ deliveryId });
     const [, late] = await inTurn(
       deliveryId,
       () => cancel(tenant, deliveryId),
-      () => desk.report(answered(deliveryId, send, 200)),
+      () => fixture.report(answered(deliveryId, send, 200)),
     );
     expect(late).toMatchObject({ value: [{ status: CANCELED }] });
     expect(await get(tenant, deliveryId)).toMatchObject({ status: CANCELED });
     const other = newTenant();
     const reported = await attempted(other, 500);
     await retry(other, reported);
-    const second = await desk.send({ deliveryId: reported });
+    const second = await fixture.send({ deliveryId: reported });
     const [, refused] = await inTurn(
       reported,
-      () => desk.report(answered(reported, second, 200)),
+      () => fixture.report(answered(reported, second, 200)),
       () => cancel(other, reported),
     );
     expect(refused).toMatchObject({ reason: { code: Code.FailedPrecondition } });
@@ -281,14 +289,14 @@ describe.each(['inProcess', 'grpc'] as const)('CancelDelivery over %s', (way) =>
 
   it('lets the next of an object go, and only after what is before it', async () => {
     const tenant = newTenant();
-    await desk.subscriptions.createWebhookSubscription({
+    await fixture.subscriptions.createWebhookSubscription({
       ...{ ...tenant, idempotencyKey: newKey(), url: newUrl(), ordered: true },
       eventTypes: ['payment.succeeded.v1'],
     });
     const objectId = randomUUID();
-    for (let n = 0; n < 4; n += 1) await desk.publish(tenant, objectId);
-    await desk.claim();
-    const listed = (await desk.deliveries.listDeliveries({ ...tenant, eventType: 'payment.succeeded.v1' }))
+    for (let n = 0; n < 4; n += 1) await fixture.publish(tenant, objectId);
+    await fixture.claim();
+    const listed = (await fixture.deliveries.listDeliveries({ ...tenant, eventType: 'payment.succeeded.v1' }))
       .deliveries;
     const [first, second, third, fourth] = listed.toReversed().map(({ id }) => id) as [
       string,
@@ -305,7 +313,7 @@ describe.each(['inProcess', 'grpc'] as const)('CancelDelivery over %s', (way) =>
     await cancel(tenant, first);
     expect(await statuses()).toEqual([CANCELED, PENDING, CANCELED, BLOCKED]);
     await cancel(tenant, second);
-    expect(await desk.claimKeys()).toMatchObject([{ deliveryId: fourth }]);
+    expect(await fixture.claimKeys()).toMatchObject([{ deliveryId: fourth }]);
   });
 
   it('lets one of many parallel cancellations and retries win', async () => {
@@ -315,7 +323,7 @@ describe.each(['inProcess', 'grpc'] as const)('CancelDelivery over %s', (way) =>
     const results = await Promise.allSettled(calls);
     for (const [n, result] of results.entries()) if (n % 2 === 0) expect(result.status).toBe('fulfilled');
     expect(await get(tenant, deliveryId)).toMatchObject({ status: CANCELED });
-    const rows = await desk.sql('select from webhooks.ended_delivery where id = $1', [deliveryId]);
+    const rows = await fixture.sql('select from webhooks.ended_delivery where id = $1', [deliveryId]);
     expect(rows).toHaveLength(1);
   });
 });
@@ -340,7 +348,7 @@ describe('commands about deliveries', () => {
     const deliveryId = await attempted(tenant, 500);
     expect((await retry(tenant, deliveryId.toUpperCase())).id).toBe(deliveryId);
     expect((await cancel(tenant, deliveryId.toUpperCase())).id).toBe(deliveryId);
-    expect((await desk.claimCommands()).map(({ workflowId }) => workflowId)).toEqual(
+    expect((await fixture.claimCommands()).map(({ workflowId }) => workflowId)).toEqual(
       Array.from({ length: 3 }, () => `delivery-${deliveryId}`),
     );
   });
@@ -350,7 +358,7 @@ describe('commands about deliveries', () => {
     const deliveryId = await attempted(tenant, 500);
     while ((await get(tenant, deliveryId)).status === RETRYING) {
       await retry(tenant, deliveryId);
-      await desk.report(answered(deliveryId, await desk.send({ deliveryId }), 500));
+      await fixture.report(answered(deliveryId, await fixture.send({ deliveryId }), 500));
     }
     expect(await get(tenant, deliveryId)).toMatchObject({ status: EXHAUSTED, attemptCount: 4 });
     const state = { state: 'EXHAUSTED' };

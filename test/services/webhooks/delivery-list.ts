@@ -3,9 +3,9 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { endDeliveries } from '../../../services/webhooks/deliveries/end-deliveries.ts';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListFilters, type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
-import { webhooksDesk } from './webhooks-desk.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
 const SUBSCRIPTIONS = [randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
@@ -43,20 +43,20 @@ const placeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 
  * The list of deliveries, for the suite of lists. Rows are written past the services: a delivery is made in the order
  * of time, and the list has to stand rows that are committed later than their ids say.
  */
-export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): ListSubject {
-  const { deliveries } = webhooksDesk(house, house.transports.inProcess);
+export function deliveryList(harness: TestHarness, filters: keyof typeof FILTERS): ListSubject {
+  const { deliveries } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: FILTERS[filters],
     truth: `select id as key, id as "order", status, subscription_id as "subscriptionId", event_id as "eventId",
         event_type as "eventType", object_id as "objectId", request_id as "requestId", resend_id as "resendId"
       from webhooks.delivery where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
-      await sqlOf(house, `select webhooks.ensure_partitions('live', to_timestamp($1), now())`, [
+    async fixtureOf(tenant) {
+      await sqlOf(harness, `select webhooks.ensure_partitions('live', to_timestamp($1), now())`, [
         START_MS / 1_000,
       ]);
       await sqlOf(
-        house,
+        harness,
         `insert into webhooks.event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
          select $1, 'live', id, 'payment.succeeded.v1', object_id, 1, request_id, now(), '{}'
            from unnest($2::uuid[], $3::text[], $4::text[]) as of (id, object_id, request_id) on conflict do nothing`,
@@ -74,7 +74,7 @@ export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): L
         async insert(place) {
           const n = inserted++;
           await sqlOf(
-            house,
+            harness,
             `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, event_id, event_type,
                object_id, sequence, request_id, resend_id, ordered, status, attempt_count, next_attempt_at)
              values ($1, 'live', $2, $3, $4, $5, $8, 1, $6, $7, false, 'PENDING', 0, now())`,
@@ -97,7 +97,7 @@ export function deliveryList(house: TestHouse, filters: keyof typeof FILTERS): L
                   ...{ status: `'SUCCEEDED'`, endedAt: 'now()' },
                 })} select from ended`
               : `update webhooks.open_delivery set status = 'RETRYING', attempt_count = 1 where ${open}`;
-          await sqlOf(house, change, [key]);
+          await sqlOf(harness, change, [key]);
         },
       };
     },

@@ -10,29 +10,29 @@ import { Maintenance } from '../../../services/platform/maintenance.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { disabledBacklogs } from '../../../services/webhooks/subscriptions/cancel-backlog.ts';
 import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const BACKLOG = 2_500;
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 beforeEach(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 /** A subscription with one delivery in a batch, one in a retry workflow, and thousands that are held. */
 async function withBacklog(tenant: TestTenant) {
-  const { id } = await desk.subscribe(tenant);
-  await desk.claimKeys();
-  await desk.publish(tenant);
-  const [retried] = await desk.claimKeys();
-  await desk.report(answered(retried!.deliveryId, await desk.send(retried!), 500));
-  await desk.publish(tenant);
-  const [batched] = await desk.claimKeys();
-  await desk.sql(
+  const { id } = await fixture.subscribe(tenant);
+  await fixture.claimKeys();
+  await fixture.publish(tenant);
+  const [retried] = await fixture.claimKeys();
+  await fixture.report(answered(retried!.deliveryId, await fixture.send(retried!), 500));
+  await fixture.publish(tenant);
+  const [batched] = await fixture.claimKeys();
+  await fixture.sql(
     `insert into webhooks.open_delivery
        (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
         status, attempt_count, next_attempt_at)
@@ -42,18 +42,18 @@ async function withBacklog(tenant: TestTenant) {
       where d.id = $1`,
     [batched!.deliveryId, BACKLOG],
   );
-  await desk.sql('update webhooks.subscription set holding = true where id = $1', [id]);
+  await fixture.sql('update webhooks.subscription set holding = true where id = $1', [id]);
   const request = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
   return { id, retried: { deliveryId: retried!.deliveryId }, batched: batched!, request };
 }
 
 const openOf = async (subscriptionId: string) =>
-  (await desk.sql('select id from webhooks.open_delivery where subscription_id = $1', [subscriptionId]))
+  (await fixture.sql('select id from webhooks.open_delivery where subscription_id = $1', [subscriptionId]))
     .length;
 
 /** As a process leaves it that dies once the first transaction of a disabling has committed. */
 const disabledOver = (subscriptionId: string) =>
-  desk.sql(
+  fixture.sql(
     `update webhooks.subscription
         set state = 'DISABLED', disabled_at = now(), generation = generation + 1, holding = false
       where id = $1`,
@@ -62,14 +62,14 @@ const disabledOver = (subscriptionId: string) =>
 
 it('cancels thousands by the answer, and the retry workflows among them', async () => {
   const { id, retried, request } = await withBacklog(newTenant());
-  await desk.subscriptions.disableWebhookSubscription(request());
+  await fixture.subscriptions.disableWebhookSubscription(request());
   expect(await openOf(id)).toBe(0);
-  const canceled = await desk.sql(
+  const canceled = await fixture.sql(
     `select from webhooks.ended_delivery where subscription_id = $1 and status = 'CANCELED'`,
     [id],
   );
   expect(canceled).toHaveLength(BACKLOG + 3);
-  expect(await desk.claimCommands()).toMatchObject([
+  expect(await fixture.claimCommands()).toMatchObject([
     { kind: WorkflowCommandKind.CANCEL, workflowId: retryDelivery.workflowId(retried.deliveryId) },
   ]);
 });
@@ -77,7 +77,7 @@ it('cancels thousands by the answer, and the retry workflows among them', async 
 it('keeps nobody waiting for the subscription while the rest is canceled', async () => {
   const tenant = newTenant();
   const { id, request } = await withBacklog(tenant);
-  const holder = new pg.Client({ connectionString: house.databaseUrl });
+  const holder = new pg.Client({ connectionString: harness.databaseUrl });
   await holder.connect();
   onTestFinished(() => holder.end());
   await holder.query('begin');
@@ -85,12 +85,12 @@ it('keeps nobody waiting for the subscription while the rest is canceled', async
     'select from webhooks.open_delivery where subscription_id = $1 order by id desc limit 1 for update',
     [id],
   );
-  const disabling = desk.subscriptions.disableWebhookSubscription(request());
+  const disabling = fixture.subscriptions.disableWebhookSubscription(request());
   await expect.poll(() => openOf(id), { timeout: 10_000 }).toBeLessThan(BACKLOG / 2);
-  const { state } = (await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
+  const { state } = (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
     .subscription!;
   expect(state).toBe(WebhookSubscriptionState.DISABLED);
-  await desk.sql('select from webhooks.subscription where id = $1 for update nowait', [id]);
+  await fixture.sql('select from webhooks.subscription where id = $1 for update nowait', [id]);
   await holder.query('rollback');
   await disabling;
   expect(await openOf(id)).toBe(0);
@@ -98,14 +98,14 @@ it('keeps nobody waiting for the subscription while the rest is canceled', async
 
 it('sends nothing of what a process that died left open, and maintenance cancels it', async () => {
   const { id, retried, batched } = await withBacklog(newTenant());
-  await desk.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [
+  await fixture.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [
     retried.deliveryId,
   ]);
   await disabledOver(id);
   const canceled = { case: 'skip', value: { status: DeliveryStatus.CANCELED } };
-  expect(await desk.ask([batched, retried])).toMatchObject([canceled, canceled]);
+  expect(await fixture.ask([batched, retried])).toMatchObject([canceled, canceled]);
   const database = await Database.open({
-    ...{ url: house.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
   });
   const maintenance = new Maintenance({
     ...{ database, logger: createLogger('fatal'), tasks: [disabledBacklogs], intervalMs: 20 },
@@ -116,7 +116,7 @@ it('sends nothing of what a process that died left open, and maintenance cancels
     await database.close();
   });
   await expect.poll(() => openOf(id), { timeout: 10_000 }).toBe(0);
-  expect(await desk.claimCommands()).toMatchObject([
+  expect(await fixture.claimCommands()).toMatchObject([
     { kind: WorkflowCommandKind.CANCEL, workflowId: retryDelivery.workflowId(retried.deliveryId) },
   ]);
 });
@@ -124,7 +124,7 @@ it('sends nothing of what a process that died left open, and maintenance cancels
 it('cancels what was left open before it reactivates', async () => {
   const { id, request } = await withBacklog(newTenant());
   await disabledOver(id);
-  await desk.subscriptions.reactivateWebhookSubscription(request());
+  await fixture.subscriptions.reactivateWebhookSubscription(request());
   expect(await openOf(id)).toBe(0);
-  expect(await desk.claimKeys()).toHaveLength(1);
+  expect(await fixture.claimKeys()).toHaveLength(1);
 });

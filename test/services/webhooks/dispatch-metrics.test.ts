@@ -3,28 +3,28 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { scrape } from '../../support/scrape.ts';
-import { answered, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { answered, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const DAY_S = 86_400;
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 
 beforeEach(async () => {
-  house = await startHouse({
+  harness = await startHarness({
     ...{ SERVICES: 'webhooks', WEBHOOK_RETRY_WORKFLOW_LIMIT: '1' },
     // In the sandbox the first failure is the last.
     WEBHOOK_SCHEDULE_SANDBOX: '0s',
   });
-  desk = webhooksDesk(house, house.transports.inProcess);
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 /** Measurements are kept for up to a minute; those of services that have just begun are new. */
 async function scrapeAnew() {
-  const { config, databaseUrl } = house;
+  const { config, databaseUrl } = harness;
   const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
   const scraped = await scrape();
   await services.close();
@@ -33,12 +33,12 @@ async function scrapeAnew() {
 
 /** Has all that waits answered with a status. */
 async function answerAll(status: number) {
-  const keys = await desk.claimKeys();
-  for (const key of keys) await desk.report(answered(key.deliveryId, await desk.send(key), status));
+  const keys = await fixture.claimKeys();
+  for (const key of keys) await fixture.report(answered(key.deliveryId, await fixture.send(key), status));
 }
 
 async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
-  await desk.subscriptions.createWebhookSubscription({
+  await fixture.subscriptions.createWebhookSubscription({
     ...{ ...tenant, idempotencyKey: newKey(), ordered: true },
     ...{ url: 'https://93.184.215.14/ordered', eventTypes: ['payment.succeeded.v1'] },
   });
@@ -47,8 +47,8 @@ async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
 describe('a scrape tells', () => {
   it('how many events wait for the dispatcher, and for how long', async () => {
     const tenant = newTenant();
-    const events = [await desk.publish(tenant), await desk.publish(tenant)];
-    await desk.sql(
+    const events = [await fixture.publish(tenant), await fixture.publish(tenant)];
+    await fixture.sql(
       "update platform.outbox_event set id = webhooks.first_id(now() - interval '90 seconds') where id = $1",
       [events[0]!.id],
     );
@@ -56,7 +56,7 @@ describe('a scrape tells', () => {
     expect(waiting('payments_webhook_outbox_events')).toBe(2);
     expect(waiting('payments_webhook_lag_seconds')).toBeGreaterThanOrEqual(90);
     expect(waiting('payments_webhook_lag_seconds')).toBeLessThan(120);
-    await desk.claim();
+    await fixture.claim();
     const taken = await scrapeAnew();
     expect(taken('payments_webhook_outbox_events')).toBe(0);
     expect(taken('payments_webhook_lag_seconds')).toBe(0);
@@ -69,12 +69,12 @@ describe('a scrape tells', () => {
     const sent = 'payments_webhook_first_attempt_delay_seconds_count{environment="live"}';
     const before = (await scrape())(sent)!;
     const objectId = randomUUID();
-    for (let count = 0; count < 2; count += 1) await desk.publish(tenant, objectId);
-    for (let count = 0; count < 2; count += 1) await desk.publish(tenant);
+    for (let count = 0; count < 2; count += 1) await fixture.publish(tenant, objectId);
+    for (let count = 0; count < 2; count += 1) await fixture.publish(tenant);
     // Of three whose turn it is one is retried, which the limit allows, and two are held; the fourth waits for the first.
     await answerAll(500);
-    await desk.subscribe(newTenant());
-    await desk.claim();
+    await fixture.subscribe(newTenant());
+    await fixture.claim();
     const scraped = await scrapeAnew();
     const open = (status: string) =>
       scraped(`payments_webhook_open_deliveries{environment="live",status="${status}"}`);
@@ -85,7 +85,7 @@ describe('a scrape tells', () => {
     );
     expect(scraped(sent)).toBe(before + 3);
     expect(scraped('payments_webhook_retry_overdue_seconds')).toBe(0);
-    await desk.sql(
+    await fixture.sql(
       "update webhooks.open_delivery set next_attempt_at = now() - interval '700 seconds' where status = 'RETRYING'",
     );
     expect((await scrapeAnew())('payments_webhook_retry_overdue_seconds')).toBeGreaterThanOrEqual(700);
@@ -93,9 +93,9 @@ describe('a scrape tells', () => {
 
   it('how many subscriptions are in ERROR or paused, and for how long', async () => {
     const tenant = newTenant(Environment.TEST);
-    const { id } = await desk.subscribe(tenant);
+    const { id } = await fixture.subscribe(tenant);
     await answerAll(500);
-    await desk.subscriptions.pauseWebhookSubscription({
+    await fixture.subscriptions.pauseWebhookSubscription({
       ...tenant,
       idempotencyKey: newKey(),
       subscriptionId: id,
@@ -116,9 +116,9 @@ describe('a scrape tells', () => {
   it('which workflow commands wait', async () => {
     const before = await scrapeAnew();
     const tenant = newTenant();
-    const { id } = await desk.subscribe(tenant);
+    const { id } = await fixture.subscribe(tenant);
     await answerAll(500);
-    await desk.subscriptions.disableWebhookSubscription({
+    await fixture.subscriptions.disableWebhookSubscription({
       ...tenant,
       idempotencyKey: newKey(),
       subscriptionId: id,
@@ -138,10 +138,10 @@ describe('a scrape tells', () => {
     expect(runway(before, 'live')).toBeLessThanOrEqual(21);
     expect(runway(before, 'test')).toBeGreaterThanOrEqual(3);
     expect(runway(before, 'test')).toBeLessThanOrEqual(4);
-    const [last] = await desk.sql<{ name: string }>(
+    const [last] = await fixture.sql<{ name: string }>(
       "select max(inhrelid::regclass::text) as name from pg_inherits where inhparent = 'webhooks.attempt_test'::regclass",
     );
-    await desk.sql(`drop table ${last!.name}`);
+    await fixture.sql(`drop table ${last!.name}`);
     const after = await scrapeAnew();
     expect(runway(before, 'test') - runway(after, 'test')).toBeCloseTo(1, 2);
     expect(runway(after, 'live')).toBeCloseTo(runway(before, 'live'), 2);
@@ -151,7 +151,7 @@ describe('a scrape tells', () => {
     const age = async () =>
       (await scrapeAnew())('payments_webhook_partition_age_seconds{environment="live"}')! / DAY_S;
     expect(await age()).toBeLessThanOrEqual(7);
-    await desk.sql(
+    await fixture.sql(
       "select webhooks.ensure_partitions('live', now() - interval '50 days', now() - interval '50 days')",
     );
     expect(await age()).toBeGreaterThanOrEqual(50);
@@ -159,7 +159,7 @@ describe('a scrape tells', () => {
   });
 
   it('that it does not know, while the database is away', async () => {
-    const { config, databaseUrl } = house;
+    const { config, databaseUrl } = harness;
     const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
     await services.close();
     const scraped = await scrape();

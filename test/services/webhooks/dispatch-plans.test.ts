@@ -11,15 +11,15 @@ import {
   RECORD,
   RECORD_SUCCESSES,
 } from '../../../services/webhooks/dispatch/record-attempts.sql.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { webhooksDesk } from './webhooks-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
 const SIZE = 24;
 const BACKLOG = 30_000;
 /** What looks up each of its deliveries in a few indexes needs less; what reads a table needs more. */
 const MOST_BLOCKS = 60 * SIZE;
 
-let house: TestHouse;
+let harness: TestHarness;
 let database: Database;
 let connection: PoolClient;
 let ids: string[];
@@ -35,17 +35,17 @@ const STATEMENTS = {
 
 /** Statements are planned while there is nothing; then a backlog comes that nobody has analyzed yet. */
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  const desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  const fixture = webhooksFixture(harness, harness.transports.inProcess);
   database = await Database.open({
-    ...{ url: house.databaseUrl, poolSize: 1, preparedStatements: true, entities: [] },
+    ...{ url: harness.databaseUrl, poolSize: 1, preparedStatements: true, entities: [] },
   });
   connection = await database.connect();
   for (const { name, types, text } of Object.values(STATEMENTS))
     await connection.query(`prepare ${name} (${types}) as ${text}`);
   for (const [name, values] of Object.entries(valuesOf([]))) await connection.query(executed(name, values));
   const tenant = newTenant();
-  const { id } = await desk.subscribe(tenant);
+  const { id } = await fixture.subscribe(tenant);
   await connection.query(`update webhooks.subscription set state = 'ACTIVE'`);
   const event = `'${tenant.merchantId}', 'live', uuidv7(), 'payment.succeeded.v1', n::text, 1, 'r', now(), '{}'`;
   await connection.query(
@@ -68,7 +68,7 @@ beforeAll(async () => {
 afterAll(async () => {
   connection.release();
   await database.close();
-  await house.close();
+  await harness.close();
 });
 
 function valuesOf(deliveries: readonly string[]): Record<keyof typeof STATEMENTS, unknown[]> {

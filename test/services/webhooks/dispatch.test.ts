@@ -11,50 +11,50 @@ import {
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import {
   type AttemptReportInit,
   answered,
   PAYMENT,
   type TestTenant,
-  type WebhooksDesk,
-  webhooksDesk,
-} from './webhooks-desk.ts';
+  type WebhooksFixture,
+  webhooksFixture,
+} from './webhooks-fixture.ts';
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 
 const open = async (way: 'inProcess' | 'grpc') => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports[way]);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports[way]);
 };
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 /** A subscription whose ping was answered: ACTIVE, with nothing waiting. */
 async function activeSubscription(tenant: TestTenant) {
-  const subscription = await desk.subscribe(tenant);
-  const [key] = await desk.claimKeys();
-  await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
+  const subscription = await fixture.subscribe(tenant);
+  const [key] = await fixture.claimKeys();
+  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), 200));
   return subscription;
 }
 
 const stateOf = async (tenant: TestTenant, subscriptionId: string) =>
-  (await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!;
+  (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!;
 
 const deliveryOf = (tenant: TestTenant, deliveryId: string) =>
-  desk.deliveries.getDelivery({ ...tenant, deliveryId });
+  fixture.deliveries.getDelivery({ ...tenant, deliveryId });
 
 /** Publishes an event and has its first attempt answered with this status; answers the delivery's id. */
 async function failFirst(tenant: TestTenant, status = 500) {
-  await desk.publish(tenant);
-  const [key] = await desk.claimKeys();
-  const [outcome] = await desk.report(answered(key!.deliveryId, await desk.send(key!), status));
+  await fixture.publish(tenant);
+  const [key] = await fixture.claimKeys();
+  const [outcome] = await fixture.report(answered(key!.deliveryId, await fixture.send(key!), status));
   return { deliveryId: key!.deliveryId, outcome: outcome! };
 }
 
 /** Lets the time of a delivery's next attempt come, and forgets that one is under way. */
 const due = (deliveryId: string) =>
-  desk.sql(
+  fixture.sql(
     `update webhooks.open_delivery set next_attempt_at = now() - interval '1 ms', busy_since = null, busy_until = null
       where id = $1`,
     [deliveryId],
@@ -65,8 +65,8 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
 
   it('pings a new subscription, and the first 2xx makes it ACTIVE', async () => {
     const tenant = newTenant();
-    const subscription = await desk.subscribe(tenant);
-    const { batches } = await desk.claim();
+    const subscription = await fixture.subscribe(tenant);
+    const { batches } = await fixture.claim();
     expect(batches).toMatchObject([
       {
         environment: Environment.LIVE,
@@ -76,9 +76,9 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
       },
     ]);
     const key = { deliveryId: batches[0]!.deliveryIds[0]!, batchId: batches[0]!.id };
-    const send = await desk.send(key);
+    const send = await fixture.send(key);
     expect(send).toMatchObject({ attemptNumber: 1, subscriptionId: subscription.id, url: subscription.url });
-    const { signingSecret } = await desk.subscriptions.revealSigningSecret({
+    const { signingSecret } = await fixture.subscriptions.revealSigningSecret({
       ...tenant,
       subscriptionId: subscription.id,
       idempotencyKey: newKey(),
@@ -92,7 +92,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
       sequence: 1,
       data: { subscriptionId: subscription.id },
     });
-    const outcomes = await desk.report(answered(key.deliveryId, send, 204));
+    const outcomes = await fixture.report(answered(key.deliveryId, send, 204));
     expect(outcomes).toMatchObject([{ deliveryId: key.deliveryId, status: DeliveryStatus.SUCCEEDED }]);
     expect((await stateOf(tenant, subscription.id)).state).toBe(WebhookSubscriptionState.ACTIVE);
   });
@@ -100,16 +100,16 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
   it('sends one and the same body of an event: id, type, timestamp, environment, requestId, sequence, data', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    await desk.subscribe(tenant);
-    await desk.claimKeys();
+    await fixture.subscribe(tenant);
+    await fixture.claimKeys();
     const objectId = randomUUID();
-    await desk.publish(tenant, objectId);
-    const event = await desk.publish(tenant, objectId, 'req "1"');
-    const keys = await desk.claimKeys();
+    await fixture.publish(tenant, objectId);
+    const event = await fixture.publish(tenant, objectId, 'req "1"');
+    const keys = await fixture.claimKeys();
     expect(keys).toHaveLength(4);
     const bodies = new Map<string, string[]>();
     for (const key of keys) {
-      const { eventId, body } = await desk.send(key);
+      const { eventId, body } = await fixture.send(key);
       bodies.set(eventId, [...(bodies.get(eventId) ?? []), new TextDecoder().decode(body)]);
     }
     const [body, other] = bodies.get(event.id)!;
@@ -131,23 +131,23 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
   it('delivers to subscriptions of the type, the merchant and the environment that are older than the event', async () => {
     const tenant = newTenant();
     const matching = await activeSubscription(tenant);
-    await desk.subscribe(tenant, ['refund.failed.v1']);
-    await desk.subscribe({ ...tenant, environment: Environment.TEST });
-    await desk.subscribe(newTenant());
-    const disabled = await desk.subscribe(tenant);
-    await desk.claimKeys();
-    await desk.subscriptions.disableWebhookSubscription({
+    await fixture.subscribe(tenant, ['refund.failed.v1']);
+    await fixture.subscribe({ ...tenant, environment: Environment.TEST });
+    await fixture.subscribe(newTenant());
+    const disabled = await fixture.subscribe(tenant);
+    await fixture.claimKeys();
+    await fixture.subscriptions.disableWebhookSubscription({
       ...tenant,
       subscriptionId: disabled.id,
       idempotencyKey: newKey(),
     });
-    const event = await desk.publish(tenant);
+    const event = await fixture.publish(tenant);
     await delay(5);
-    const younger = await desk.subscribe(tenant);
-    await desk.claimKeys();
-    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: event.id });
+    const younger = await fixture.subscribe(tenant);
+    await fixture.claimKeys();
+    const { deliveries } = await fixture.deliveries.listDeliveries({ ...tenant, eventId: event.id });
     expect(deliveries.map(({ subscriptionId }) => subscriptionId)).toEqual([matching.id]);
-    const pings = await desk.deliveries.listDeliveries({ ...tenant, subscriptionId: younger.id });
+    const pings = await fixture.deliveries.listDeliveries({ ...tenant, subscriptionId: younger.id });
     expect(pings.deliveries.map(({ eventType }) => eventType)).toEqual(['webhook.ping.v1']);
   });
 
@@ -155,25 +155,25 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const tenant = newTenant();
     const { id: subscriptionId } = await activeSubscription(tenant);
     const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
-    await desk.subscriptions.disableWebhookSubscription(key());
-    const missed = await desk.publish(tenant);
+    await fixture.subscriptions.disableWebhookSubscription(key());
+    const missed = await fixture.publish(tenant);
     await delay(5);
-    await desk.subscriptions.reactivateWebhookSubscription(key());
-    const { batches } = await desk.claim();
+    await fixture.subscriptions.reactivateWebhookSubscription(key());
+    const { batches } = await fixture.claim();
     expect(batches.map(({ eventType }) => eventType)).toEqual(['webhook.ping.v1']);
-    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: missed.id });
+    const { deliveries } = await fixture.deliveries.listDeliveries({ ...tenant, eventId: missed.id });
     expect(deliveries).toEqual([]);
-    const found = await desk.events.getEvent({ ...tenant, eventId: missed.id });
+    const found = await fixture.events.getEvent({ ...tenant, eventId: missed.id });
     expect(found.event?.id).toBe(missed.id);
   });
 
   it('answers a waiting worker as soon as something is committed', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    const waiting = desk.claim(100, 10_000);
+    const waiting = fixture.claim(100, 10_000);
     await delay(100);
     const startedAt = performance.now();
-    await desk.publish(tenant);
+    await fixture.publish(tenant);
     const { batches } = await waiting;
     expect(batches).toHaveLength(1);
     expect(performance.now() - startedAt).toBeLessThan(700);
@@ -181,7 +181,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
 
   it('works through a backlog of events that nobody subscribed to without a pause', async () => {
     const [backlog, tenant] = [newTenant(), newTenant()];
-    await desk.sql(
+    await fixture.sql(
       `insert into platform.outbox_event
          (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
        select $1, 'live', uuidv7(), 'payment.succeeded.v1', 'o', n, 'r', now(), '{}'
@@ -189,15 +189,15 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
       [backlog.merchantId],
     );
     await activeSubscription(tenant);
-    const event = await desk.publish(tenant);
-    const { batches } = await desk.claim(100, 2_000);
-    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: event.id });
+    const event = await fixture.publish(tenant);
+    const { batches } = await fixture.claim(100, 2_000);
+    const { deliveries } = await fixture.deliveries.listDeliveries({ ...tenant, eventId: event.id });
     expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toEqual(deliveries.map(({ id }) => id));
   });
 
   it('answers empty when the time is up', async () => {
     const startedAt = performance.now();
-    const { batches, retries } = await desk.claim(100, 300);
+    const { batches, retries } = await fixture.claim(100, 300);
     expect([batches, retries]).toEqual([[], []]);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
   });
@@ -205,52 +205,52 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
   it('sends what waits in this batch, again until it is reported, and never after', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
-    const first = await desk.send(key!);
-    expect(await desk.send(key!)).toEqual(first);
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
+    const first = await fixture.send(key!);
+    expect(await fixture.send(key!)).toEqual(first);
     const skipped = { case: 'skip', value: { status: DeliveryStatus.PENDING } };
-    expect(await desk.ask([{ ...key!, batchId: randomUUID() }])).toMatchObject([skipped]);
-    const [other] = await desk.ask([{ deliveryId: key!.deliveryId }]);
+    expect(await fixture.ask([{ ...key!, batchId: randomUUID() }])).toMatchObject([skipped]);
+    const [other] = await fixture.ask([{ deliveryId: key!.deliveryId }]);
     expect(other).toMatchObject({ case: 'skip', value: { status: DeliveryStatus.HELD } });
-    await desk.report(answered(key!.deliveryId, first, 200));
+    await fixture.report(answered(key!.deliveryId, first, 200));
     const done = { case: 'skip', value: { status: DeliveryStatus.SUCCEEDED } };
-    expect(await desk.ask([key!, { deliveryId: key!.deliveryId }])).toMatchObject([done, done]);
-    const [unknown] = await desk.ask([{ deliveryId: randomUUID() }]);
+    expect(await fixture.ask([key!, { deliveryId: key!.deliveryId }])).toMatchObject([done, done]);
+    const [unknown] = await fixture.ask([{ deliveryId: randomUUID() }]);
     expect(unknown).toMatchObject({ case: 'skip', value: { status: DeliveryStatus.CANCELED } });
   });
 
   it('records a report once, however often and in parallel it comes', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
-    const report = answered(key!.deliveryId, await desk.send(key!), 500);
-    const outcomes = await Promise.all(Array.from({ length: 6 }, () => desk.report(report)));
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
+    const report = answered(key!.deliveryId, await fixture.send(key!), 500);
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => fixture.report(report)));
     for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0]);
     const { delivery, attempts } = await deliveryOf(tenant, key!.deliveryId);
     expect(delivery).toMatchObject({ status: DeliveryStatus.RETRYING, attemptCount: 1 });
     expect(attempts).toHaveLength(1);
     const later = answered(key!.deliveryId, { attemptNumber: 1, generation: 1n }, 200);
-    expect(await desk.report(later)).toEqual(outcomes[0]);
+    expect(await fixture.report(later)).toEqual(outcomes[0]);
     const ahead = answered(key!.deliveryId, { attemptNumber: 3, generation: 1n }, 200);
-    expect(await desk.report(ahead)).toEqual(outcomes[0]);
+    expect(await fixture.report(ahead)).toEqual(outcomes[0]);
   });
 
   it('lets one of two contradicting reports of an attempt win as a whole', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
     const { deliveryId } = key!;
-    const send = await desk.send(key!);
-    const locking = new pg.Client({ connectionString: house.databaseUrl });
+    const send = await fixture.send(key!);
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
     await locking.connect();
     await locking.query('begin');
     await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
-    const failure = desk.report(answered(deliveryId, send, 500));
+    const failure = fixture.report(answered(deliveryId, send, 500));
     await delay(100);
-    const success = desk.report(answered(deliveryId, send, 200));
+    const success = fixture.report(answered(deliveryId, send, 200));
     await delay(100);
     await locking.query('commit');
     await locking.end();
@@ -263,10 +263,10 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
   it('never claims a delivery twice by parallel calls', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    for (let n = 0; n < 40; n += 1) await desk.publish(tenant);
-    const claims = await Promise.all(Array.from({ length: 8 }, () => desk.claim(10)));
+    for (let n = 0; n < 40; n += 1) await fixture.publish(tenant);
+    const claims = await Promise.all(Array.from({ length: 8 }, () => fixture.claim(10)));
     const ids = claims.flatMap(({ batches }) => batches.flatMap(({ deliveryIds }) => deliveryIds));
-    const rest = await desk.claim();
+    const rest = await fixture.claim();
     const all = [...ids, ...rest.batches.flatMap(({ deliveryIds }) => deliveryIds)];
     expect(new Set(all).size).toBe(all.length);
     expect(all).toHaveLength(40);
@@ -275,11 +275,11 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
   it('retries by the schedule with jitter, and by Retry-After where that is later', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
-    const first = await desk.send(key!);
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
+    const first = await fixture.send(key!);
     const report = answered(key!.deliveryId, first, 500);
-    const [outcome] = await desk.report(report);
+    const [outcome] = await fixture.report(report);
     expect(outcome).toMatchObject({
       status: DeliveryStatus.RETRYING,
       retry: { ...tenant, deliveryId: key!.deliveryId, eventType: 'payment.succeeded.v1' },
@@ -288,13 +288,13 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     expect(waitMs).toBeGreaterThan(3_500);
     expect(waitMs).toBeLessThan(6_100);
     const retry = { deliveryId: key!.deliveryId };
-    const [notNow] = await desk.ask([retry]);
+    const [notNow] = await fixture.ask([retry]);
     if (notNow?.case !== 'notNow') throw new Error(`answered ${notNow?.case}`);
     expect(notNow.value.delayMs).toBeGreaterThan(3_000);
     await due(retry.deliveryId);
-    const second = await desk.send(retry);
+    const second = await fixture.send(retry);
     expect(second).toEqual({ ...first, attemptNumber: 2 });
-    const [asked] = await desk.report({
+    const [asked] = await fixture.report({
       ...answered(retry.deliveryId, second, 503),
       retryAfterMs: 7_200_000n,
     });
@@ -308,10 +308,10 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     await activeSubscription(tenant);
     const { deliveryId } = await failFirst(tenant);
     await due(deliveryId);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => desk.ask([{ deliveryId }])));
+    const answers = await Promise.all(Array.from({ length: 5 }, () => fixture.ask([{ deliveryId }])));
     expect(answers.flat().filter((answer) => answer.case === 'send')).toHaveLength(1);
-    await desk.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
-    expect((await desk.send({ deliveryId })).attemptNumber).toBe(2);
+    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
+    expect((await fixture.send({ deliveryId })).attemptNumber).toBe(2);
   });
 
   it('turns a subscription ERROR when a delivery is exhausted, and ACTIVE by the next 2xx', async () => {
@@ -320,9 +320,9 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const { deliveryId } = await failFirst(tenant);
     for (const number of [2, 3, 4]) {
       await due(deliveryId);
-      const send = await desk.send({ deliveryId });
+      const send = await fixture.send({ deliveryId });
       expect(send.attemptNumber).toBe(number);
-      const [outcome] = await desk.report({
+      const [outcome] = await fixture.report({
         deliveryId,
         attemptNumber: number,
         generation: send.generation,
@@ -344,9 +344,9 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
       [3, undefined, AttemptFailure.CONNECTION_REFUSED],
       [4, undefined, AttemptFailure.CONNECTION_REFUSED],
     ]);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
-    await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
+    await fixture.report(answered(key!.deliveryId, await fixture.send(key!), 200));
     const healthy = await stateOf(tenant, id);
     expect(healthy).toMatchObject({ state: WebhookSubscriptionState.ACTIVE });
     expect(healthy.errorReason).toBeUndefined();
@@ -356,17 +356,17 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const tenant = newTenant();
     const { id } = await activeSubscription(tenant);
     const retrying = await failFirst(tenant);
-    const waiting = await desk.publish(tenant);
-    await desk.claim(1);
+    const waiting = await fixture.publish(tenant);
+    await fixture.claim(1);
     const { outcome, deliveryId } = await failFirst(tenant, 410);
     expect(outcome.status).toBe(DeliveryStatus.CANCELED);
     const disabled = await stateOf(tenant, id);
     expect(disabled.state).toBe(WebhookSubscriptionState.DISABLED);
     expect(disabled.errorReason).toBe('the endpoint answered HTTP 410');
-    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, eventId: waiting.id });
+    const { deliveries } = await fixture.deliveries.listDeliveries({ ...tenant, eventId: waiting.id });
     expect(deliveries).toMatchObject([{ status: DeliveryStatus.CANCELED }]);
     expect((await deliveryOf(tenant, deliveryId)).attempts).toMatchObject([{ httpStatus: 410 }]);
-    const commands = await desk.claimCommands();
+    const commands = await fixture.claimCommands();
     expect(commands).toMatchObject([
       { kind: WorkflowCommandKind.START, workflowId: `notice-WEBHOOK_GONE-${id}`, ...tenant },
       { kind: WorkflowCommandKind.CANCEL, workflowId: `delivery-${retrying.deliveryId}`, ...tenant },
@@ -378,70 +378,73 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const { id: subscriptionId } = await activeSubscription(tenant);
     const retrying = await failFirst(tenant);
     await due(retrying.deliveryId);
-    const underWay = await desk.send({ deliveryId: retrying.deliveryId });
-    await desk.publish(tenant);
-    const [claimed] = await desk.claimKeys();
-    const send = await desk.send(claimed!);
-    await desk.subscriptions.disableWebhookSubscription({
+    const underWay = await fixture.send({ deliveryId: retrying.deliveryId });
+    await fixture.publish(tenant);
+    const [claimed] = await fixture.claimKeys();
+    const send = await fixture.send(claimed!);
+    await fixture.subscriptions.disableWebhookSubscription({
       ...tenant,
       subscriptionId,
       idempotencyKey: newKey(),
     });
     const skipped = { case: 'skip', value: { status: DeliveryStatus.CANCELED } };
-    expect(await desk.ask([claimed!, { deliveryId: retrying.deliveryId }])).toMatchObject([skipped, skipped]);
-    const outcomes = await desk.report(
+    expect(await fixture.ask([claimed!, { deliveryId: retrying.deliveryId }])).toMatchObject([
+      skipped,
+      skipped,
+    ]);
+    const outcomes = await fixture.report(
       answered(claimed!.deliveryId, send, 200),
       answered(retrying.deliveryId, underWay, 410),
     );
     expect(outcomes.map(({ status }) => status)).toEqual([DeliveryStatus.CANCELED, DeliveryStatus.CANCELED]);
     expect((await stateOf(tenant, subscriptionId)).state).toBe(WebhookSubscriptionState.DISABLED);
     expect((await deliveryOf(tenant, claimed!.deliveryId)).attempts).toMatchObject([{ httpStatus: 200 }]);
-    const commands = await desk.claimCommands();
+    const commands = await fixture.claimCommands();
     expect(commands.map(({ workflowId }) => workflowId)).toEqual([`delivery-${retrying.deliveryId}`]);
   });
 
   it('lets no outcome of before a reactivation count', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await activeSubscription(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
-    const send = await desk.send(key!);
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
+    const send = await fixture.send(key!);
     const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
-    await desk.subscriptions.disableWebhookSubscription(write());
-    await desk.subscriptions.reactivateWebhookSubscription(write());
-    await desk.report(answered(key!.deliveryId, send, 200));
+    await fixture.subscriptions.disableWebhookSubscription(write());
+    await fixture.subscriptions.reactivateWebhookSubscription(write());
+    await fixture.report(answered(key!.deliveryId, send, 200));
     expect((await stateOf(tenant, subscriptionId)).state).toBe(WebhookSubscriptionState.PENDING);
-    const [ping] = await desk.claimKeys();
-    const pinged = await desk.send(ping!);
+    const [ping] = await fixture.claimKeys();
+    const pinged = await fixture.send(ping!);
     expect(pinged.generation).toBe(send.generation + 1n);
-    await desk.report(answered(ping!.deliveryId, pinged, 200));
+    await fixture.report(answered(ping!.deliveryId, pinged, 200));
     expect((await stateOf(tenant, subscriptionId)).state).toBe(WebhookSubscriptionState.ACTIVE);
   });
 
   it('takes over an attempt that is still running: not sent meanwhile, its outcome counts', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
     const { deliveryId } = key!;
-    const { attemptNumber, generation } = await desk.send(key!);
+    const { attemptNumber, generation } = await fixture.send(key!);
     const deadlineAt = new Date(Date.now() + 15_000);
     const running: AttemptReportInit = {
       ...{ deliveryId, attemptNumber, generation, stillRunning: true },
       startedAt: timestampOf(new Date()),
       deadlineAt: timestampOf(deadlineAt),
     };
-    const [outcome] = await desk.report(running);
+    const [outcome] = await fixture.report(running);
     expect(outcome).toMatchObject({ status: DeliveryStatus.RETRYING, retry: { deliveryId } });
     expect(timestampDate(outcome!.nextAttemptAt!).getTime()).toBe(deadlineAt.getTime() + 5_000);
-    expect(await desk.report(running)).toEqual([outcome]);
-    const [skipped, notNow] = await desk.ask([key!, { deliveryId }]);
+    expect(await fixture.report(running)).toEqual([outcome]);
+    const [skipped, notNow] = await fixture.ask([key!, { deliveryId }]);
     expect(skipped).toMatchObject({
       case: 'skip',
       value: { status: DeliveryStatus.RETRYING, retry: { deliveryId } },
     });
     expect(notNow?.case).toBe('notNow');
-    const [done] = await desk.report(answered(deliveryId, { attemptNumber, generation }, 200));
+    const [done] = await fixture.report(answered(deliveryId, { attemptNumber, generation }, 200));
     expect(done).toMatchObject({ status: DeliveryStatus.SUCCEEDED });
     const { attempts } = await deliveryOf(tenant, deliveryId);
     expect(attempts).toMatchObject([{ number: 1, httpStatus: 200, latencyMs: 12 }]);
@@ -452,46 +455,46 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     async (rpc) => {
       const tenant = newTenant();
       await activeSubscription(tenant);
-      await desk.publish(tenant);
-      const [key] = await desk.claimKeys();
+      await fixture.publish(tenant);
+      const [key] = await fixture.claimKeys();
       const { deliveryId } = key!;
-      const { attemptNumber, generation } = await desk.send(key!);
+      const { attemptNumber, generation } = await fixture.send(key!);
       const startedAt = new Date(Date.now() - 20_100);
       const deadlineAt = new Date(startedAt.getTime() + 15_000);
-      await desk.report({
+      await fixture.report({
         ...{ deliveryId, attemptNumber, generation, stillRunning: true },
         startedAt: timestampOf(startedAt),
         deadlineAt: timestampOf(deadlineAt),
       });
-      if (rpc === 'GetAttempt') await desk.ask([{ deliveryId }]);
-      else await desk.claim(1, 1_500);
+      if (rpc === 'GetAttempt') await fixture.ask([{ deliveryId }]);
+      else await fixture.claim(1, 1_500);
       const { delivery, attempts } = await deliveryOf(tenant, deliveryId);
       expect(attempts).toMatchObject([{ number: 1, failure: AttemptFailure.WORKER_LOST }]);
       expect(attempts[0]!.endedAt).toEqual(timestampOf(deadlineAt));
       expect(delivery).toMatchObject({ status: DeliveryStatus.RETRYING, attemptCount: 1 });
       await due(deliveryId);
-      expect((await desk.send({ deliveryId })).attemptNumber).toBe(2);
+      expect((await fixture.send({ deliveryId })).attemptNumber).toBe(2);
       const late = answered(deliveryId, { attemptNumber, generation }, 200);
-      expect(await desk.report(late)).toMatchObject([{ status: DeliveryStatus.RETRYING }]);
+      expect(await fixture.report(late)).toMatchObject([{ status: DeliveryStatus.RETRYING }]);
     },
   );
 
   it('hands a batch out again under its id when its lease has ended with open deliveries', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
-    await desk.publish(tenant);
-    await desk.publish(tenant);
-    const [reported, lost] = await desk.claimKeys();
-    await desk.report(answered(reported!.deliveryId, await desk.send(reported!), 200));
-    const expire = () => desk.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
-    expect((await desk.claim()).batches).toEqual([]);
+    await fixture.publish(tenant);
+    await fixture.publish(tenant);
+    const [reported, lost] = await fixture.claimKeys();
+    await fixture.report(answered(reported!.deliveryId, await fixture.send(reported!), 200));
+    const expire = () => fixture.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
+    expect((await fixture.claim()).batches).toEqual([]);
     await expire();
-    const { batches } = await desk.claim(100, 2_000);
+    const { batches } = await fixture.claim(100, 2_000);
     expect(batches).toMatchObject([{ id: lost!.batchId, deliveryIds: [lost!.deliveryId] }]);
-    await desk.report(answered(lost!.deliveryId, await desk.send(lost!), 200));
+    await fixture.report(answered(lost!.deliveryId, await fixture.send(lost!), 200));
     await expire();
-    expect((await desk.claim(100, 1_300)).batches).toEqual([]);
-    expect(await desk.sql('select id from webhooks.batch')).toEqual([]);
+    expect((await fixture.claim(100, 1_300)).batches).toEqual([]);
+    expect(await fixture.sql('select id from webhooks.batch')).toEqual([]);
   });
 
   it('claims into batches that are being filled, whose deliveries are handed out again together', async () => {
@@ -500,8 +503,8 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const batchIds = { live: randomUUID(), test: randomUUID() };
     const filled = new Map<string, string[]>();
     for (const tenant of [live, test, live]) {
-      await desk.publish(tenant);
-      const { batches } = await desk.dispatch.claimBatch({ waitMs: 0, maxDeliveries: 10, batchIds });
+      await fixture.publish(tenant);
+      const { batches } = await fixture.dispatch.claimBatch({ waitMs: 0, maxDeliveries: 10, batchIds });
       const { id, deliveryIds, merchantIds } = batches[0]!;
       expect(batches).toHaveLength(1);
       expect(merchantIds).toEqual([tenant.merchantId]);
@@ -511,8 +514,8 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
       [batchIds.live, 2],
       [batchIds.test, 1],
     ]);
-    await desk.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
-    const { batches } = await desk.claim(100, 5_000);
+    await fixture.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
+    const { batches } = await fixture.claim(100, 5_000);
     expect(new Map(batches.map(({ id, deliveryIds }) => [id, deliveryIds]))).toEqual(filled);
   });
 
@@ -521,50 +524,50 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     await activeSubscription(tenant);
     const { deliveryId, outcome } = await failFirst(tenant);
     const overdue = (interval: string) =>
-      desk.sql(
+      fixture.sql(
         `update webhooks.open_delivery set next_attempt_at = now() - $2::interval,
            handed_out_at = handed_out_at - $2::interval where id = $1`,
         [deliveryId, interval],
       );
     await overdue('1 minute 50 s');
-    expect((await desk.claim(100, 1_300)).retries).toEqual([]);
+    expect((await fixture.claim(100, 1_300)).retries).toEqual([]);
     await overdue('2 minutes 1 s');
-    expect((await desk.claim(100, 2_000)).retries).toEqual([outcome.retry]);
-    expect((await desk.claim(100, 1_300)).retries).toEqual([]);
+    expect((await fixture.claim(100, 2_000)).retries).toEqual([outcome.retry]);
+    expect((await fixture.claim(100, 1_300)).retries).toEqual([]);
     await overdue('2 minutes 1 s');
-    expect((await desk.claim(100, 2_000)).retries).toEqual([outcome.retry]);
+    expect((await fixture.claim(100, 2_000)).retries).toEqual([outcome.retry]);
   });
 
   it('leases commands, hands them out again when unconfirmed, and forgets them when confirmed', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await activeSubscription(tenant);
     await failFirst(tenant);
-    await desk.subscriptions.disableWebhookSubscription({
+    await fixture.subscriptions.disableWebhookSubscription({
       ...tenant,
       subscriptionId,
       idempotencyKey: newKey(),
     });
-    const commands = await desk.claimCommands();
+    const commands = await fixture.claimCommands();
     expect(commands).toHaveLength(1);
-    expect(await desk.claimCommands()).toEqual([]);
-    await desk.sql(`update platform.outbox_command set leased_until = now() - interval '1 s'`);
-    expect(await desk.claimCommands()).toEqual(commands);
-    await desk.dispatch.confirmCommands({ commandIds: commands.map(({ id }) => id) });
-    expect(await desk.sql('select id from platform.outbox_command')).toEqual([]);
+    expect(await fixture.claimCommands()).toEqual([]);
+    await fixture.sql(`update platform.outbox_command set leased_until = now() - interval '1 s'`);
+    expect(await fixture.claimCommands()).toEqual(commands);
+    await fixture.dispatch.confirmCommands({ commandIds: commands.map(({ id }) => id) });
+    expect(await fixture.sql('select id from platform.outbox_command')).toEqual([]);
   });
 
   it('opens secrets for their own subscription alone; one that cannot be opened holds up only itself', async () => {
     const tenant = newTenant();
-    const swapped = await desk.subscribe(tenant);
-    const sound = await desk.subscribe(tenant);
-    await desk.sql(
+    const swapped = await fixture.subscribe(tenant);
+    const sound = await fixture.subscribe(tenant);
+    await fixture.sql(
       `update webhooks.signing_secret set sealed =
          (select sealed from webhooks.signing_secret where subscription_id = $2)
         where subscription_id = $1`,
       [swapped.id, sound.id],
     );
-    const keys = await desk.claimKeys();
-    const answers = await desk.ask(keys);
+    const keys = await fixture.claimKeys();
+    const answers = await fixture.ask(keys);
     expect(answers.map((answer) => answer.case).sort()).toEqual(['notNow', 'send']);
   });
 });

@@ -3,18 +3,18 @@ import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeDemoData } from '../../../local/demo-data.ts';
 import { EVENT_CATALOGUE } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse();
-  await writeDemoData(house.transports.inProcess, new Date());
+  harness = await startHarness();
+  await writeDemoData(harness.transports.inProcess, new Date());
 }, 300_000);
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe('the events of all areas', () => {
   it('are of the catalogue, and their data is as it says', async () => {
-    const client = new pg.Client({ connectionString: house.databaseUrl });
+    const client = new pg.Client({ connectionString: harness.databaseUrl });
     await client.connect();
     const { rows } = await client.query<{ type: string; data: unknown }>(
       'select type, data from platform.outbox_event',

@@ -2,25 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { PAYMENT, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
+  harness = await startHarness({ SERVICES: 'webhooks' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-const events = () => webhooksDesk(house, house.transports.inProcess).events;
+const events = () => webhooksFixture(harness, harness.transports.inProcess).events;
 const publication = (tenant: TestTenant, objectId: string = randomUUID(), idempotencyKey = newKey()) => ({
   ...{ ...tenant, objectId, idempotencyKey },
   type: 'payment.succeeded.v1',
   data: PAYMENT,
 });
 
-/** Rows of a statement on the house's database. */
+/** Rows of a statement on the harness's database. */
 async function query<Row extends object>(text: string, values: unknown[]): Promise<Row[]> {
-  const client = new Client({ connectionString: house.databaseUrl });
+  const client = new Client({ connectionString: harness.databaseUrl });
   await client.connect();
   try {
     return (await client.query<Row>(text, values)).rows;
@@ -83,7 +83,7 @@ describe('events published at the same time', () => {
   it('do not wait for one whose object another transaction holds', async () => {
     const [held, free] = [newTenant(), newTenant()];
     await events().publishEvent(publication(held, 'held'));
-    const holder = new Client({ connectionString: house.databaseUrl });
+    const holder = new Client({ connectionString: harness.databaseUrl });
     await holder.connect();
     await holder.query('begin');
     await holder.query('select from platform.object_sequence where merchant_id = $1 for update', [

@@ -1,8 +1,8 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListFilters, type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
-import { PAYMENT, webhooksDesk } from './webhooks-desk.ts';
+import { PAYMENT, webhooksFixture } from './webhooks-fixture.ts';
 
 const START_MS = Date.now() - 3_600_000;
 const TYPES = ['payment.succeeded.v1', 'refund.failed.v1'];
@@ -13,10 +13,10 @@ const REQUESTS = ['request a', 'request b'];
  * The list of events, for the suite of lists. They are written past the services, into the outbox; what changes of one
  * is that dispatch takes it.
  */
-export function eventList(house: TestHouse): ListSubject {
-  const { events } = webhooksDesk(house, house.transports.inProcess);
+export function eventList(harness: TestHarness): ListSubject {
+  const { events } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: {
       type: { values: [...TYPES, 'refund.unknown.v1'] },
       objectId: { values: OBJECTS },
@@ -26,8 +26,8 @@ export function eventList(house: TestHouse): ListSubject {
     },
     truth: `select id as key, id as "order", type, object_id as "objectId", request_id as "requestId"
       from webhooks.published_event where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
-      await sqlOf(house, `select webhooks.ensure_partitions('live', to_timestamp($1), now())`, [
+    async fixtureOf(tenant) {
+      await sqlOf(harness, `select webhooks.ensure_partitions('live', to_timestamp($1), now())`, [
         START_MS / 1_000,
       ]);
       let inserted = 0;
@@ -40,7 +40,7 @@ export function eventList(house: TestHouse): ListSubject {
         async insert(place) {
           const n = inserted++;
           await sqlOf(
-            house,
+            harness,
             `insert into platform.outbox_event
                (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
              values ($1, 'live', $2, $3, $4, 1, $5, now(), $6)`,
@@ -52,7 +52,7 @@ export function eventList(house: TestHouse): ListSubject {
         },
         async change({ key }) {
           await sqlOf(
-            house,
+            harness,
             `with taken as (delete from platform.outbox_event where id = $1 returning *)
              insert into webhooks.event
                (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)

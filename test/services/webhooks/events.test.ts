@@ -7,19 +7,19 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import type { PublishEventRequest } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { EVENT_CATALOGUE } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { PAYMENT, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
+  harness = await startHarness({ SERVICES: 'webhooks' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc'] as const)('EventService over %s', (way) => {
-  const desk = () => webhooksDesk(house, house.transports[way]);
+  const fixture = () => webhooksFixture(harness, harness.transports[way]);
   const publish = (tenant: TestTenant, request: Partial<PublishEventRequest> = {}) =>
-    desk().events.publishEvent({
+    fixture().events.publishEvent({
       ...tenant,
       idempotencyKey: newKey(),
       type: 'payment.succeeded.v1',
@@ -42,13 +42,13 @@ describe.each(['inProcess', 'grpc'] as const)('EventService over %s', (way) => {
     const tenant = newTenant();
     const { event } = await publish(tenant, { requestId: 'the causing request' });
     expect(event).toMatchObject({ ...tenant, requestId: 'the causing request', data: PAYMENT });
-    const found = () => desk().events.getEvent({ ...tenant, eventId: event!.id });
+    const found = () => fixture().events.getEvent({ ...tenant, eventId: event!.id });
     expect((await found()).event).toEqual(event);
-    await desk().claim();
+    await fixture().claim();
     expect((await found()).event).toEqual(event);
     expect(Math.abs(timestampDate(event!.timestamp!).getTime() - Date.now())).toBeLessThan(10_000);
     for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
-      const asked = desk().events.getEvent({ ...other, eventId: event!.id });
+      const asked = fixture().events.getEvent({ ...other, eventId: event!.id });
       await expectRefusal(asked, Code.NotFound, 'EVENT_NOT_FOUND');
     }
   });
@@ -103,7 +103,7 @@ describe.each(['inProcess', 'grpc'] as const)('EventService over %s', (way) => {
   });
 
   it('lists the catalogue with a schema and an example that is valid against it', async () => {
-    const { eventTypes } = await desk().events.listEventTypes({});
+    const { eventTypes } = await fixture().events.listEventTypes({});
     expect(eventTypes.map(({ name }) => name)).toEqual(EVENT_CATALOGUE.map(({ name }) => name));
     for (const { name, description, dataSchema, dataExample } of eventTypes) {
       expect(name).toMatch(/^[a-z]+\.[a-z_]+\.v1$/);

@@ -2,17 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClaimBatchResponse } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 beforeEach(async () => {
   // Retries are due at once.
-  house = await startHouse({ SERVICES: 'webhooks', WEBHOOK_SCHEDULE_LIVE: '0s,0s,0s,0s' });
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SCHEDULE_LIVE: '0s,0s,0s,0s' });
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 interface Limits {
   readonly maxConcurrentAttempts?: number;
@@ -21,27 +21,28 @@ interface Limits {
 
 const keysOf = ({ batches }: ClaimBatchResponse) =>
   batches.flatMap((batch) => batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id })));
-const claimSize = async (max = 100, waitMs = 0) => keysOf(await desk.claim(max, waitMs)).length;
+const claimSize = async (max = 100, waitMs = 0) => keysOf(await fixture.claim(max, waitMs)).length;
 
 async function answerAll(claim: ClaimBatchResponse, status: number): Promise<void> {
-  for (const key of keysOf(claim)) await desk.report(answered(key.deliveryId, await desk.send(key), status));
+  for (const key of keysOf(claim))
+    await fixture.report(answered(key.deliveryId, await fixture.send(key), status));
 }
 
 /** A subscription with limits and so many deliveries that wait. */
 async function limitedSubscription(limits: Limits, events: number, tenant: TestTenant = newTenant()) {
-  const { id: subscriptionId } = await desk.subscribe(tenant);
-  await answerAll(await desk.claim(), 200);
-  await desk.subscriptions.setDeliveryLimits({
+  const { id: subscriptionId } = await fixture.subscribe(tenant);
+  await answerAll(await fixture.claim(), 200);
+  await fixture.subscriptions.setDeliveryLimits({
     ...{ ...tenant, subscriptionId, idempotencyKey: newKey() },
     ...limits,
   });
-  for (let n = 0; n < events; n += 1) await desk.publish(tenant);
+  for (let n = 0; n < events; n += 1) await fixture.publish(tenant);
   return { subscriptionId, tenant };
 }
 
 /** Runs these at the same time: all have begun before any of them gets to the budgets. */
 async function together<T>(acts: readonly (() => Promise<T>)[]): Promise<T[]> {
-  const locking = new pg.Client({ connectionString: house.databaseUrl });
+  const locking = new pg.Client({ connectionString: harness.databaseUrl });
   await locking.connect();
   await locking.query('begin; lock table webhooks.attempt_budget in access exclusive mode');
   const answers = acts.map((act) => act());
@@ -53,35 +54,36 @@ async function together<T>(acts: readonly (() => Promise<T>)[]): Promise<T[]> {
 
 /** Lets a second go by for the rates. */
 const secondLater = () =>
-  desk.sql(`update webhooks.attempt_budget set counted_at = counted_at - interval '1 s'`);
+  fixture.sql(`update webhooks.attempt_budget set counted_at = counted_at - interval '1 s'`);
 /** What was spent comes back no sooner than that. */
-const stopTime = () => desk.sql(`update webhooks.attempt_budget set counted_at = now() + interval '1 hour'`);
+const stopTime = () =>
+  fixture.sql(`update webhooks.attempt_budget set counted_at = now() + interval '1 hour'`);
 
 describe('a limit of attempts under way', () => {
   it('lets no more into batches until some end', async () => {
     await limitedSubscription({ maxConcurrentAttempts: 3 }, 8);
-    const first = await desk.claim();
+    const first = await fixture.claim();
     expect(keysOf(first)).toHaveLength(3);
     expect(await claimSize()).toBe(0);
     const [one] = keysOf(first);
-    await desk.report(answered(one!.deliveryId, await desk.send(one!), 200));
+    await fixture.report(answered(one!.deliveryId, await fixture.send(one!), 200));
     expect(await claimSize(100, 500)).toBe(1);
   });
 
   it('holds when many claim at the same time', async () => {
     await limitedSubscription({ maxConcurrentAttempts: 4 }, 20);
-    const claims = await together(Array.from({ length: 8 }, () => () => desk.claim(2)));
-    const sizes = [...claims, await desk.claim()].map((claim) => keysOf(claim).length);
+    const claims = await together(Array.from({ length: 8 }, () => () => fixture.claim(2)));
+    const sizes = [...claims, await fixture.claim()].map((claim) => keysOf(claim).length);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(4);
   });
 
   it('counts retries, by themselves and beside batches', async () => {
     await limitedSubscription({ maxConcurrentAttempts: 4 }, 4);
-    const failed = await desk.claim();
+    const failed = await fixture.claim();
     await answerAll(failed, 500);
     await limitsTo({ maxConcurrentAttempts: 1 });
     const retries = keysOf(failed).map(({ deliveryId }) => ({ deliveryId }));
-    const answers = await together(retries.map((retry) => () => desk.ask([retry])));
+    const answers = await together(retries.map((retry) => () => fixture.ask([retry])));
     expect(
       answers
         .flat()
@@ -92,16 +94,16 @@ describe('a limit of attempts under way', () => {
 
   it('has what waited for room share a batch with what is new, which is handed out again as a whole', async () => {
     await limitedSubscription({ maxConcurrentAttempts: 1 }, 2);
-    const first = await desk.claim();
+    const first = await fixture.claim();
     const other = newTenant();
-    await desk.subscribe(other);
-    await answerAll(await desk.claim(), 200);
+    await fixture.subscribe(other);
+    await answerAll(await fixture.claim(), 200);
     await answerAll(first, 200);
-    await desk.publish(other);
-    const { batches } = await desk.claim();
+    await fixture.publish(other);
+    const { batches } = await fixture.claim();
     expect(batches).toMatchObject([{ deliveryIds: [expect.anything(), expect.anything()] }]);
-    await desk.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
-    const again = await desk.claim(100, 2_000);
+    await fixture.sql(`update webhooks.batch set leased_until = now() - interval '1 s'`);
+    const again = await fixture.claim(100, 2_000);
     expect(again.batches.map(({ id }) => id)).toEqual([batches[0]!.id]);
     expect(again.batches[0]!.deliveryIds.toSorted()).toEqual(batches[0]!.deliveryIds.toSorted());
   });
@@ -109,16 +111,16 @@ describe('a limit of attempts under way', () => {
   it('does not touch other subscriptions', async () => {
     await limitedSubscription({ maxConcurrentAttempts: 1 }, 5);
     const other = newTenant();
-    await desk.subscribe(other);
-    for (let n = 0; n < 5; n += 1) await desk.publish(other);
+    await fixture.subscribe(other);
+    for (let n = 0; n < 5; n += 1) await fixture.publish(other);
     expect(await claimSize()).toBe(1 + 6);
   });
 
   const limitsTo = async (limits: Limits) => {
-    const [row] = await desk.sql<{ merchant_id: string; id: string }>(
+    const [row] = await fixture.sql<{ merchant_id: string; id: string }>(
       'select merchant_id, id from webhooks.subscription',
     );
-    await desk.subscriptions.setDeliveryLimits({
+    await fixture.subscriptions.setDeliveryLimits({
       ...{ merchantId: row!.merchant_id, environment: 1, subscriptionId: row!.id, idempotencyKey: newKey() },
       ...limits,
     });
@@ -131,10 +133,10 @@ describe('a limit of attempts a second', () => {
     expect(await claimSize()).toBe(5);
     await stopTime();
     expect(await claimSize()).toBe(0);
-    await desk.sql('update webhooks.attempt_budget set counted_at = now()');
+    await fixture.sql('update webhooks.attempt_budget set counted_at = now()');
     await secondLater();
     expect(await claimSize()).toBe(5);
-    await desk.sql(`update webhooks.attempt_budget set counted_at = now() - interval '1 hour'`);
+    await fixture.sql(`update webhooks.attempt_budget set counted_at = now() - interval '1 hour'`);
     expect(await claimSize()).toBe(5);
   });
 
@@ -142,18 +144,18 @@ describe('a limit of attempts a second', () => {
     await limitedSubscription({ maxAttemptsPerSecond: 6 }, 20);
     expect(await claimSize(1)).toBe(1);
     await stopTime();
-    const claims = await together(Array.from({ length: 8 }, () => () => desk.claim(2)));
-    const sizes = [...claims, await desk.claim()].map((claim) => keysOf(claim).length);
+    const claims = await together(Array.from({ length: 8 }, () => () => fixture.claim(2)));
+    const sizes = [...claims, await fixture.claim()].map((claim) => keysOf(claim).length);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(5);
   });
 
   it('counts retries, and tells those that wait when their turn is', async () => {
     await limitedSubscription({ maxAttemptsPerSecond: 4 }, 4);
-    const failed = await desk.claim();
+    const failed = await fixture.claim();
     await answerAll(failed, 500);
-    await desk.sql('update webhooks.attempt_budget set remaining = 1');
+    await fixture.sql('update webhooks.attempt_budget set remaining = 1');
     await stopTime();
-    const answers = await desk.ask(keysOf(failed).map(({ deliveryId }) => ({ deliveryId })));
+    const answers = await fixture.ask(keysOf(failed).map(({ deliveryId }) => ({ deliveryId })));
     const delays = answers.flatMap((answer) => (answer.case === 'notNow' ? [answer.value.delayMs] : []));
     expect(answers.filter((answer) => answer.case === 'send')).toHaveLength(1);
     expect(delays).toEqual([250, 500, 750]);
@@ -162,7 +164,7 @@ describe('a limit of attempts a second', () => {
   it('is gone once it is taken back', async () => {
     const { subscriptionId, tenant } = await limitedSubscription({ maxAttemptsPerSecond: 1 }, 9);
     expect(await claimSize()).toBe(1);
-    await desk.subscriptions.setDeliveryLimits({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    await fixture.subscriptions.setDeliveryLimits({ ...tenant, subscriptionId, idempotencyKey: newKey() });
     expect(await claimSize()).toBe(8);
   });
 });
@@ -170,10 +172,10 @@ describe('a limit of attempts a second', () => {
 describe('what is sent again', () => {
   it('goes after live events of all subscriptions', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    const resent = await desk.publish(tenant);
-    await answerAll(await desk.claim(), 200);
-    await desk.sql(
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    const resent = await fixture.publish(tenant);
+    await answerAll(await fixture.claim(), 200);
+    await fixture.sql(
       `insert into webhooks.open_delivery
          (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id,
           resend_id, ordered, status, attempt_count, next_attempt_at)
@@ -182,15 +184,15 @@ describe('what is sent again', () => {
       [resent.id, subscriptionId],
     );
     const other = newTenant();
-    await desk.subscribe(other);
-    const live = [await desk.publish(other), await desk.publish(other)];
-    const keys = keysOf(await desk.claim(3));
-    const events = await Promise.all(keys.map(async (key) => (await desk.send(key)).eventId));
+    await fixture.subscribe(other);
+    const live = [await fixture.publish(other), await fixture.publish(other)];
+    const keys = keysOf(await fixture.claim(3));
+    const events = await Promise.all(keys.map(async (key) => (await fixture.send(key)).eventId));
     expect(events).toEqual(expect.arrayContaining(live.map(({ id }) => id)));
     expect(events).not.toContain(resent.id);
-    const late = await desk.publish(tenant);
-    const [key] = keysOf(await desk.claim(1));
-    expect((await desk.send(key!)).eventId).toBe(late.id);
+    const late = await fixture.publish(tenant);
+    const [key] = keysOf(await fixture.claim(1));
+    expect((await fixture.send(key!)).eventId).toBe(late.id);
     expect(await claimSize()).toBe(15);
   });
 });

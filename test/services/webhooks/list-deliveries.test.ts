@@ -1,30 +1,30 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { deliveryList } from './delivery-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('webhooks', statements);
+  harness = await startListHarness('webhooks', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListDeliveries by what they go to', () => deliveryList(house, 'goal'));
-describeList('ListDeliveries by what caused them', () => deliveryList(house, 'cause'));
-describeList('ListDeliveries by what they are about', () => deliveryList(house, 'object'));
+describeList('ListDeliveries by what they go to', () => deliveryList(harness, 'goal'));
+describeList('ListDeliveries by what caused them', () => deliveryList(harness, 'cause'));
+describeList('ListDeliveries by what they are about', () => deliveryList(harness, 'object'));
 
 const ended = (columns: string) =>
   String.raw`ended_delivery_live_\d+_merchant_id_environment_${columns}_idx\d*`;
 
-describePlans(() => deliveryList(house, 'goal'), statements, [
+describePlans(() => deliveryList(harness, 'goal'), statements, [
   ['', 'open_delivery_pkey'],
   ['', ended('id')],
   ['subscriptionId', 'open_delivery_subscription'],
   ['subscriptionId', ended('subscr')],
 ]);
 
-describePlans(() => deliveryList(house, 'cause'), statements, [
+describePlans(() => deliveryList(harness, 'cause'), statements, [
   ['eventType', ended('event')],
   ['resendId', 'open_delivery_resend'],
   ['resendId', ended('resend')],

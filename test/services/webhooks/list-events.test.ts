@@ -1,20 +1,20 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { eventList } from './event-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('webhooks', statements);
+  harness = await startListHarness('webhooks', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListEvents', () => eventList(house));
+describeList('ListEvents', () => eventList(harness));
 
 const taken = (index: string) => String.raw`event_live_\d+_${index}`;
 
-describePlans(() => eventList(house), statements, [
+describePlans(() => eventList(harness), statements, [
   ['', taken('pkey')],
   ['type', taken('merchant_id_environment_type_id_idx')],
   ['objectId', taken('merchant_id_environment_object_id_id_idx')],

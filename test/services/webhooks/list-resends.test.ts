@@ -1,18 +1,18 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { resendList } from './resend-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('webhooks', statements);
+  harness = await startListHarness('webhooks', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListResends', () => resendList(house));
+describeList('ListResends', () => resendList(harness));
 
-describePlans(() => resendList(house), statements, [
+describePlans(() => resendList(harness), statements, [
   ['', 'resend_pkey'],
   ['state', 'resend_state'],
 ]);

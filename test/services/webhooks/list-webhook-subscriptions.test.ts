@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { TestHouse } from '../../support/house.ts';
-import { describeList, describePlans, startListHouse } from '../../support/list-suite.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
 import { subscriptionList } from './subscription-list.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  house = await startListHouse('webhooks', statements);
+  harness = await startListHarness('webhooks', statements);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-describeList('ListWebhookSubscriptions', () => subscriptionList(house));
+describeList('ListWebhookSubscriptions', () => subscriptionList(harness));
 
-describePlans(() => subscriptionList(house), statements, [['', 'subscription_newest']]);
+describePlans(() => subscriptionList(harness), statements, [['', 'subscription_newest']]);

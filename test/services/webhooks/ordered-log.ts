@@ -1,5 +1,5 @@
 import type { AttemptSend } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { answered, type WebhooksDesk } from './webhooks-desk.ts';
+import { answered, type WebhooksFixture } from './webhooks-fixture.ts';
 
 /** What a worker did, in the order of time. */
 export interface LogEntry {
@@ -10,14 +10,14 @@ export interface LogEntry {
 
 /** Begins attempts of what is claimed and of retries, and ends them with statuses as they are drawn. */
 export class LoggingWorker {
-  readonly #desk: WebhooksDesk;
+  readonly #fixture: WebhooksFixture;
   readonly #log: LogEntry[];
   readonly #retries: string[];
   readonly #nextStatus: () => number;
 
   /** @param retries deliveries that are RETRYING, which workers share. */
-  constructor(desk: WebhooksDesk, log: LogEntry[], retries: string[], nextStatus: () => number) {
-    this.#desk = desk;
+  constructor(fixture: WebhooksFixture, log: LogEntry[], retries: string[], nextStatus: () => number) {
+    this.#fixture = fixture;
     this.#log = log;
     this.#retries = retries;
     this.#nextStatus = nextStatus;
@@ -25,7 +25,7 @@ export class LoggingWorker {
 
   /** One claim and one retry; answers whether there was anything to do. */
   async step(maxDeliveries: number): Promise<boolean> {
-    const { batches, retries } = await this.#desk.claim(maxDeliveries);
+    const { batches, retries } = await this.#fixture.claim(maxDeliveries);
     this.#retries.push(...retries.map(({ deliveryId }) => deliveryId));
     const claimed = batches.flatMap((batch) =>
       batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id })),
@@ -33,7 +33,7 @@ export class LoggingWorker {
     const retried = this.#retries.splice(0, 5).map((deliveryId) => ({ deliveryId }));
     const keys = [...claimed, ...retried];
     if (keys.length === 0) return false;
-    const answers = await this.#desk.ask(keys);
+    const answers = await this.#fixture.ask(keys);
     const sends = answers.flatMap((answer, index) => {
       const { deliveryId } = keys[index]!;
       if (answer.case === 'notNow') this.#retries.push(deliveryId);
@@ -50,7 +50,7 @@ export class LoggingWorker {
     await Promise.all(
       sends.map(async ({ deliveryId, send }) => {
         this.#add('ENDED', send);
-        const [outcome] = await this.#desk.report(answered(deliveryId, send, this.#nextStatus()));
+        const [outcome] = await this.#fixture.report(answered(deliveryId, send, this.#nextStatus()));
         if (outcome!.retry) this.#retries.push(deliveryId);
       }),
     );

@@ -7,10 +7,16 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
-import { ALL_GRANTS, newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { ALL_GRANTS, newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { faultsOf, type LogEntry, LoggingWorker } from './ordered-log.ts';
-import { answered, newUrl, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import {
+  answered,
+  newUrl,
+  type TestTenant,
+  type WebhooksFixture,
+  webhooksFixture,
+} from './webhooks-fixture.ts';
 
 const SETTINGS = {
   SERVICES: 'webhooks',
@@ -18,42 +24,42 @@ const SETTINGS = {
   WEBHOOK_SCHEDULE_SANDBOX: '0s,0s',
 };
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 const open = async () => {
-  house = await startHouse(SETTINGS);
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness(SETTINGS);
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 };
 
 /** A subscription whose ping was answered. */
 async function subscribe(tenant: TestTenant, ordered: boolean) {
-  const { subscription } = await desk.subscriptions.createWebhookSubscription({
+  const { subscription } = await fixture.subscriptions.createWebhookSubscription({
     ...tenant,
     ...{ idempotencyKey: newKey(), url: newUrl(), eventTypes: ['payment.succeeded.v1'], ordered },
   });
-  for (const key of await desk.claimKeys()) await answer(key, 200);
+  for (const key of await fixture.claimKeys()) await answer(key, 200);
   return subscription!;
 }
 
 type Key = { deliveryId: string; batchId?: string };
 const answer = async (key: Key, status: number) =>
-  (await desk.report(answered(key.deliveryId, await desk.send(key), status)))[0]!;
+  (await fixture.report(answered(key.deliveryId, await fixture.send(key), status)))[0]!;
 
 /** Claims what waits, and answers it by `object sequence`. */
 async function claimBySequence(tenant: TestTenant): Promise<Map<string, Key>> {
-  const { batches } = await desk.claim();
+  const { batches } = await fixture.claim();
   const keys = batches.flatMap((batch) =>
     batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id })),
   );
   const named = keys.map(async (key) => {
-    const { delivery } = await desk.deliveries.getDelivery({ ...tenant, deliveryId: key.deliveryId });
+    const { delivery } = await fixture.deliveries.getDelivery({ ...tenant, deliveryId: key.deliveryId });
     return [`${delivery!.objectId} ${delivery!.sequence}`, key] as const;
   });
   return new Map(await Promise.all(named));
 }
 
 async function statusesOf(tenant: TestTenant) {
-  const { deliveries } = await desk.deliveries.listDeliveries(tenant);
+  const { deliveries } = await fixture.deliveries.listDeliveries(tenant);
   return Object.fromEntries(
     deliveries
       .filter(({ eventType }) => eventType !== 'webhook.ping.v1')
@@ -63,16 +69,16 @@ async function statusesOf(tenant: TestTenant) {
 
 describe('an ordered subscription', () => {
   beforeEach(open);
-  afterEach(() => house.close());
+  afterEach(() => harness.close());
 
   it('is sent the events of one object one after the other, and shows those that wait as BLOCKED', async () => {
     const tenant = newTenant();
     const subscription = await subscribe(tenant, true);
     expect(subscription.ordered).toBe(true);
-    for (const objectId of ['a', 'a', 'b', 'a', 'b']) await desk.publish(tenant, objectId);
+    for (const objectId of ['a', 'a', 'b', 'a', 'b']) await fixture.publish(tenant, objectId);
     const first = await claimBySequence(tenant);
     expect([...first.keys()].sort()).toEqual(['a 1', 'b 1']);
-    const list = await desk.deliveries.listDeliveries({ ...tenant, status: DeliveryStatus.BLOCKED });
+    const list = await fixture.deliveries.listDeliveries({ ...tenant, status: DeliveryStatus.BLOCKED });
     expect(list.deliveries).toHaveLength(3);
     for (const { ordered, workflowId, attemptCount } of list.deliveries)
       expect({ ordered, workflowId, attemptCount }).toEqual({
@@ -95,7 +101,7 @@ describe('an ordered subscription', () => {
   it('has a failing event hold back the later ones of its object, and only those', async () => {
     const tenant = newTenant(Environment.TEST);
     await subscribe(tenant, true);
-    for (const objectId of ['a', 'a', 'b', 'b']) await desk.publish(tenant, objectId);
+    for (const objectId of ['a', 'a', 'b', 'b']) await fixture.publish(tenant, objectId);
     const first = await claimBySequence(tenant);
     const failing = first.get('a 1')!;
     expect((await answer(failing, 500)).status).toBe(DeliveryStatus.RETRYING);
@@ -110,15 +116,15 @@ describe('an ordered subscription', () => {
   it('goes on with the next when a delivery is canceled', async () => {
     const tenant = newTenant();
     await subscribe(tenant, true);
-    for (let n = 0; n < 3; n += 1) await desk.publish(tenant, 'a');
+    for (let n = 0; n < 3; n += 1) await fixture.publish(tenant, 'a');
     const { deliveryId } = (await claimBySequence(tenant)).get('a 1')!;
-    await desk.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId });
+    await fixture.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId });
     expect([...(await claimBySequence(tenant)).keys()]).toEqual(['a 2']);
-    const { deliveries } = await desk.deliveries.listDeliveries({
+    const { deliveries } = await fixture.deliveries.listDeliveries({
       ...tenant,
       status: DeliveryStatus.BLOCKED,
     });
-    await desk.deliveries.cancelDelivery({
+    await fixture.deliveries.cancelDelivery({
       ...{ ...tenant, idempotencyKey: newKey(), deliveryId: deliveries[0]!.id },
     });
     expect(await claimBySequence(tenant)).toEqual(new Map());
@@ -129,8 +135,8 @@ describe('an ordered subscription', () => {
     await subscribe(tenant, true);
     const other = await subscribe(tenant, false);
     expect(other.ordered).toBe(false);
-    for (let n = 0; n < 3; n += 1) await desk.publish(tenant, 'a');
-    const { batches } = await desk.claim();
+    for (let n = 0; n < 3; n += 1) await fixture.publish(tenant, 'a');
+    const { batches } = await fixture.claim();
     const sizes = batches.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0);
     expect(sizes).toBe(1 + 3);
   });
@@ -138,17 +144,17 @@ describe('an ordered subscription', () => {
   it('has the next wait as HELD while it is paused, and leaves nothing open when it is disabled', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await subscribe(tenant, true);
-    for (let n = 0; n < 3; n += 1) await desk.publish(tenant, 'a');
+    for (let n = 0; n < 3; n += 1) await fixture.publish(tenant, 'a');
     const key = (await claimBySequence(tenant)).get('a 1')!;
-    const send = await desk.send(key);
+    const send = await fixture.send(key);
     const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
-    await desk.subscriptions.pauseWebhookSubscription(write());
-    await desk.report(answered(key.deliveryId, send, 200));
+    await fixture.subscriptions.pauseWebhookSubscription(write());
+    await fixture.report(answered(key.deliveryId, send, 200));
     expect(await statusesOf(tenant)).toEqual({ 'a 1': 'SUCCEEDED', 'a 2': 'HELD', 'a 3': 'BLOCKED' });
-    expect((await desk.claim(100, 1_200)).batches).toEqual([]);
-    await desk.subscriptions.resumeWebhookSubscription(write());
+    expect((await fixture.claim(100, 1_200)).batches).toEqual([]);
+    await fixture.subscriptions.resumeWebhookSubscription(write());
     expect([...(await claimBySequence(tenant)).keys()]).toEqual(['a 2']);
-    await desk.subscriptions.disableWebhookSubscription(write());
+    await fixture.subscriptions.disableWebhookSubscription(write());
     expect(await statusesOf(tenant)).toEqual({ 'a 1': 'SUCCEEDED', 'a 2': 'CANCELED', 'a 3': 'CANCELED' });
   });
 
@@ -157,16 +163,16 @@ describe('an ordered subscription', () => {
     async (first) => {
       const tenant = newTenant();
       const { id } = await subscribe(tenant, true);
-      await desk.publish(tenant, 'a');
+      await fixture.publish(tenant, 'a');
       const before = (await claimBySequence(tenant)).get('a 1')!;
-      const send = await desk.send(before);
-      await desk.publish(tenant, 'a');
-      const locking = new pg.Client({ connectionString: house.databaseUrl });
+      const send = await fixture.send(before);
+      await fixture.publish(tenant, 'a');
+      const locking = new pg.Client({ connectionString: harness.databaseUrl });
       await locking.connect();
       await locking.query('begin');
       await locking.query('select from webhooks.subscription where id = $1 for no key update', [id]);
-      const add = () => desk.claim();
-      const end = () => desk.report(answered(before.deliveryId, send, 200));
+      const add = () => fixture.claim();
+      const end = () => fixture.report(answered(before.deliveryId, send, 200));
       const both = first === 'added' ? [add, end] : [end, add];
       const done = [];
       for (const act of both) {
@@ -177,7 +183,7 @@ describe('an ordered subscription', () => {
       await locking.end();
       await Promise.all(done);
       const claimed = (await done[first === 'added' ? 0 : 1]) as Awaited<ReturnType<typeof add>>;
-      const later = await desk.claim();
+      const later = await fixture.claim();
       expect([...claimed.batches, ...later.batches].flatMap(({ deliveryIds }) => deliveryIds)).toHaveLength(
         1,
       );
@@ -189,25 +195,25 @@ describe('an ordered subscription', () => {
     const tenant = newTenant();
     await subscribe(tenant, true);
     await subscribe(tenant, false);
-    await desk.publish(tenant, 'a');
-    const keys = await desk.claimKeys();
-    const sends = await Promise.all(keys.map((key) => desk.send(key)));
+    await fixture.publish(tenant, 'a');
+    const keys = await fixture.claimKeys();
+    const sends = await Promise.all(keys.map((key) => fixture.send(key)));
     const reports = keys.map(({ deliveryId }, index) => answered(deliveryId, sends[index]!, 200));
-    await desk.publish(tenant, 'a');
-    const locking = new pg.Client({ connectionString: house.databaseUrl });
+    await fixture.publish(tenant, 'a');
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
     await locking.connect();
     await locking.query('begin');
     // Keeps the claim of what is not ordered, and with it what was added, from committing.
     await locking.query('lock table webhooks.batch in share mode');
-    const adding = desk.claim();
+    const adding = fixture.claim();
     await delay(150);
-    const ending = desk.report(...reports);
+    const ending = fixture.report(...reports);
     await delay(150);
     await locking.query('commit');
     await locking.end();
     await Promise.all([adding, ending]);
     expect(await statusesOf(tenant)).toEqual({ 'a 1': 'SUCCEEDED', 'a 2': 'PENDING' });
-    const claims = [await adding, await desk.claim()];
+    const claims = [await adding, await fixture.claim()];
     const ids = claims.flatMap(({ batches }) => batches.flatMap(({ deliveryIds }) => deliveryIds));
     expect(ids).toHaveLength(2);
   });
@@ -217,16 +223,16 @@ describe('an ordered subscription', () => {
     async (first) => {
       const tenant = newTenant();
       const { id } = await subscribe(tenant, true);
-      const locking = new pg.Client({ connectionString: house.databaseUrl });
+      const locking = new pg.Client({ connectionString: harness.databaseUrl });
       await locking.connect();
       await locking.query('begin');
       // Key share locks wait for this one, which disabling takes.
       await locking.query('select from webhooks.subscription where id = $1 for update', [id]);
-      await desk.publish(tenant, 'a');
-      const claims = [desk.claim()];
+      await fixture.publish(tenant, 'a');
+      const claims = [fixture.claim()];
       await delay(150);
-      await desk.publish(tenant, 'a');
-      claims[1] = desk.claim();
+      await fixture.publish(tenant, 'a');
+      claims[1] = fixture.claim();
       await delay(150);
       await locking.query('commit');
       await locking.end();
@@ -245,13 +251,13 @@ describe('an ordered subscription', () => {
   it('lets go what waits for nothing any more, whatever has brought that about', async () => {
     const tenant = newTenant();
     await subscribe(tenant, true);
-    await desk.publish(tenant, 'a');
-    await desk.publish(tenant, 'a');
+    await fixture.publish(tenant, 'a');
+    await fixture.publish(tenant, 'a');
     expect([...(await claimBySequence(tenant)).keys()]).toEqual(['a 1']);
-    await desk.sql(`delete from webhooks.open_delivery where status = 'PENDING'`);
+    await fixture.sql(`delete from webhooks.open_delivery where status = 'PENDING'`);
     const elsewhere = await startElsewhere();
     try {
-      const there = webhooksDesk(house, deskTransport(elsewhere));
+      const there = webhooksFixture(harness, fixtureTransport(elsewhere));
       const { batches } = await there.claim(100, 2_000);
       expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toHaveLength(1);
     } finally {
@@ -262,9 +268,9 @@ describe('an ordered subscription', () => {
 
 const startElsewhere = () =>
   createServices({
-    ...{ config: house.config, databaseUrl: house.databaseUrl, logger: createLogger('fatal') },
+    ...{ config: harness.config, databaseUrl: harness.databaseUrl, logger: createLogger('fatal') },
   });
-const deskTransport = (services: Services) =>
+const fixtureTransport = (services: Services) =>
   services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) });
 
 describe('whatever the outcomes and however many work side by side', () => {
@@ -275,11 +281,11 @@ describe('whatever the outcomes and however many work side by side', () => {
   });
   afterAll(async () => {
     await elsewhere.close();
-    await house.close();
+    await harness.close();
   });
 
   it('no two of one object are under way, none is before an earlier one, and all of them end', async () => {
-    const there = webhooksDesk(house, deskTransport(elsewhere));
+    const there = webhooksFixture(harness, fixtureTransport(elsewhere));
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 5, maxLength: 40 }),
@@ -295,7 +301,7 @@ describe('whatever the outcomes and however many work side by side', () => {
             await Promise.all(
               ['a', 'b', 'c'].map(async (name) => {
                 for (const objectId of objects.filter((object) => object === name)) {
-                  const event = await desk.publish(tenant, objectId, randomUUID());
+                  const event = await fixture.publish(tenant, objectId, randomUUID());
                   events.set(event.id, { objectId, sequence: event.sequence });
                 }
               }),
@@ -304,16 +310,16 @@ describe('whatever the outcomes and however many work side by side', () => {
           };
           const log: LogEntry[] = [];
           const retries: string[] = [];
-          const work = async (own: WebhooksDesk) => {
+          const work = async (own: WebhooksFixture) => {
             const worker = new LoggingWorker(own, log, retries, () => statuses.next().value);
             for (let idle = 0; idle < 3; ) {
               const worked = await worker.step(sizes.next().value);
               idle = worked || !published ? 0 : idle + 1;
             }
           };
-          await Promise.all([publish(), work(desk), work(desk), work(there), work(there)]);
+          await Promise.all([publish(), work(fixture), work(fixture), work(there), work(there)]);
           expect(faultsOf(log, events)).toEqual([]);
-          const left = await desk.sql('select status from webhooks.open_delivery where merchant_id = $1', [
+          const left = await fixture.sql('select status from webhooks.open_delivery where merchant_id = $1', [
             tenant.merchantId,
           ]);
           expect(left).toEqual([]);

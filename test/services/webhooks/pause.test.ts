@@ -8,50 +8,50 @@ import {
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const { PENDING, RETRYING, HELD, SUCCEEDED } = DeliveryStatus;
 
-let house: TestHouse;
-let desk: WebhooksDesk;
-afterEach(() => house.close());
+let harness: TestHarness;
+let fixture: WebhooksFixture;
+afterEach(() => harness.close());
 
 const open = async (way: 'inProcess' | 'grpc') => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports[way]);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports[way]);
 };
 
 /** A subscription whose ping was answered, and how to pause and resume it. */
 async function activeSubscription(tenant: TestTenant) {
-  const { id } = await desk.subscribe(tenant);
-  const [key] = await desk.claimKeys();
-  await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
+  const { id } = await fixture.subscribe(tenant);
+  const [key] = await fixture.claimKeys();
+  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), 200));
   const request = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
   return {
     id,
     request,
-    pause: async () => (await desk.subscriptions.pauseWebhookSubscription(request())).subscription!,
-    resume: async () => (await desk.subscriptions.resumeWebhookSubscription(request())).subscription!,
+    pause: async () => (await fixture.subscriptions.pauseWebhookSubscription(request())).subscription!,
+    resume: async () => (await fixture.subscriptions.resumeWebhookSubscription(request())).subscription!,
     get: async (): Promise<WebhookSubscription> =>
-      (await desk.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id })).subscription!,
+      (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id })).subscription!,
   };
 }
 
 const statusOf = async (tenant: TestTenant, deliveryId: string) =>
-  (await desk.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!.status;
+  (await fixture.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!.status;
 
 /** Publishes an event and has its first attempt answered with this status; answers the delivery's id. */
 async function attempted(tenant: TestTenant, status: number) {
-  await desk.publish(tenant);
-  const [key] = await desk.claimKeys();
-  await desk.report(answered(key!.deliveryId, await desk.send(key!), status));
+  await fixture.publish(tenant);
+  const [key] = await fixture.claimKeys();
+  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), status));
   return key!.deliveryId;
 }
 
 /** What is claimed once upkeep has looked, which it does about once a second. */
 async function claimedSoon() {
-  const { batches } = await desk.claim(100, 1_300);
+  const { batches } = await fixture.claim(100, 1_300);
   return batches.flatMap(({ id, deliveryIds }) =>
     deliveryIds.map((deliveryId) => ({ deliveryId, batchId: id })),
   );
@@ -68,10 +68,12 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     expect(await get()).toEqual(paused);
     expect(await pause()).toEqual(paused);
     const once = request();
-    expect((await desk.subscriptions.resumeWebhookSubscription(once)).subscription!.pausedAt).toBeUndefined();
+    expect(
+      (await fixture.subscriptions.resumeWebhookSubscription(once)).subscription!.pausedAt,
+    ).toBeUndefined();
     expect((await resume()).pausedAt).toBeUndefined();
     await pause();
-    await desk.subscriptions.resumeWebhookSubscription(once);
+    await fixture.subscriptions.resumeWebhookSubscription(once);
     expect(await get()).toMatchObject({ pausedAt: expect.anything() });
   });
 
@@ -79,14 +81,14 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     const tenant = newTenant();
     const { pause, resume } = await activeSubscription(tenant);
     await pause();
-    for (let n = 0; n < 5; n += 1) await desk.publish(tenant);
+    for (let n = 0; n < 5; n += 1) await fixture.publish(tenant);
     expect(await claimedSoon()).toEqual([]);
-    const { deliveries } = await desk.deliveries.listDeliveries({ ...tenant, status: HELD });
+    const { deliveries } = await fixture.deliveries.listDeliveries({ ...tenant, status: HELD });
     expect(deliveries).toHaveLength(5);
     await resume();
-    const later = await desk.publish(tenant);
-    const keys = await desk.claimKeys();
-    const [last] = (await desk.deliveries.listDeliveries({ ...tenant, eventId: later.id })).deliveries;
+    const later = await fixture.publish(tenant);
+    const keys = await fixture.claimKeys();
+    const [last] = (await fixture.deliveries.listDeliveries({ ...tenant, eventId: later.id })).deliveries;
     const oldestFirst = [...deliveries.map(({ id }) => id).sort(), last!.id];
     expect(keys.map(({ deliveryId }) => deliveryId)).toEqual(oldestFirst);
   });
@@ -94,19 +96,19 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
   it('holds what a batch has claimed and not begun, and lets what has begun end', async () => {
     const tenant = newTenant();
     const { pause, resume } = await activeSubscription(tenant);
-    await desk.publish(tenant);
-    await desk.publish(tenant);
-    const [begun, claimed] = await desk.claimKeys();
-    const send = await desk.send(begun!);
+    await fixture.publish(tenant);
+    await fixture.publish(tenant);
+    const [begun, claimed] = await fixture.claimKeys();
+    const send = await fixture.send(begun!);
     await pause();
     const held = { case: 'skip', value: { status: HELD } };
-    expect(await desk.ask([begun!, claimed!])).toMatchObject([held, held]);
-    await desk.report(answered(begun!.deliveryId, send, 200));
+    expect(await fixture.ask([begun!, claimed!])).toMatchObject([held, held]);
+    await fixture.report(answered(begun!.deliveryId, send, 200));
     expect(await statusOf(tenant, begun!.deliveryId)).toBe(SUCCEEDED);
     expect(await statusOf(tenant, claimed!.deliveryId)).toBe(HELD);
     await resume();
     expect(await statusOf(tenant, claimed!.deliveryId)).toBe(HELD);
-    await desk.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [
+    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [
       claimed!.deliveryId,
     ]);
     const keys = await claimedSoon();
@@ -116,11 +118,11 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
   it('holds a delivery whose attempt fails meanwhile, also one that would have gone on retrying', async () => {
     const tenant = newTenant();
     const { pause } = await activeSubscription(tenant);
-    await desk.publish(tenant);
-    const [key] = await desk.claimKeys();
-    const send = await desk.send(key!);
+    await fixture.publish(tenant);
+    const [key] = await fixture.claimKeys();
+    const send = await fixture.send(key!);
     await pause();
-    const [outcome] = await desk.report(answered(key!.deliveryId, send, 500));
+    const [outcome] = await fixture.report(answered(key!.deliveryId, send, 500));
     expect(outcome).toMatchObject({ status: HELD, nextAttemptAt: expect.anything() });
     expect(outcome!.retry).toBeUndefined();
     expect(await claimedSoon()).toEqual([]);
@@ -132,35 +134,37 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     const deliveryId = await attempted(tenant, 500);
     expect(await statusOf(tenant, deliveryId)).toBe(RETRYING);
     await pause();
-    expect(await desk.claimCommands()).toMatchObject([
+    expect(await fixture.claimCommands()).toMatchObject([
       { kind: WorkflowCommandKind.SIGNAL, workflowId: `delivery-${deliveryId}`, signalName: 'askAgain' },
     ]);
-    expect(await desk.ask([{ deliveryId }])).toMatchObject([{ case: 'skip', value: { status: HELD } }]);
-    await desk.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [deliveryId]);
+    expect(await fixture.ask([{ deliveryId }])).toMatchObject([{ case: 'skip', value: { status: HELD } }]);
+    await fixture.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
+      deliveryId,
+    ]);
     expect(await claimedSoon()).toEqual([]);
     await resume();
     expect(await statusOf(tenant, deliveryId)).toBe(PENDING);
-    const [key] = await desk.claimKeys();
-    expect(await desk.send(key!)).toMatchObject({ attemptNumber: 2 });
+    const [key] = await fixture.claimKeys();
+    expect(await fixture.send(key!)).toMatchObject({ attemptNumber: 2 });
   });
 
   it('goes on being probed when it is resumed while its endpoint fails', async () => {
     const tenant = newTenant();
     const { id, pause, resume } = await activeSubscription(tenant);
-    await desk.publish(tenant);
-    await desk.publish(tenant);
-    await desk.claim();
-    await desk.sql(
+    await fixture.publish(tenant);
+    await fixture.publish(tenant);
+    await fixture.claim();
+    await fixture.sql(
       `update webhooks.open_delivery set status = 'HELD', batch_id = null, busy_since = null, busy_until = null`,
     );
-    await desk.sql(
+    await fixture.sql(
       `update webhooks.subscription set holding = true, probe_at = now() + interval '1 hour' where id = $1`,
       [id],
     );
     await pause();
     await resume();
     expect(await claimedSoon()).toEqual([]);
-    await desk.sql(`update webhooks.subscription set probe_at = now() where id = $1`, [id]);
+    await fixture.sql(`update webhooks.subscription set probe_at = now() where id = $1`, [id]);
     expect(await claimedSoon()).toHaveLength(1);
   });
 
@@ -168,21 +172,21 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     const tenant = newTenant();
     const { pause, request, resume } = await activeSubscription(tenant);
     await pause();
-    const { subscription } = await desk.subscriptions.disableWebhookSubscription(request());
+    const { subscription } = await fixture.subscriptions.disableWebhookSubscription(request());
     expect(subscription!.pausedAt).toBeUndefined();
     await expectRefusal(pause(), Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_STATE', {
       state: 'DISABLED',
     });
     expect((await resume()).state).toBe(WebhookSubscriptionState.DISABLED);
-    const anew = await desk.subscriptions.reactivateWebhookSubscription(request());
+    const anew = await fixture.subscriptions.reactivateWebhookSubscription(request());
     expect(anew.subscription!.pausedAt).toBeUndefined();
-    expect(await desk.claimKeys()).toHaveLength(1);
+    expect(await fixture.claimKeys()).toHaveLength(1);
   });
 
   it('is nobody else’s to pause, resume or limit', async () => {
     const tenant = newTenant();
     const { request } = await activeSubscription(tenant);
-    const { subscriptions } = desk;
+    const { subscriptions } = fixture;
     for (const stranger of [newTenant(), { ...tenant, environment: 2 }]) {
       const probe = () => ({ ...request(), ...stranger });
       const calls = [
@@ -197,7 +201,7 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
   it('moves what waits in steps of a thousand, and all of it', async () => {
     const tenant = newTenant();
     const { id, pause, resume } = await activeSubscription(tenant);
-    await desk.sql(
+    await fixture.sql(
       `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, event_id, event_type,
          object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
        select $1, 'live', uuidv7(), $2, uuidv7(), 'payment.succeeded.v1', 'o', 1, 'r', false, 'PENDING', 0, now()
@@ -205,7 +209,7 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
       [tenant.merchantId, id],
     );
     const count = async () =>
-      desk.sql(
+      fixture.sql(
         `select status, count(*)::int from webhooks.open_delivery where subscription_id = $1 group by 1`,
         [id],
       );
@@ -227,24 +231,24 @@ describe('pausing while everything else goes on', () => {
       for (let turn = 0; !stopped; turn += 1) await work(turn);
     };
     const deliver = async (turn: number) => {
-      const { batches } = await desk.claim(10);
+      const { batches } = await fixture.claim(10);
       for (const batch of batches) {
         const keys = batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id }));
-        const { answers } = await desk.dispatch.getAttempt({ attempts: keys });
+        const { answers } = await fixture.dispatch.getAttempt({ attempts: keys });
         const reports = answers.flatMap(({ deliveryId, answer }) =>
           answer.case === 'send' ? [answered(deliveryId, answer.value, turn % 3 ? 500 : 200)] : [],
         );
-        if (reports.length > 0) await desk.report(...reports);
+        if (reports.length > 0) await fixture.report(...reports);
       }
     };
-    const others = [until(() => desk.publish(tenant)), until(deliver), until(deliver)];
+    const others = [until(() => fixture.publish(tenant)), until(deliver), until(deliver)];
     const seen = new Set<string>();
     for (let round = 0; round < 12; round += 1) {
       await resume();
       await delay(60);
       await pause();
       for (let look = 0; look < 4; look += 1) {
-        const rows = await desk.sql<{ status: string }>(
+        const rows = await fixture.sql<{ status: string }>(
           'select distinct status from webhooks.open_delivery where subscription_id = $1',
           [id],
         );
@@ -264,12 +268,12 @@ describe('limits of a subscription', () => {
   it('are answered as they are set, and go back to the defaults', async () => {
     const { request, get } = await activeSubscription(newTenant());
     const limits = { maxConcurrentAttempts: 3, maxAttemptsPerSecond: 50 };
-    const set = await desk.subscriptions.setDeliveryLimits({ ...request(), ...limits });
+    const set = await fixture.subscriptions.setDeliveryLimits({ ...request(), ...limits });
     expect(set.subscription).toMatchObject(limits);
     expect(await get()).toEqual(set.subscription);
-    await desk.subscriptions.setDeliveryLimits({ ...request(), maxConcurrentAttempts: 200 });
+    await fixture.subscriptions.setDeliveryLimits({ ...request(), maxConcurrentAttempts: 200 });
     expect(await get()).toMatchObject({ maxConcurrentAttempts: 200, maxAttemptsPerSecond: undefined });
-    await desk.subscriptions.setDeliveryLimits(request());
+    await fixture.subscriptions.setDeliveryLimits(request());
     expect((await get()).maxConcurrentAttempts).toBeUndefined();
   });
 
@@ -280,7 +284,7 @@ describe('limits of a subscription', () => {
     { maxAttemptsPerSecond: 1_001 },
   ])('are refused beyond their bounds: %j', async (limits) => {
     const { request } = await activeSubscription(newTenant());
-    const set = desk.subscriptions.setDeliveryLimits({ ...request(), ...limits });
+    const set = fixture.subscriptions.setDeliveryLimits({ ...request(), ...limits });
     await expectRefusal(set, Code.InvalidArgument, 'INVALID_ARGUMENT');
   });
 });
@@ -291,7 +295,7 @@ describe('an ordered subscription', () => {
   it('says so, and others do not', async () => {
     const tenant = newTenant();
     const create = (ordered: boolean) =>
-      desk.subscriptions.createWebhookSubscription({
+      fixture.subscriptions.createWebhookSubscription({
         ...{ ...tenant, idempotencyKey: newKey(), ordered },
         ...{ url: `https://93.184.215.14/${newKey()}`, eventTypes: ['payment.succeeded.v1'] },
       });

@@ -3,40 +3,40 @@ import { Database } from '../../../services/platform/database.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { DispatchDatabase } from '../../../services/webhooks/dispatch/dispatch-database.ts';
 import { QueueUpkeep } from '../../../services/webhooks/dispatch/queue-upkeep.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { webhooksDesk } from './webhooks-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
+let harness: TestHarness;
 let database: Database;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
+  harness = await startHarness({ SERVICES: 'webhooks' });
   database = await Database.open({
-    url: house.databaseUrl,
+    url: harness.databaseUrl,
     ...{ poolSize: 2, preparedStatements: true, entities: [] },
   });
 });
 afterAll(async () => {
   await database.close();
-  await house.close();
+  await harness.close();
 });
 
 const TABLES = ['open_delivery', 'outbox_command', 'outbox_event'];
 
 it('cleans up the tables of dispatch once enough has gone through them', async () => {
-  const desk = webhooksDesk(house, house.transports.inProcess);
+  const fixture = webhooksFixture(harness, harness.transports.inProcess);
   const vacuumed = async () => {
-    const rows = await desk.sql<{ relname: string }>(
+    const rows = await fixture.sql<{ relname: string }>(
       'select relname from pg_stat_user_tables where vacuum_count > 0 order by relname',
       [],
     );
     return rows.map(({ relname }) => relname);
   };
   const tenant = newTenant();
-  await desk.subscribe(tenant);
-  await desk.publish(tenant);
+  await fixture.subscribe(tenant);
+  await fixture.publish(tenant);
   const upkeep = new QueueUpkeep(new DispatchDatabase(database, true), createLogger('fatal'), 10);
   upkeep.handled(9);
-  expect(await desk.claimKeys()).toHaveLength(2);
+  expect(await fixture.claimKeys()).toHaveLength(2);
   upkeep.handled(1);
   await expect.poll(vacuumed, { timeout: 10_000 }).toEqual(TABLES);
 });

@@ -9,11 +9,11 @@ import { KeyRing } from '../../../services/platform/key-ring.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { reencryptSecrets } from '../../../services/webhooks/subscriptions/reencrypt-secrets.ts';
-import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/house.ts';
+import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/harness.ts';
 import { createLoopbackGuard } from '../../support/loopback-guard.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { deliverWaiting } from '../platform/egress/deliver-waiting.ts';
-import { webhooksDesk } from './webhooks-desk.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../services/reencrypt-secrets.ts', import.meta.url));
 const newKeyText = (version: number) => `v${version}:${randomBytes(32).toString('base64')}`;
@@ -41,9 +41,9 @@ async function open(keys: string) {
   const config = testConfig({ ...settings, WEBHOOK_SUBSCRIPTION_LIMIT: '1000' });
   const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
   const transport = services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) });
-  const desk = webhooksDesk({ databaseUrl }, transport);
+  const fixture = webhooksFixture({ databaseUrl }, transport);
   return {
-    desk,
+    fixture,
     async deliver() {
       await using guard = createLoopbackGuard();
       await deliverWaiting(transport, { live: guard, test: guard });
@@ -52,18 +52,18 @@ async function open(keys: string) {
   };
 }
 
-type Desk = Awaited<ReturnType<typeof open>>['desk'];
+type Fixture = Awaited<ReturnType<typeof open>>['fixture'];
 
 /** A subscription of a tenant of its own, and its secret unless it is to stay unseen. */
-async function subscribe(desk: Desk, path = `/${randomUUID()}`) {
+async function subscribe(fixture: Fixture, path = `/${randomUUID()}`) {
   const tenant = newTenant(Environment.TEST);
-  const { id } = await desk.subscribe(tenant, undefined, `https://127.0.0.1:${receiver.port}${path}`);
+  const { id } = await fixture.subscribe(tenant, undefined, `https://127.0.0.1:${receiver.port}${path}`);
   const about = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
   return { tenant, id, path, about };
 }
 
-const reveal = async (desk: Desk, { about }: Awaited<ReturnType<typeof subscribe>>) =>
-  (await desk.subscriptions.revealSigningSecret(about())).signingSecret;
+const reveal = async (fixture: Fixture, { about }: Awaited<ReturnType<typeof subscribe>>) =>
+  (await fixture.subscriptions.revealSigningSecret(about())).signingSecret;
 
 const run = (keys: string) =>
   new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
@@ -83,19 +83,19 @@ const keysInUse = async () => {
 describe('the command that re-encrypts signing secrets', () => {
   it('lets the old key go: what it had sealed signs, and is revealed, with the new one alone', async () => {
     const before = await open(OLD);
-    const [seen, unseen] = [await subscribe(before.desk), await subscribe(before.desk)];
-    const former = await reveal(before.desk, seen);
-    await before.desk.subscriptions.rotateSigningSecret(seen.about());
-    const current = await reveal(before.desk, seen);
+    const [seen, unseen] = [await subscribe(before.fixture), await subscribe(before.fixture)];
+    const former = await reveal(before.fixture, seen);
+    await before.fixture.subscriptions.rotateSigningSecret(seen.about());
+    const current = await reveal(before.fixture, seen);
     await before[Symbol.asyncDispose]();
     {
       await using both = await open(NEW_FIRST);
-      await subscribe(both.desk);
+      await subscribe(both.fixture);
       expect(await keysInUse()).toEqual([1, 2]);
     }
     {
       await using early = await open(NEW);
-      await expect(reveal(early.desk, unseen)).rejects.toThrow('internal error');
+      await expect(reveal(early.fixture, unseen)).rejects.toThrow('internal error');
     }
     const { code, stdout } = await run(NEW_FIRST);
     expect({ code, stdout }).toEqual({
@@ -104,7 +104,7 @@ describe('the command that re-encrypts signing secrets', () => {
     });
     await using after = await open(NEW);
     await after.deliver();
-    expect(await reveal(after.desk, unseen)).toMatch(/^whsec_/);
+    expect(await reveal(after.fixture, unseen)).toMatch(/^whsec_/);
     const [request] = receiver.requests.filter(({ path }) => path === seen.path);
     for (const secret of [current, former]) {
       const headers = request!.headers as Record<string, string>;
@@ -114,7 +114,7 @@ describe('the command that re-encrypts signing secrets', () => {
 
   it('passes over a secret that cannot be opened, names its subscription, and ends with 1', async () => {
     await using old = await open(OLD);
-    const [broken, sound] = [await subscribe(old.desk), await subscribe(old.desk)];
+    const [broken, sound] = [await subscribe(old.fixture), await subscribe(old.fixture)];
     await client.query(
       `update webhooks.signing_secret set sealed = (select sealed from webhooks.signing_secret
          where subscription_id = $2) where subscription_id = $1`,
@@ -128,12 +128,12 @@ describe('the command that re-encrypts signing secrets', () => {
     expect(stdout).toContain('resealed 1 with v2; with other keys: 1\n');
     expect((await run(NEW)).code).toBe(1);
     await using both = await open(NEW_FIRST);
-    expect(await reveal(both.desk, sound)).toMatch(/^whsec_/);
+    expect(await reveal(both.fixture, sound)).toMatch(/^whsec_/);
   });
 
   it('goes on behind a whole batch of secrets that cannot be opened', async () => {
     await using old = await open(OLD);
-    for (let count = 0; count < 3; count += 1) await subscribe(old.desk);
+    for (let count = 0; count < 3; count += 1) await subscribe(old.fixture);
     const { rows } = await client.query<{ subscription_id: string }>(
       `update webhooks.signing_secret set sealed = '\\x00' where id in (
          select id from webhooks.signing_secret order by merchant_id limit 2) returning subscription_id`,
@@ -146,7 +146,7 @@ describe('the command that re-encrypts signing secrets', () => {
 
   it('goes on where it was stopped, and has nothing to do when it is done', async () => {
     await using old = await open(OLD);
-    for (let count = 0; count < 5; count += 1) await subscribe(old.desk);
+    for (let count = 0; count < 5; count += 1) await subscribe(old.fixture);
     const keys = KeyRing.parse(NEW_FIRST);
     const stop = new AbortController();
     const stopped = await reencryptSecrets(client, keys, {
@@ -164,9 +164,9 @@ describe('the command that re-encrypts signing secrets', () => {
 
   it('runs beside another of its kind and services that rotate, reveal and deliver, and loses no secret', async () => {
     await using both = await open(`${OLD},${NEW}`);
-    const subscriptions = await Promise.all(Array.from({ length: 25 }, () => subscribe(both.desk)));
+    const subscriptions = await Promise.all(Array.from({ length: 25 }, () => subscribe(both.fixture)));
     const secrets = new Map<string, string>();
-    for (const one of subscriptions) secrets.set(one.id, await reveal(both.desk, one));
+    for (const one of subscriptions) secrets.set(one.id, await reveal(both.fixture, one));
     await using second = await open(NEW_FIRST);
     const other = new pg.Client({ connectionString: databaseUrl });
     await other.connect();
@@ -176,14 +176,14 @@ describe('the command that re-encrypts signing secrets', () => {
       reencryptSecrets(other, keys, { batchSize: 1 }),
       second.deliver(),
       ...subscriptions.slice(0, 10).map(async (about) => {
-        await second.desk.subscriptions.rotateSigningSecret(about.about());
-        await reveal(second.desk, about);
+        await second.fixture.subscriptions.rotateSigningSecret(about.about());
+        await reveal(second.fixture, about);
       }),
     ]);
     await other.end();
     expect([one.resealed + two.resealed, one.left, two.left, await keysInUse()]).toEqual([25, 0, 0, [2]]);
     await using only = await open(NEW);
-    await Promise.all(subscriptions.map(({ tenant }) => only.desk.publish(tenant)));
+    await Promise.all(subscriptions.map(({ tenant }) => only.fixture.publish(tenant)));
     await only.deliver();
     for (const { id, path } of subscriptions) {
       const requests = receiver.requests.filter((request) => request.path === path);

@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { answered, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 beforeEach(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 const LOOKED_AT = 100;
 
 it('releases what is due, however many subscriptions hold what is due in hours', async () => {
   const tenant = newTenant();
-  const { id } = await desk.subscribe(tenant);
-  const [key] = await desk.claimKeys();
-  await desk.report(answered(key!.deliveryId, await desk.send(key!), 200));
-  await desk.publish(tenant);
-  const [held] = await desk.claimKeys();
-  await desk.sql(
+  const { id } = await fixture.subscribe(tenant);
+  const [key] = await fixture.claimKeys();
+  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), 200));
+  await fixture.publish(tenant);
+  const [held] = await fixture.claimKeys();
+  await fixture.sql(
     `with others as (
        insert into webhooks.subscription
          (merchant_id, environment, id, url, unique_url, event_types, state, generation, created_at, enabled_at, holding)
@@ -38,12 +38,12 @@ it('releases what is due, however many subscriptions hold what is due in hours',
       where d.id = $3`,
     [id, LOOKED_AT, held!.deliveryId],
   );
-  await desk.sql(`update webhooks.subscription set holding = true, probe_at = now() where id = $1`, [id]);
-  await desk.sql(
+  await fixture.sql(`update webhooks.subscription set holding = true, probe_at = now() where id = $1`, [id]);
+  await fixture.sql(
     `update webhooks.open_delivery set status = 'HELD', batch_id = null, busy_since = null, busy_until = null
       where id = $1`,
     [held!.deliveryId],
   );
-  const { batches } = await desk.claim(100, 2_500);
+  const { batches } = await fixture.claim(100, 2_500);
   expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toEqual([held!.deliveryId]);
 });

@@ -1,32 +1,32 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { resendDesk } from './resend-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { resendFixture } from './resend-fixture.ts';
 
 const DAY_MS = 86_400_000;
 const EVENTS = 20_000;
 const FAILED = 7;
 
-let house: TestHouse;
-let desk: ReturnType<typeof resendDesk>;
+let harness: TestHarness;
+let fixture: ReturnType<typeof resendFixture>;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = resendDesk(house, house.transports.inProcess);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = resendFixture(harness, harness.transports.inProcess);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 it('finds what failed among thousands of deliveries', async () => {
   const tenant = newTenant();
-  const { id: subscriptionId } = await desk.subscribe(tenant);
-  await desk.deliverAll();
-  await desk.sql(`select webhooks.ensure_partitions('live', now() - interval '11 days', now())`);
-  await desk.sql(
+  const { id: subscriptionId } = await fixture.subscribe(tenant);
+  await fixture.deliverAll();
+  await fixture.sql(`select webhooks.ensure_partitions('live', now() - interval '11 days', now())`);
+  await fixture.sql(
     `insert into webhooks.event
      select $1::uuid, 'live', uuidv7(interval '-10 days' + n * interval '1 ms'), 'payment.succeeded.v1', n::text, 1,
             'request', now(), '{}'
        from generate_series(1, $2::int) as n`,
     [tenant.merchantId, EVENTS],
   );
-  await desk.sql(
+  await fixture.sql(
     `insert into webhooks.ended_delivery
      select merchant_id, environment, id, $1::uuid, id, type, object_id, sequence, request_id, null, false,
             case when object_id::int > $2 then 'EXHAUSTED' else 'SUCCEEDED' end, 1, now(), null
@@ -34,22 +34,22 @@ it('finds what failed among thousands of deliveries', async () => {
       where merchant_id = $3 and type <> 'webhook.ping.v1'`,
     [subscriptionId, EVENTS - FAILED, tenant.merchantId],
   );
-  await desk.sql('analyze webhooks.event, webhooks.ended_delivery');
-  const period = desk.period(Date.now() - 11 * DAY_MS, Date.now() - DAY_MS);
+  await fixture.sql('analyze webhooks.event, webhooks.ended_delivery');
+  const period = fixture.period(Date.now() - 11 * DAY_MS, Date.now() - DAY_MS);
   const terms = { subscriptionId, onlyFailed: true };
-  const resend = await desk.resend(tenant, { case: 'period', value: period }, terms);
+  const resend = await fixture.resend(tenant, { case: 'period', value: period }, terms);
   expect(resend.expectedCount).toBe(BigInt(FAILED));
-  for (let more = true; more; ) ({ more } = await desk.goOn(resend.id));
-  expect(await desk.get(tenant, resend.id)).toMatchObject({ madeCount: BigInt(FAILED) });
+  for (let more = true; more; ) ({ more } = await fixture.goOn(resend.id));
+  expect(await fixture.get(tenant, resend.id)).toMatchObject({ madeCount: BigInt(FAILED) });
 });
 
 it('counts no less than it has made', async () => {
   const tenant = newTenant();
-  await desk.subscribe(tenant);
-  const { id: eventId } = await desk.publish(tenant);
-  const resend = await desk.resend(tenant, { case: 'eventId', value: eventId });
-  await desk.sql('update webhooks.resend set expected_count = 0 where id = $1', [resend.id]);
-  await desk.deliverAll();
-  const { resend: goneOn } = await desk.goOn(resend.id);
+  await fixture.subscribe(tenant);
+  const { id: eventId } = await fixture.publish(tenant);
+  const resend = await fixture.resend(tenant, { case: 'eventId', value: eventId });
+  await fixture.sql('update webhooks.resend set expected_count = 0 where id = $1', [resend.id]);
+  await fixture.deliverAll();
+  const { resend: goneOn } = await fixture.goOn(resend.id);
   expect(goneOn).toMatchObject({ expectedCount: 1n, madeCount: 1n });
 });

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { TestHouse } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
-import { webhooksDesk } from './webhooks-desk.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
 const START_MS = Date.now() - 3_600_000;
 
 /** The list of resends, for the suite of lists; rows are written past the services, as many as run at a time. */
-export function resendList(house: TestHouse): ListSubject {
-  const { deliveries } = webhooksDesk(house, house.transports.inProcess);
+export function resendList(harness: TestHarness): ListSubject {
+  const { deliveries } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
     filters: { state: { values: ['RUNNING', 'COMPLETED', 'CANCELED'] } },
     truth: `select id as key, id as "order", state
       from webhooks.resend where merchant_id = $1 and environment = $2`,
-    deskOf: async (tenant) => ({
+    fixtureOf: async (tenant) => ({
       tenant,
       list: ({ filters = {}, limit = 0, after = '' }) => {
         const state = filters.state && ResendState[filters.state as keyof typeof ResendState];
@@ -24,7 +24,7 @@ export function resendList(house: TestHouse): ListSubject {
       },
       async insert(place) {
         await sqlOf(
-          house,
+          harness,
           `insert into webhooks.resend (merchant_id, environment, id, event_id, only_failed, state, request_id,
              created_at, asked_at, after_event_id, after_subscription_id, last_event_id, expected_count, made_count,
              succeeded_count, exhausted_count, canceled_count, open_ids)
@@ -35,7 +35,7 @@ export function resendList(house: TestHouse): ListSubject {
       async change({ key }, pick) {
         const state = pick % 2 ? 'COMPLETED' : 'CANCELED';
         const end = `update webhooks.resend set state = $1, ended_at = now() where id = $2 and state = 'RUNNING'`;
-        await sqlOf(house, end, [state, key]);
+        await sqlOf(harness, end, [state, key]);
       },
     }),
   };

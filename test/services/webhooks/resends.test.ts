@@ -6,30 +6,30 @@ import {
   ResendState,
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { FRUITLESS, type ResendDesk, resendDesk } from './resend-desk.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { FRUITLESS, type ResendFixture, resendFixture } from './resend-fixture.ts';
 
 const { RUNNING, COMPLETED } = ResendState;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks', TEMPORAL_UI_URL: 'https://temporal.example/' });
+  harness = await startHarness({ SERVICES: 'webhooks', TEMPORAL_UI_URL: 'https://temporal.example/' });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc'] as const)('a resend over %s', (way) => {
-  let desk: ResendDesk;
+  let fixture: ResendFixture;
   beforeEach(async () => {
-    desk = resendDesk(house, house.transports[way]);
-    await desk.deliverAll();
+    fixture = resendFixture(harness, harness.transports[way]);
+    await fixture.deliverAll();
   });
 
   it('delivers an event once more, under its own webhook-id, by a delivery of its own', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    const event = await desk.publish(tenant);
-    const [first] = (await desk.deliverAll()).filter(({ send }) => send.eventId === event.id);
-    const resend = await desk.resend(tenant, { case: 'eventId', value: event.id });
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    const event = await fixture.publish(tenant);
+    const [first] = (await fixture.deliverAll()).filter(({ send }) => send.eventId === event.id);
+    const resend = await fixture.resend(tenant, { case: 'eventId', value: event.id });
     expect(resend).toMatchObject({
       ...{
         ...tenant,
@@ -42,19 +42,19 @@ describe.each(['inProcess', 'grpc'] as const)('a resend over %s', (way) => {
       workflowId: `resend-${resend.id}`,
       workflowUrl: `https://temporal.example/namespaces/default/workflows/resend-${resend.id}`,
     });
-    const { more, resend: begun } = await desk.goOn(resend.id);
+    const { more, resend: begun } = await fixture.goOn(resend.id);
     expect([more, begun]).toMatchObject([false, { state: RUNNING, madeCount: 1n, openCount: 1n }]);
-    const [again, ...others] = await desk.deliverAll();
+    const [again, ...others] = await fixture.deliverAll();
     expect(others).toEqual([]);
     expect(again!.send).toMatchObject({ eventId: event.id, attemptNumber: 1 });
     expect(textOf(again!.send)).toBe(textOf(first!.send));
     expect(again!.deliveryId).not.toBe(first!.deliveryId);
-    const done = (await desk.goOn(resend.id)).resend!;
+    const done = (await fixture.goOn(resend.id)).resend!;
     expect(done).toMatchObject({ state: COMPLETED, madeCount: 1n, openCount: 0n, succeededCount: 1n });
     expect(done.endedAt).toBeDefined();
-    expect(await desk.get(tenant, resend.id)).toEqual(done);
+    expect(await fixture.get(tenant, resend.id)).toEqual(done);
     const { deliveryId } = again!;
-    const { delivery } = await desk.deliveries.getDelivery({ ...tenant, deliveryId });
+    const { delivery } = await fixture.deliveries.getDelivery({ ...tenant, deliveryId });
     expect(delivery).toMatchObject({
       subscriptionId,
       eventId: event.id,
@@ -65,11 +65,11 @@ describe.each(['inProcess', 'grpc'] as const)('a resend over %s', (way) => {
 
   it('starts the workflow resend-<id> with its transaction', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    const event = await desk.publish(tenant);
-    await desk.claimCommands();
-    const resend = await desk.resend(tenant, { case: 'eventId', value: event.id }, { subscriptionId });
-    const [command, ...more] = await desk.claimCommands();
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    const event = await fixture.publish(tenant);
+    await fixture.claimCommands();
+    const resend = await fixture.resend(tenant, { case: 'eventId', value: event.id }, { subscriptionId });
+    const [command, ...more] = await fixture.claimCommands();
     expect(more).toEqual([]);
     expect(command).toMatchObject({
       kind: WorkflowCommandKind.START,
@@ -85,110 +85,120 @@ describe.each(['inProcess', 'grpc'] as const)('a resend over %s', (way) => {
   it('takes the events of a request to every subscription of their types, also younger and disabled ones aside', async () => {
     const tenant = newTenant();
     const requestId = randomUUID();
-    const older = await desk.subscribe(tenant);
-    const other = await desk.subscribe(tenant, ['refund.failed.v1']);
-    const disabled = await desk.subscribe(tenant);
+    const older = await fixture.subscribe(tenant);
+    const other = await fixture.subscribe(tenant, ['refund.failed.v1']);
+    const disabled = await fixture.subscribe(tenant);
     const events = [
-      await desk.publish(tenant, undefined, requestId),
-      await desk.publish(tenant, undefined, requestId),
+      await fixture.publish(tenant, undefined, requestId),
+      await fixture.publish(tenant, undefined, requestId),
     ];
-    await desk.publish(tenant);
-    await desk.deliverAll();
-    const younger = await desk.subscribe(tenant);
-    await desk.disable(tenant, disabled.id);
-    await desk.deliverAll();
-    const resend = await desk.resend(tenant, { case: 'requestId', value: requestId });
+    await fixture.publish(tenant);
+    await fixture.deliverAll();
+    const younger = await fixture.subscribe(tenant);
+    await fixture.disable(tenant, disabled.id);
+    await fixture.deliverAll();
+    const resend = await fixture.resend(tenant, { case: 'requestId', value: requestId });
     expect(resend).toMatchObject({ requestId, expectedCount: 4n });
-    expect(await desk.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 4n } });
-    const sent = (await desk.deliverAll()).map(({ send }) => `${send.eventId} ${send.subscriptionId}`);
+    expect(await fixture.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 4n } });
+    const sent = (await fixture.deliverAll()).map(({ send }) => `${send.eventId} ${send.subscriptionId}`);
     const expected = events.flatMap(({ id }) => [older, younger].map((to) => `${id} ${to.id}`));
     expect(sent.sort()).toEqual(expected.sort());
     expect(sent.join()).not.toContain(other.id);
-    expect((await desk.goOn(resend.id)).resend).toMatchObject({ state: COMPLETED, succeededCount: 4n });
+    expect((await fixture.goOn(resend.id)).resend).toMatchObject({ state: COMPLETED, succeededCount: 4n });
   });
 
   it('takes the events published in a period, from inclusive and to exclusive, in their order', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
     const noon = Date.now() - 60_000;
-    const ids = await desk.published(tenant, [noon - 1, noon, noon + 1, noon + 99, noon + 100]);
-    await desk.deliverAll();
-    const value = desk.period(noon, noon + 100);
-    const resend = await desk.resend(tenant, { case: 'period', value }, { subscriptionId });
+    const ids = await fixture.published(tenant, [noon - 1, noon, noon + 1, noon + 99, noon + 100]);
+    await fixture.deliverAll();
+    const value = fixture.period(noon, noon + 100);
+    const resend = await fixture.resend(tenant, { case: 'period', value }, { subscriptionId });
     expect(resend).toMatchObject({ period: value, subscriptionId, expectedCount: 3n });
-    expect(await desk.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 3n } });
-    const made = (await desk.madeOf(resend.id)).map(({ event_id }) => event_id);
+    expect(await fixture.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 3n } });
+    const made = (await fixture.madeOf(resend.id)).map(({ event_id }) => event_id);
     expect(made).toEqual(ids.slice(1, 4));
   });
 
   it('takes none that is published after it has begun, also in a period that goes on', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    await desk.deliverAll();
-    const [before] = await desk.published(tenant, [Date.now() - 1_000]);
-    const value = desk.period(Date.now() - 60_000, Date.now() + 3_600_000);
-    const resend = await desk.resend(tenant, { case: 'period', value }, { subscriptionId });
-    await desk.published(tenant, [Date.now() + 5]);
-    expect(await desk.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 1n } });
-    const made = (await desk.madeOf(resend.id)).map(({ event_id }) => event_id);
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.deliverAll();
+    const [before] = await fixture.published(tenant, [Date.now() - 1_000]);
+    const value = fixture.period(Date.now() - 60_000, Date.now() + 3_600_000);
+    const resend = await fixture.resend(tenant, { case: 'period', value }, { subscriptionId });
+    await fixture.published(tenant, [Date.now() + 5]);
+    expect(await fixture.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 1n } });
+    const made = (await fixture.madeOf(resend.id)).map(({ event_id }) => event_id);
     expect(made).toEqual([before]);
   });
 
   it('leaves out, if so asked, what the subscription has got or is getting', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    await desk.deliverAll();
-    const [succeeded, exhausted, open, missed] = await desk.published(tenant, [1, 2, 3, 4].map(secondsAgo));
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.deliverAll();
+    const [succeeded, exhausted, open, missed] = await fixture.published(
+      tenant,
+      [1, 2, 3, 4].map(secondsAgo),
+    );
     const statuses = ['SUCCEEDED', 'EXHAUSTED', 'EXHAUSTED', 'SUCCEEDED'];
     for (const [index, eventId] of [succeeded, exhausted, exhausted, missed].entries()) {
-      await desk.ended(tenant, index === 3 ? randomUUID() : subscriptionId, eventId!, statuses[index]!);
+      await fixture.ended(tenant, index === 3 ? randomUUID() : subscriptionId, eventId!, statuses[index]!);
     }
-    const first = await desk.resend(tenant, { case: 'eventId', value: open! });
-    await desk.goOn(first.id);
-    const value = desk.period(Date.now() - 60_000, Date.now());
-    const resend = await desk.resend(tenant, { case: 'period', value }, { subscriptionId, onlyFailed: true });
+    const first = await fixture.resend(tenant, { case: 'eventId', value: open! });
+    await fixture.goOn(first.id);
+    const value = fixture.period(Date.now() - 60_000, Date.now());
+    const resend = await fixture.resend(
+      tenant,
+      { case: 'period', value },
+      { subscriptionId, onlyFailed: true },
+    );
     expect(resend).toMatchObject({ onlyFailed: true, expectedCount: 2n });
-    await desk.goOn(resend.id);
-    const made = (await desk.madeOf(resend.id)).map(({ event_id }) => event_id);
+    await fixture.goOn(resend.id);
+    const made = (await fixture.madeOf(resend.id)).map(({ event_id }) => event_id);
     expect(made.sort()).toEqual([exhausted, missed].sort());
-    await desk.deliverAll();
+    await fixture.deliverAll();
   });
 
   it('waits for an event that is still in the outbox, and passes none over', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    await desk.deliverAll();
-    const [before] = await desk.published(tenant, [secondsAgo(3)]);
-    const waiting = await desk.publish(tenant);
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.deliverAll();
+    const [before] = await fixture.published(tenant, [secondsAgo(3)]);
+    const waiting = await fixture.publish(tenant);
     await delay(2);
     // As dispatch takes them: not always in their order.
-    const [after] = await desk.published(tenant, [Date.now()]);
-    const value = desk.period(Date.now() - 60_000, Date.now() + 1);
-    const resend = await desk.resend(tenant, { case: 'period', value }, { subscriptionId });
+    const [after] = await fixture.published(tenant, [Date.now()]);
+    const value = fixture.period(Date.now() - 60_000, Date.now() + 1);
+    const resend = await fixture.resend(tenant, { case: 'period', value }, { subscriptionId });
     expect(resend.expectedCount).toBe(3n);
-    const ofEvent = await desk.resend(tenant, { case: 'eventId', value: waiting.id });
-    expect(await desk.goOn(resend.id)).toMatchObject({ more: true, resend: { madeCount: 1n } });
+    const ofEvent = await fixture.resend(tenant, { case: 'eventId', value: waiting.id });
+    expect(await fixture.goOn(resend.id)).toMatchObject({ more: true, resend: { madeCount: 1n } });
     const none = { madeCount: 0n, state: RUNNING };
-    expect(await desk.goOn(ofEvent.id)).toMatchObject({ more: true, resend: none });
-    await desk.deliverAll();
-    expect(await desk.goOn(ofEvent.id)).toMatchObject({ more: false, resend: { madeCount: 1n } });
-    expect(await desk.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 3n } });
-    const made = (await desk.madeOf(resend.id)).map(({ event_id }) => event_id);
+    expect(await fixture.goOn(ofEvent.id)).toMatchObject({ more: true, resend: none });
+    await fixture.deliverAll();
+    expect(await fixture.goOn(ofEvent.id)).toMatchObject({ more: false, resend: { madeCount: 1n } });
+    expect(await fixture.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 3n } });
+    const made = (await fixture.madeOf(resend.id)).map(({ event_id }) => event_id);
     expect(made).toEqual([before, waiting.id, after]);
-    await desk.deliverAll();
-    expect((await desk.goOn(resend.id)).resend).toMatchObject({ state: COMPLETED, succeededCount: 3n });
+    await fixture.deliverAll();
+    expect((await fixture.goOn(resend.id)).resend).toMatchObject({ state: COMPLETED, succeededCount: 3n });
   });
 
   it.each(Object.entries(FRUITLESS))('of %s makes none, and completes', async (_name, selected) => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant, ['refund.failed.v1']);
-    const [ping] = await desk.deliverAll();
-    const { selection, terms } = await selected(desk, tenant, { subscriptionId, pingId: ping!.send.eventId });
-    const resend = await desk.resend(tenant, selection, terms);
+    const { id: subscriptionId } = await fixture.subscribe(tenant, ['refund.failed.v1']);
+    const [ping] = await fixture.deliverAll();
+    const { selection, terms } = await selected(fixture, tenant, {
+      subscriptionId,
+      pingId: ping!.send.eventId,
+    });
+    const resend = await fixture.resend(tenant, selection, terms);
     expect(resend).toMatchObject({ state: RUNNING, expectedCount: 0n });
-    const done = await desk.goOn(resend.id);
+    const done = await fixture.goOn(resend.id);
     expect(done).toMatchObject({ more: false, resend: { state: COMPLETED, madeCount: 0n } });
-    expect(await desk.deliverAll()).toEqual([]);
+    expect(await fixture.deliverAll()).toEqual([]);
   });
 });
 

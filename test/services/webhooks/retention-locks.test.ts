@@ -4,9 +4,9 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
-import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../../support/house.ts';
+import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../../support/harness.ts';
 import { fillPast } from './webhook-past.ts';
-import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const DAY_MS = 86_400_000;
 const DELIVERIES = 10_000;
@@ -44,7 +44,7 @@ select waiting.query as waits, holding.query as holds
 
 let databaseUrl: string;
 let services: Services;
-let desk: WebhooksDesk;
+let fixture: WebhooksFixture;
 beforeAll(async () => {
   databaseUrl = await createTestDatabase();
   const options = encodeURIComponent(DISPATCH_SETTINGS.map((setting) => `-c ${setting}`).join(' '));
@@ -54,8 +54,8 @@ beforeAll(async () => {
     logger: createLogger('fatal'),
   });
   const transport = services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) });
-  desk = webhooksDesk({ databaseUrl }, transport);
-  await desk.sql(LOG_LOCKS);
+  fixture = webhooksFixture({ databaseUrl }, transport);
+  await fixture.sql(LOG_LOCKS);
 });
 afterAll(() => services.close());
 
@@ -69,10 +69,10 @@ async function connect(): Promise<pg.Client> {
 /** A merchant with a filled log of five weeks ago. */
 async function filledPast(): Promise<TestTenant> {
   const tenant = newTenant();
-  const { id: subscriptionId } = await desk.subscribe(tenant);
+  const { id: subscriptionId } = await fixture.subscribe(tenant);
   const to = new Date(Date.now() - 38 * DAY_MS);
   const from = new Date(to.getTime() - 6 * DAY_MS);
-  await desk.sql(`select webhooks.ensure_partitions('live', $1, $2)`, [from, to]);
+  await fixture.sql(`select webhooks.ensure_partitions('live', $1, $2)`, [from, to]);
   const client = await connect();
   const { merchantId } = tenant;
   await fillPast(client, { merchantId, subscriptionId, from, to, deliveries: DELIVERIES, attemptsEach: 2 });
@@ -91,30 +91,30 @@ function startFlow(past: TestTenant) {
   let running = true;
   const publishing = async () => {
     const tenant = newTenant();
-    await desk.subscribe(tenant);
-    while (running) await desk.publish(tenant, randomUUID());
+    await fixture.subscribe(tenant);
+    while (running) await fixture.publish(tenant, randomUUID());
   };
   const delivering = async () => {
     while (running) {
-      const { batches } = await desk.claim(100, 200);
+      const { batches } = await fixture.claim(100, 200);
       const keys = batches.flatMap(({ id: batchId, deliveryIds }) =>
         deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
       );
       if (keys.length === 0) continue;
-      const answers = await desk.ask(keys);
+      const answers = await fixture.ask(keys);
       const reports = answers.flatMap((answer, index) =>
         answer.case === 'send' ? [answered(keys[index]!.deliveryId, answer.value, 204)] : [],
       );
-      delivered += (await desk.report(...reports)).length;
+      delivered += (await fixture.report(...reports)).length;
     }
   };
   const reading = async () => {
     while (running) {
-      const { deliveries } = await desk.deliveries.listDeliveries({ ...past, pageSize: 5 });
+      const { deliveries } = await fixture.deliveries.listDeliveries({ ...past, pageSize: 5 });
       for (const { id: deliveryId, eventId } of deliveries) {
         const reads = [
-          desk.events.getEvent({ ...past, eventId }),
-          desk.deliveries.getDelivery({ ...past, deliveryId }),
+          fixture.events.getEvent({ ...past, eventId }),
+          fixture.deliveries.getDelivery({ ...past, deliveryId }),
         ];
         await Promise.all(reads.map(unlessGone));
       }
@@ -153,7 +153,7 @@ async function applyAmidDeliveries(past: TestTenant) {
   await expect.poll(flow.delivered, { timeout: 10_000 }).toBeGreaterThan(20);
   const waits = await watchWaits();
   const before = flow.delivered();
-  const answer = await desk.dispatch.applyRetention({});
+  const answer = await fixture.dispatch.applyRetention({});
   const meanwhile = flow.delivered() - before;
   await expect.poll(flow.delivered, { timeout: 10_000 }).toBeGreaterThan(before + meanwhile + 20);
   await flow.stop();
@@ -168,12 +168,12 @@ interface HeldLock {
 
 /** What the commands since then held of the tables that there were before them: `kind` is p of a parent. */
 async function startLockLog() {
-  await desk.sql('truncate public.held_lock, public.known_table');
-  await desk.sql(`insert into public.known_table
+  await fixture.sql('truncate public.held_lock, public.known_table');
+  await fixture.sql(`insert into public.known_table
     select oid, relname, relkind from pg_class
      where relnamespace = 'webhooks'::regnamespace and relkind in ('r', 'p')`);
   return () =>
-    desk.sql<HeldLock>(
+    fixture.sql<HeldLock>(
       `select distinct kind, name, mode from public.held_lock join public.known_table on oid = relation
         order by kind, name, mode`,
     );

@@ -5,40 +5,40 @@ import {
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import {
   type AttemptReportInit,
   answered,
   type TestTenant,
-  type WebhooksDesk,
-  webhooksDesk,
-} from './webhooks-desk.ts';
+  type WebhooksFixture,
+  webhooksFixture,
+} from './webhooks-fixture.ts';
 
 /** What retry workflows are told: when to ask again, why, and that they ask too late. */
 
 const { RETRYING, SUCCEEDED } = DeliveryStatus;
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 let tenant: TestTenant;
 beforeAll(async () => {
-  house = await startHouse();
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startHarness();
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
-afterAll(() => house?.close());
+afterAll(() => harness?.close());
 beforeEach(() => {
   tenant = newTenant();
 });
 
 /** The first attempt of a new delivery, handed out and not yet reported. */
 async function beginDelivery() {
-  await desk.subscribe(tenant);
-  await desk.claimKeys();
-  await desk.publish(tenant);
-  const keys = await desk.claimKeys();
+  await fixture.subscribe(tenant);
+  await fixture.claimKeys();
+  await fixture.publish(tenant);
+  const keys = await fixture.claimKeys();
   expect(keys).toHaveLength(1);
   const [key] = keys;
-  return { key: key!, deliveryId: key!.deliveryId, send: await desk.send(key!) };
+  return { key: key!, deliveryId: key!.deliveryId, send: await fixture.send(key!) };
 }
 
 type Begun = Awaited<ReturnType<typeof beginDelivery>>;
@@ -52,12 +52,12 @@ const stillRunning = ({ deliveryId, send }: Begun): AttemptReportInit => ({
 /** A delivery whose first attempt has failed; the next is due in five seconds. */
 async function failDelivery() {
   const begun = await beginDelivery();
-  await desk.report(answered(begun.deliveryId, begun.send, 503));
+  await fixture.report(answered(begun.deliveryId, begun.send, 503));
   return begun;
 }
 
 const notNow = async (deliveryId: string) => {
-  const [answer] = await desk.ask([{ deliveryId }]);
+  const [answer] = await fixture.ask([{ deliveryId }]);
   if (answer?.case !== 'notNow') throw new Error(`answered ${answer?.case}`);
   return answer.value;
 };
@@ -76,16 +76,16 @@ describe('a retry that is not due', () => {
     async (failure) => {
       const { deliveryId, send } = await beginDelivery();
       const { httpStatus: _, ...report } = answered(deliveryId, send, 0);
-      await desk.report({ ...report, failure });
+      await fixture.report({ ...report, failure });
       expect(await notNow(deliveryId)).toMatchObject({ attemptNumber: 1, failure });
-      const { attempts } = await desk.deliveries.getDelivery({ ...tenant, deliveryId });
+      const { attempts } = await fixture.deliveries.getDelivery({ ...tenant, deliveryId });
       expect(attempts).toMatchObject([{ failure }]);
     },
   );
 
   it('is told that its last attempt is under way', async () => {
     const begun = await beginDelivery();
-    await desk.report(stillRunning(begun));
+    await fixture.report(stillRunning(begun));
     const answer = await notNow(begun.deliveryId);
     expect(answer).toMatchObject({ attemptNumber: 1 });
     expect([answer.httpStatus, answer.failure]).toEqual([undefined, undefined]);
@@ -93,42 +93,42 @@ describe('a retry that is not due', () => {
 
   it('goes when it is asked for now, once', async () => {
     const { deliveryId } = await failDelivery();
-    const send = await desk.send({ deliveryId, now: true });
+    const send = await fixture.send({ deliveryId, now: true });
     expect(send.attemptNumber).toBe(2);
-    await desk.report(answered(deliveryId, send, 503));
+    await fixture.report(answered(deliveryId, send, 503));
     expect(await notNow(deliveryId)).toMatchObject({ attemptNumber: 2 });
   });
 
   it('is due from then on, also where the answer was lost', async () => {
     const { deliveryId } = await failDelivery();
-    await desk.sql(`update webhooks.open_delivery set leased_to = 'another' where id = $1`, [deliveryId]);
-    const [answer] = await desk.ask([{ deliveryId, now: true }]);
+    await fixture.sql(`update webhooks.open_delivery set leased_to = 'another' where id = $1`, [deliveryId]);
+    const [answer] = await fixture.ask([{ deliveryId, now: true }]);
     expect(answer?.case).toBe('notNow');
-    await desk.sql(`update webhooks.open_delivery set leased_to = 'test' where id = $1`, [deliveryId]);
-    expect((await desk.send({ deliveryId })).attemptNumber).toBe(2);
+    await fixture.sql(`update webhooks.open_delivery set leased_to = 'test' where id = $1`, [deliveryId]);
+    expect((await fixture.send({ deliveryId })).attemptNumber).toBe(2);
   });
 
   it('does not go now while its last attempt is under way, and keeps its schedule', async () => {
     const begun = await beginDelivery();
-    const [outcome] = await desk.report(stillRunning(begun));
-    const [answer] = await desk.ask([{ deliveryId: begun.deliveryId, now: true }]);
+    const [outcome] = await fixture.report(stillRunning(begun));
+    const [answer] = await fixture.ask([{ deliveryId: begun.deliveryId, now: true }]);
     expect(answer?.case).toBe('notNow');
-    const { delivery } = await desk.deliveries.getDelivery({ ...tenant, deliveryId: begun.deliveryId });
+    const { delivery } = await fixture.deliveries.getDelivery({ ...tenant, deliveryId: begun.deliveryId });
     expect(delivery!.nextAttemptAt).toEqual(outcome!.nextAttemptAt);
   });
 });
 
 describe('the end of an attempt that was handed over', () => {
   const commandsTo = async (deliveryId: string) =>
-    (await desk.claimCommands()).filter(({ workflowId }) => workflowId === `delivery-${deliveryId}`);
+    (await fixture.claimCommands()).filter(({ workflowId }) => workflowId === `delivery-${deliveryId}`);
 
   it('tells the retry workflow to ask again, once, where it has failed', async () => {
     const begun = await beginDelivery();
-    await desk.report(stillRunning(begun));
+    await fixture.report(stillRunning(begun));
     expect(await commandsTo(begun.deliveryId)).toEqual([]);
     const failed = answered(begun.deliveryId, begun.send, 503);
-    expect(await desk.report(failed)).toMatchObject([{ status: RETRYING }]);
-    await desk.report(failed);
+    expect(await fixture.report(failed)).toMatchObject([{ status: RETRYING }]);
+    await fixture.report(failed);
     expect(await commandsTo(begun.deliveryId)).toMatchObject([
       {
         ...{ kind: WorkflowCommandKind.SIGNAL, signalName: 'askAgain', argumentsJson: '[]' },
@@ -139,8 +139,8 @@ describe('the end of an attempt that was handed over', () => {
 
   it('tells nothing where there is nothing more to do', async () => {
     const begun = await beginDelivery();
-    await desk.report(stillRunning(begun));
-    expect(await desk.report(answered(begun.deliveryId, begun.send, 200))).toMatchObject([
+    await fixture.report(stillRunning(begun));
+    expect(await fixture.report(answered(begun.deliveryId, begun.send, 200))).toMatchObject([
       { status: SUCCEEDED },
     ]);
     expect(await commandsTo(begun.deliveryId)).toEqual([]);
@@ -148,8 +148,8 @@ describe('the end of an attempt that was handed over', () => {
 
   it('tells nothing where the retry workflow asks in time', async () => {
     const begun = await beginDelivery();
-    await desk.report(stillRunning(begun));
-    await desk.report({ ...answered(begun.deliveryId, begun.send, 503), retryAfterMs: 60_000n });
+    await fixture.report(stillRunning(begun));
+    await fixture.report({ ...answered(begun.deliveryId, begun.send, 503), retryAfterMs: 60_000n });
     expect(await commandsTo(begun.deliveryId)).toEqual([]);
   });
 });

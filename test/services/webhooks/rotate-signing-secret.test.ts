@@ -12,28 +12,28 @@ import {
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { createLoopbackGuard } from '../../support/loopback-guard.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { deliverWaiting } from '../platform/egress/deliver-waiting.ts';
-import { type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
 let receiver: Receiver;
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 beforeAll(async () => {
   receiver = await startReceiver();
-  house = await startHouse({
+  harness = await startHarness({
     SERVICES: 'webhooks',
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     WEBHOOK_ROTATION_OVERLAP: '1h',
   });
-  desk = webhooksDesk(house, house.transports.grpc);
+  fixture = webhooksFixture(harness, harness.transports.grpc);
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await receiver[Symbol.asyncDispose]();
 });
 
@@ -42,19 +42,19 @@ async function newSubscription() {
   const tenant = newTenant(Environment.TEST);
   const path = `/${randomUUID()}`;
   const url = `https://127.0.0.1:${receiver.port}${path}`;
-  const { id: subscriptionId } = await desk.subscribe(tenant, undefined, url);
+  const { id: subscriptionId } = await fixture.subscribe(tenant, undefined, url);
   const received = () => receiver.requests.filter((request) => request.path === path);
   const about = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
-  const reveal = async () => (await desk.subscriptions.revealSigningSecret(about())).signingSecret;
+  const reveal = async () => (await fixture.subscriptions.revealSigningSecret(about())).signingSecret;
   const rotate = (more: { overlapSeconds?: number; idempotencyKey?: string } = {}) =>
-    desk.subscriptions.rotateSigningSecret({ ...about(), ...more });
+    fixture.subscriptions.rotateSigningSecret({ ...about(), ...more });
   const expire = () =>
-    desk.sql(
+    fixture.sql(
       `update webhooks.signing_secret set expires_at = now() where subscription_id = $1 and expires_at is not null`,
       [subscriptionId],
     );
   const stored = () =>
-    desk.sql<{ expires_at: Date | null }>(
+    fixture.sql<{ expires_at: Date | null }>(
       'select expires_at from webhooks.signing_secret where subscription_id = $1 order by id',
       [subscriptionId],
     );
@@ -63,7 +63,7 @@ async function newSubscription() {
 
 const deliver = async () => {
   await using guard = createLoopbackGuard();
-  return await deliverWaiting(house.transports.inProcess, { live: guard, test: guard });
+  return await deliverWaiting(harness.transports.inProcess, { live: guard, test: guard });
 };
 
 /** Whether a receiver that holds this secret takes what it got: by the public library and by our sample alike. */
@@ -94,7 +94,7 @@ describe('rotating a signing secret', () => {
     const current = await reveal();
     expect(current).not.toBe(former);
     await deliver();
-    await desk.publish(tenant);
+    await fixture.publish(tenant);
     await deliver();
     expect(received()).toHaveLength(2);
     for (const request of received()) {
@@ -102,7 +102,7 @@ describe('rotating a signing secret', () => {
       expect([accepts(current, request), accepts(former, request)]).toEqual([true, true]);
     }
     await expire();
-    await desk.publish(tenant);
+    await fixture.publish(tenant);
     await deliver();
     const last = received()[2]!;
     expect(last.headers['webhook-signature']).toMatch(/^v1,\S+$/);
@@ -124,7 +124,7 @@ describe('rotating a signing secret', () => {
     await expectRefusal(reveal(), Code.FailedPrecondition, 'SIGNING_SECRET_ALREADY_REVEALED');
     const fields = RotateSigningSecretResponseSchema.fields.map(({ name }) => name);
     expect(fields).toEqual(['subscription', 'overlap_ends_at']);
-    const records = await desk.sql<{ response: Buffer }>(
+    const records = await fixture.sql<{ response: Buffer }>(
       'select response from platform.idempotency_record where merchant_id = $1',
       [tenant.merchantId],
     );
@@ -173,7 +173,7 @@ describe('rotating a signing secret', () => {
     expect(secrets.map((secret) => accepts(secret, received()[0]!))).toEqual([true, true, true]);
     expect(endOf(await rotate({ overlapSeconds: 0 }))).toBeUndefined();
     secrets.push(await reveal());
-    await desk.publish(tenant);
+    await fixture.publish(tenant);
     await deliver();
     expect(secrets.map((secret) => accepts(secret, received()[1]!))).toEqual([
       ...[false, false, false],
@@ -196,13 +196,13 @@ describe('rotating a signing secret', () => {
   it('sends nothing of itself, and serves a disabled subscription for its return', async () => {
     const { received, about, reveal, rotate } = await newSubscription();
     await reveal();
-    await desk.subscriptions.disableWebhookSubscription(about());
+    await fixture.subscriptions.disableWebhookSubscription(about());
     const { subscription } = await rotate({ overlapSeconds: 0 });
     expect(subscription?.state).toBe(WebhookSubscriptionState.DISABLED);
     const current = await reveal();
     await deliver();
     expect(received()).toEqual([]);
-    await desk.subscriptions.reactivateWebhookSubscription(about());
+    await fixture.subscriptions.reactivateWebhookSubscription(about());
     await deliver();
     expect(received().map((request) => accepts(current, request))).toEqual([true]);
   });
@@ -227,7 +227,7 @@ describe('rotating a signing secret', () => {
     const as = (...grants: string[]) =>
       createClient(
         WebhookSubscriptionService,
-        house.services.transportFor({ name: 'dashboard', grants: new Set(grants) }),
+        harness.services.transportFor({ name: 'dashboard', grants: new Set(grants) }),
       );
     await expectRefusal(
       as('webhooks:read', 'reveal').rotateSigningSecret(about()),

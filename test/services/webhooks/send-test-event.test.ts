@@ -3,38 +3,38 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { answered, type TestTenant, type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports.grpc);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports.grpc);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const sendTestEvent = async (tenant: TestTenant, subscriptionId: string, idempotencyKey = newKey()) =>
-  (await desk.subscriptions.sendTestEvent({ ...tenant, idempotencyKey, subscriptionId })).eventId;
+  (await fixture.subscriptions.sendTestEvent({ ...tenant, idempotencyKey, subscriptionId })).eventId;
 
 const deliveriesOf = async (tenant: TestTenant, eventId: string) =>
-  (await desk.deliveries.listDeliveries({ ...tenant, eventId })).deliveries;
+  (await fixture.deliveries.listDeliveries({ ...tenant, eventId })).deliveries;
 
 /** Turns what was published into deliveries; answers it all with 204. */
 async function deliverAll() {
-  for (const key of await desk.claimKeys()) {
-    await desk.report(answered(key.deliveryId, await desk.send(key), 204));
+  for (const key of await fixture.claimKeys()) {
+    await fixture.report(answered(key.deliveryId, await fixture.send(key), 204));
   }
 }
 
 describe('SendTestEvent', () => {
   it('has one subscription pinged, and none beside it', async () => {
     const tenant = newTenant();
-    const { id } = await desk.subscribe(tenant);
-    await desk.subscribe(tenant);
+    const { id } = await fixture.subscribe(tenant);
+    await fixture.subscribe(tenant);
     const eventId = await sendTestEvent(tenant, id);
     await deliverAll();
-    const { event } = await desk.events.getEvent({ ...tenant, eventId });
+    const { event } = await fixture.events.getEvent({ ...tenant, eventId });
     expect(event).toMatchObject({ type: 'webhook.ping.v1', objectId: id, data: { subscriptionId: id } });
     expect(await deliveriesOf(tenant, eventId)).toMatchObject([
       { subscriptionId: id, eventType: 'webhook.ping.v1', status: DeliveryStatus.SUCCEEDED },
@@ -43,7 +43,7 @@ describe('SendTestEvent', () => {
 
   it('sends one per idempotency key', async () => {
     const tenant = newTenant();
-    const { id } = await desk.subscribe(tenant);
+    const { id } = await fixture.subscribe(tenant);
     const key = newKey();
     const eventId = await sendTestEvent(tenant, id, key);
     expect(await sendTestEvent(tenant, id, key)).toBe(eventId);
@@ -54,14 +54,14 @@ describe('SendTestEvent', () => {
 
   it('waits where the subscription is paused, and goes once it is resumed', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    await desk.subscriptions.pauseWebhookSubscription({
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.subscriptions.pauseWebhookSubscription({
       ...{ ...tenant, idempotencyKey: newKey(), subscriptionId },
     });
     const eventId = await sendTestEvent(tenant, subscriptionId);
     await deliverAll();
     expect(await deliveriesOf(tenant, eventId)).toMatchObject([{ status: DeliveryStatus.HELD }]);
-    await desk.subscriptions.resumeWebhookSubscription({
+    await fixture.subscriptions.resumeWebhookSubscription({
       ...{ ...tenant, idempotencyKey: newKey(), subscriptionId },
     });
     await deliverAll();
@@ -70,8 +70,8 @@ describe('SendTestEvent', () => {
 
   it('refuses a disabled subscription, and publishes nothing', async () => {
     const tenant = newTenant();
-    const { id: subscriptionId } = await desk.subscribe(tenant);
-    await desk.subscriptions.disableWebhookSubscription({
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.subscriptions.disableWebhookSubscription({
       ...{ ...tenant, idempotencyKey: newKey(), subscriptionId },
     });
     await expectRefusal(
@@ -80,11 +80,11 @@ describe('SendTestEvent', () => {
       'WEBHOOK_SUBSCRIPTION_STATE',
       { state: 'DISABLED' },
     );
-    expect((await desk.events.listEvents({ ...tenant })).events).toHaveLength(1);
+    expect((await fixture.events.listEvents({ ...tenant })).events).toHaveLength(1);
   });
 
   it('knows no subscription of another merchant', async () => {
-    const { id } = await desk.subscribe(newTenant());
+    const { id } = await fixture.subscribe(newTenant());
     for (const subscriptionId of [id, randomUUID()]) {
       await expectRefusal(
         sendTestEvent(newTenant(), subscriptionId),

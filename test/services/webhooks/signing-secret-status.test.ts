@@ -3,30 +3,30 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SigningSecretStatusSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { type WebhooksDesk, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 beforeAll(async () => {
-  house = await startHouse({ SERVICES: 'webhooks' });
-  desk = webhooksDesk(house, house.transports.grpc);
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports.grpc);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 async function newSubscription() {
   const tenant = newTenant();
-  const { id: subscriptionId } = await desk.subscribe(tenant);
+  const { id: subscriptionId } = await fixture.subscribe(tenant);
   const about = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
   return {
     subscriptionId,
     about,
-    reveal: () => desk.subscriptions.revealSigningSecret(about()),
+    reveal: () => fixture.subscriptions.revealSigningSecret(about()),
     rotate: (overlapSeconds: number) =>
-      desk.subscriptions.rotateSigningSecret({ ...about(), overlapSeconds }),
+      fixture.subscriptions.rotateSigningSecret({ ...about(), overlapSeconds }),
     /** [seen, until when it signs] of each, in order. */
     status: async () => {
-      const { secrets } = await desk.subscriptions.getSigningSecretStatus({ ...tenant, subscriptionId });
+      const { secrets } = await fixture.subscriptions.getSigningSecretStatus({ ...tenant, subscriptionId });
       return secrets.map(({ revealedAt, signsUntil }) => [
         revealedAt !== undefined,
         signsUntil && timestampDate(signsUntil),
@@ -52,7 +52,7 @@ describe('GetSigningSecretStatus', () => {
       [false, undefined],
       [true, end],
     ]);
-    await desk.sql(
+    await fixture.sql(
       'update webhooks.signing_secret set expires_at = now() where subscription_id = $1 and expires_at is not null',
       [subscriptionId],
     );
@@ -65,7 +65,7 @@ describe('GetSigningSecretStatus', () => {
     ]);
     const { subscriptionId } = await newSubscription();
     await expectRefusal(
-      desk.subscriptions.getSigningSecretStatus({ ...newTenant(), subscriptionId }),
+      fixture.subscriptions.getSigningSecretStatus({ ...newTenant(), subscriptionId }),
       Code.NotFound,
       'WEBHOOK_SUBSCRIPTION_NOT_FOUND',
     );

@@ -1,16 +1,16 @@
-import type { TestHouse } from '../../support/house.ts';
-import { newKey } from '../../support/house.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { newKey } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
-import { webhooksDesk } from './webhooks-desk.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
 /** The list of subscriptions, for the suite of lists. */
-export function subscriptionList(house: TestHouse): ListSubject {
-  const { subscriptions, subscribe } = webhooksDesk(house, house.transports.inProcess);
+export function subscriptionList(harness: TestHarness): ListSubject {
+  const { subscriptions, subscribe } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ house, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
     truth: `select id as key, ${newestFirst('created_at')}, state
       from webhooks.subscription where merchant_id = $1 and environment = $2`,
-    async deskOf(tenant) {
+    async fixtureOf(tenant) {
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
@@ -23,7 +23,7 @@ export function subscriptionList(house: TestHouse): ListSubject {
         },
         async insert(place) {
           const { id } = await subscribe(tenant);
-          await placeRow(house, 'webhooks.subscription', 'created_at', id, place);
+          await placeRow(harness, 'webhooks.subscription', 'created_at', id, place);
         },
         async change({ key, state }) {
           const request = { ...tenant, idempotencyKey: newKey(), subscriptionId: key };

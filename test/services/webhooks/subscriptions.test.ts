@@ -12,31 +12,31 @@ import { REPLAYED_HEADER } from '../../../services/platform/call-context.ts';
 import { invalidArgument } from '../../../services/platform/errors.ts';
 import { requireEventTypes } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
-import { newUrl, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newUrl, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 // Real, but where a test withdraws an event type.
 vi.mock(import('../../../services/webhooks/events/event-types/event-catalogue.ts'), { spy: true });
 
 const LIMIT = 5;
 
-let house: TestHouse;
+let harness: TestHarness;
 beforeAll(async () => {
-  house = await startHouse({
+  harness = await startHarness({
     SERVICES: 'webhooks',
     WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT),
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
   });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %s', (way) => {
-  const desk = () => webhooksDesk(house, house.transports[way]);
+  const fixture = () => webhooksFixture(harness, harness.transports[way]);
   const create = (
     tenant: TestTenant,
     request: Partial<Pick<CreateWebhookSubscriptionRequest, 'idempotencyKey' | 'url' | 'eventTypes'>> = {},
   ) =>
-    desk().subscriptions.createWebhookSubscription({
+    fixture().subscriptions.createWebhookSubscription({
       ...tenant,
       idempotencyKey: newKey(),
       url: newUrl(),
@@ -53,7 +53,7 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
       eventTypes: ['payment.succeeded.v1', 'refund.requested.v1'],
       state: WebhookSubscriptionState.PENDING,
     });
-    const got = await desk().subscriptions.getWebhookSubscription({
+    const got = await fixture().subscriptions.getWebhookSubscription({
       ...tenant,
       subscriptionId: subscription!.id.toUpperCase(),
     });
@@ -120,7 +120,7 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
         subscription_id: subscription!.id,
       });
     await refused(`https://localhost.:8443/${path}`);
-    await desk().subscriptions.disableWebhookSubscription({
+    await fixture().subscriptions.disableWebhookSubscription({
       ...tenant,
       idempotencyKey: newKey(),
       subscriptionId: subscription!.id,
@@ -156,13 +156,13 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
         limit: String(LIMIT),
       });
     await limited();
-    const { subscriptions } = await desk().subscriptions.listWebhookSubscriptions(tenant);
+    const { subscriptions } = await fixture().subscriptions.listWebhookSubscriptions(tenant);
     const subscriptionId = subscriptions[0]!.id;
     const disable = { ...tenant, subscriptionId, idempotencyKey: newKey() };
-    await desk().subscriptions.disableWebhookSubscription(disable);
+    await fixture().subscriptions.disableWebhookSubscription(disable);
     await create(tenant);
     await limited();
-    const reactivate = desk().subscriptions.reactivateWebhookSubscription({
+    const reactivate = fixture().subscriptions.reactivateWebhookSubscription({
       ...tenant,
       subscriptionId,
       idempotencyKey: newKey(),
@@ -172,7 +172,7 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
 
   it('waits for its turn without keeping a connection from other merchants', async () => {
     const [tenant, other] = [newTenant(), newTenant()];
-    const locking = new pg.Client({ connectionString: house.databaseUrl });
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
     await locking.connect();
     await locking.query('begin');
     await locking.query(
@@ -207,13 +207,13 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
     const request = { url: newUrl(), idempotencyKey: newKey() };
     const headers: (string | null)[] = [];
     const call = () =>
-      desk().subscriptions.createWebhookSubscription(
+      fixture().subscriptions.createWebhookSubscription(
         { ...tenant, eventTypes: ['refund.failed.v1'], ...request },
         { onHeader: (header) => headers.push(header.get(REPLAYED_HEADER)) },
       );
     const first = await call();
     const [subscriptionId] = [first.subscription!.id];
-    await desk().subscriptions.disableWebhookSubscription({
+    await fixture().subscriptions.disableWebhookSubscription({
       ...tenant,
       subscriptionId,
       idempotencyKey: newKey(),
@@ -226,7 +226,7 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
       Code.AlreadyExists,
       'IDEMPOTENCY_KEY_REUSED',
     );
-    const { subscriptions } = await desk().subscriptions.listWebhookSubscriptions(tenant);
+    const { subscriptions } = await fixture().subscriptions.listWebhookSubscriptions(tenant);
     expect(subscriptions).toHaveLength(1);
   });
 
@@ -279,14 +279,14 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
         await expectRefusal(Promise.reject(result.reason), Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE');
       }
     }
-    const { subscriptions } = await desk().subscriptions.listWebhookSubscriptions(tenant);
+    const { subscriptions } = await fixture().subscriptions.listWebhookSubscriptions(tenant);
     expect(subscriptions).toHaveLength(1);
   });
 
   it('is not found by another merchant or in the other environment', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
-    const client = desk().subscriptions;
+    const client = fixture().subscriptions;
     for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
       const key = { ...other, subscriptionId };
       const calls = [
@@ -304,7 +304,7 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
   it('disables again and again, and reactivates only what is disabled, naming the period missed', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
-    const client = desk().subscriptions;
+    const client = fixture().subscriptions;
     const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
     await expectRefusal(
       client.reactivateWebhookSubscription(key()),
@@ -328,7 +328,7 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
     const reveal = (idempotencyKey: string) =>
-      desk().subscriptions.revealSigningSecret({ ...tenant, subscriptionId, idempotencyKey });
+      fixture().subscriptions.revealSigningSecret({ ...tenant, subscriptionId, idempotencyKey });
     const key = newKey();
     const { signingSecret } = await reveal(key);
     expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -336,7 +336,7 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
     const refused = (idempotencyKey: string) =>
       expectRefusal(reveal(idempotencyKey), Code.FailedPrecondition, 'SIGNING_SECRET_ALREADY_REVEALED');
     await refused(newKey());
-    await desk().sql(
+    await fixture().sql(
       `update webhooks.signing_secret set revealed_at = revealed_at - interval '5 minutes 1 second'
         where subscription_id = $1`,
       [subscriptionId],
@@ -347,12 +347,12 @@ describe.each(['inProcess', 'grpc'] as const)('WebhookSubscriptionService over %
   it('stores secrets sealed, and none of them in a record of an idempotency key', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
-    const { signingSecret } = await desk().subscriptions.revealSigningSecret({
+    const { signingSecret } = await fixture().subscriptions.revealSigningSecret({
       ...tenant,
       subscriptionId,
       idempotencyKey: newKey(),
     });
-    const stored = await desk().sql<{ bytes: Buffer }>(
+    const stored = await fixture().sql<{ bytes: Buffer }>(
       `select sealed as bytes from webhooks.signing_secret where subscription_id = $1
        union all select response from platform.idempotency_record where merchant_id = $2`,
       [subscriptionId, tenant.merchantId],

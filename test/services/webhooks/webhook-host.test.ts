@@ -11,7 +11,7 @@ import { createLogger } from '../../../services/platform/telemetry.ts';
 import { Writes } from '../../../services/platform/writes.ts';
 import { webhooksArea } from '../../../services/webhooks/webhooks.area.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/house.ts';
+import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/harness.ts';
 
 const names = new Map<string, () => Promise<string[]>>();
 const asked: string[] = [];

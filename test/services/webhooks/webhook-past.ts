@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { WebhooksDesk } from './webhooks-desk.ts';
+import type { WebhooksFixture } from './webhooks-fixture.ts';
 
 /** A UUIDv7 of a time with the rest of another one. */
 const MOVE_ID = `
@@ -16,16 +16,16 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Lets time pass for all events, deliveries and attempts of a merchant: as if they had been made so much earlier. */
-export async function growOlder(desk: WebhooksDesk, merchantId: string, age: string): Promise<void> {
-  await desk.sql(MOVE_ID);
-  await desk.sql(
+export async function growOlder(fixture: WebhooksFixture, merchantId: string, age: string): Promise<void> {
+  await fixture.sql(MOVE_ID);
+  await fixture.sql(
     `select webhooks.ensure_partitions(environment, now() - $1::interval - interval '1 hour', now() - $1::interval)
        from webhooks.subscription where merchant_id = $2`,
     [age, merchantId],
   );
   for (const [table, columns] of Object.entries(IDS)) {
     const moves = columns.map((column) => `${column} = webhooks.moved_id(${column}, $2::interval)`);
-    await desk.sql(`update webhooks.${table} set ${moves.join(', ')} where merchant_id = $1`, [
+    await fixture.sql(`update webhooks.${table} set ${moves.join(', ')} where merchant_id = $1`, [
       merchantId,
       age,
     ]);
@@ -37,8 +37,11 @@ interface PartitionName {
 }
 
 /** The partitions there are of an environment, by name; also those that are being detached, or are left over. */
-export async function partitionNames(desk: WebhooksDesk, environment: 'live' | 'test'): Promise<string[]> {
-  const rows = await desk.sql<PartitionName>(
+export async function partitionNames(
+  fixture: WebhooksFixture,
+  environment: 'live' | 'test',
+): Promise<string[]> {
+  const rows = await fixture.sql<PartitionName>(
     `select relname as name from pg_class
       where relnamespace = 'webhooks'::regnamespace and relkind = 'r' and relname ~ ('_' || $1 || '_\\d{8}$')
       order by relname`,

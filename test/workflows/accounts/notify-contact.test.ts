@@ -7,8 +7,8 @@ import {
 } from '../../../workflows/accounts/notify-contact.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import type { PaymentsWorker } from '../../../workflows/worker.ts';
-import { newKey, type TestHouse } from '../../support/house.ts';
-import { startHouseWorker } from '../../support/house-worker.ts';
+import { newKey, type TestHarness } from '../../support/harness.ts';
+import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 import {
@@ -16,35 +16,35 @@ import {
   mailTo,
   noticeHandle,
   startEndpoints,
-  startNoticeHouse,
+  startNoticeHarness,
   TroubledMerchant,
   textOf,
-} from './notice-desk.ts';
+} from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
 let temporal: TestTemporal;
 let inbox: SmtpInbox;
-let house: TestHouse;
+let harness: TestHarness;
 let worker: PaymentsWorker;
 let endpoints: Awaited<ReturnType<typeof startEndpoints>>;
 
 beforeAll(async () => {
   [temporal, inbox, endpoints] = await Promise.all([startTemporal(), startSmtpInbox(), startEndpoints()]);
-  house = await startNoticeHouse(inbox);
-  worker = await startHouseWorker(house, temporal);
+  harness = await startNoticeHarness(inbox);
+  worker = await startHarnessWorker(harness, temporal);
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
   const { RECORD_HISTORIES } = process.env;
   if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
   await worker?.close();
-  await house?.close();
+  await harness?.close();
   await endpoints?.receiver[Symbol.asyncDispose]();
   await inbox?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();
 });
 
-const newMerchant = (language?: Language) => new TroubledMerchant(house, endpoints).subscribe(language);
+const newMerchant = (language?: Language) => new TroubledMerchant(harness, endpoints).subscribe(language);
 const becomesClosed = (handle: ReturnType<typeof noticeHandle>) =>
   vi.waitFor(() => handle.result(), { timeout: 20_000, interval: 50 });
 
@@ -121,7 +121,7 @@ describe.concurrent('the contact of a merchant', () => {
   });
 
   it('is not written to of a webhook that has recovered before the mail could leave', async () => {
-    const merchant = new TroubledMerchant(house, endpoints);
+    const merchant = new TroubledMerchant(harness, endpoints);
     inbox.refusals.set(merchant.email, { at: 'RCPT', code: 451 });
     await merchant.subscribe();
     await merchant.fail();
@@ -134,7 +134,7 @@ describe.concurrent('the contact of a merchant', () => {
   });
 
   it('gets its mail later from a mail server that is not ready yet', async () => {
-    const merchant = new TroubledMerchant(house, endpoints);
+    const merchant = new TroubledMerchant(harness, endpoints);
     inbox.refusals.set(merchant.email, { at: 'DATA', code: 452 });
     await merchant.subscribe();
     await merchant.fail();
@@ -146,7 +146,7 @@ describe.concurrent('the contact of a merchant', () => {
   });
 
   it('gets the same mail again, known by its Message-ID, when the mail server took it and did not say so', async () => {
-    const merchant = new TroubledMerchant(house, endpoints);
+    const merchant = new TroubledMerchant(harness, endpoints);
     inbox.silentFor.add(merchant.email);
     await merchant.subscribe();
     await merchant.fail();
@@ -160,7 +160,7 @@ describe.concurrent('the contact of a merchant', () => {
   }, 90_000);
 
   it('stands in no history, and neither do the words of a mail server', async () => {
-    const merchant = new TroubledMerchant(house, endpoints);
+    const merchant = new TroubledMerchant(harness, endpoints);
     inbox.refusals.set(merchant.email, { at: 'RCPT', code: 550 });
     await merchant.subscribe();
     await merchant.fail();
@@ -174,11 +174,11 @@ describe.concurrent('the contact of a merchant', () => {
   it('finds nothing of its own making in the headers when a URL was made to add some', async () => {
     const merchant = await newMerchant();
     const evil = 'https://hooks.example/x\r\nBcc: victim@elsewhere.example\r\n\r\n"><b>words</b>';
-    await merchant.desk.sql('update webhooks.subscription set url = $1 where id = $2', [
+    await merchant.fixture.sql('update webhooks.subscription set url = $1 where id = $2', [
       evil,
       merchant.subscriptionId,
     ]);
-    await merchant.desk.sql(
+    await merchant.fixture.sql(
       `update webhooks.subscription set state = 'ERROR', error_reason = $1, error_at = now() where id = $2`,
       ['a delivery failed\r\nBcc: victim@elsewhere.example', merchant.subscriptionId],
     );
@@ -276,7 +276,7 @@ describe.concurrent('somebody who is invited', () => {
       /Válido até: \d+ de /,
     ],
   ])('is told so, in the language of the merchant (%i)', async (language, subject, role, until) => {
-    const merchant = new TroubledMerchant(house, endpoints);
+    const merchant = new TroubledMerchant(harness, endpoints);
     const email = `invited-${randomUUID()}@people.example`;
     await merchant.accounts.setMerchantContact({
       ...{ ...merchant.tenant, idempotencyKey: newKey(), email: merchant.email, language },
@@ -293,7 +293,7 @@ describe.concurrent('somebody who is invited', () => {
   });
 
   it('is not told of an invitation that was taken back before the mail could leave', async () => {
-    const merchant = new TroubledMerchant(house, endpoints);
+    const merchant = new TroubledMerchant(harness, endpoints);
     const email = `invited-${randomUUID()}@people.example`;
     inbox.refusals.set(email, { at: 'RCPT', code: 450 });
     const { id: invitationId } = await invite(merchant, email);
@@ -328,7 +328,7 @@ describe.concurrent('the workflow', () => {
     await merchant.fail();
     await mailTo(inbox, merchant.email);
     const request = { ...merchant.tenant, subscriptionId: merchant.subscriptionId };
-    const { subscription } = await merchant.desk.subscriptions.getWebhookSubscription(request);
+    const { subscription } = await merchant.fixture.subscriptions.getWebhookSubscription(request);
     const { seconds, nanos } = subscription!.errorAt!;
     const told = new Date(Number(seconds) * 1_000 + nanos / 1e6).toISOString();
     const first = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
@@ -359,9 +359,9 @@ describe.concurrent('the workflow', () => {
 });
 
 it('writes to nobody, and says so, without a mail server', async () => {
-  const plain = await startNoticeHouse(undefined);
+  const plain = await startNoticeHarness(undefined);
   const apart = await startTemporal();
-  const plainWorker = await startHouseWorker(plain, apart);
+  const plainWorker = await startHarnessWorker(plain, apart);
   try {
     const merchant = await new TroubledMerchant(plain, endpoints).subscribe();
     await merchant.fail();

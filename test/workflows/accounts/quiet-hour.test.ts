@@ -17,27 +17,27 @@ import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal-runtime.ts';
 import { STARTED_AGAIN_SIGNAL } from '../../../workflows/told-of-starts.ts';
-import { type WebhooksDesk, webhooksDesk } from '../../services/webhooks/webhooks-desk.ts';
-import { newKey, newTenant, type TestHouse } from '../../support/house.ts';
+import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
+import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
-import { mailTo, startNoticeHouse } from './notice-desk.ts';
+import { mailTo, startNoticeHarness } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 let temporal: TestTemporal;
 let inbox: SmtpInbox;
-let house: TestHouse;
-let desk: WebhooksDesk;
+let harness: TestHarness;
+let fixture: WebhooksFixture;
 let connection: NativeConnection;
 let worker: Worker;
 let running: Promise<void>;
 
 beforeAll(async () => {
   [temporal, inbox] = await Promise.all([startTemporal(), startSmtpInbox()]);
-  house = await startNoticeHouse(inbox);
-  desk = webhooksDesk(house, house.transports.inProcess);
+  harness = await startNoticeHarness(inbox);
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
   installRuntime(createLogger('fatal'));
   connection = await NativeConnection.connect({ address: temporal.address });
   worker = await Worker.create({
@@ -45,9 +45,9 @@ beforeAll(async () => {
     workflowsPath: path('../../../workflows/accounts/notify-contact.workflow.ts'),
     interceptors: { workflowModules: [path('short-hours.ts')] },
     activities: createNoticeActivities({
-      accounts: createClient(AccountService, house.transports.inProcess),
-      subscriptions: createClient(WebhookSubscriptionService, house.transports.inProcess),
-      ...{ sendMail: createMailer(house.config), places: mailPlaces(house.config) },
+      accounts: createClient(AccountService, harness.transports.inProcess),
+      subscriptions: createClient(WebhookSubscriptionService, harness.transports.inProcess),
+      ...{ sendMail: createMailer(harness.config), places: mailPlaces(harness.config) },
     }),
   });
   running = worker.run();
@@ -59,7 +59,7 @@ afterAll(async () => {
   worker?.shutdown();
   await running;
   await connection?.close();
-  await house?.close();
+  await harness?.close();
   await inbox?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();
 });
@@ -68,12 +68,12 @@ afterAll(async () => {
 async function troubled() {
   const tenant = newTenant(Environment.TEST);
   const email = `contact-${tenant.merchantId}@merchant.example`;
-  await createClient(AccountService, house.transports.inProcess).setMerchantContact({
+  await createClient(AccountService, harness.transports.inProcess).setMerchantContact({
     ...{ ...tenant, idempotencyKey: newKey(), email, language: Language.EN },
   });
-  const { id } = await desk.subscribe(tenant, undefined, `https://127.0.0.1/${tenant.merchantId}`);
+  const { id } = await fixture.subscribe(tenant, undefined, `https://127.0.0.1/${tenant.merchantId}`);
   const fails = (status: number) =>
-    desk.sql(
+    fixture.sql(
       `update webhooks.subscription set state = 'ERROR', error_at = clock_timestamp(), error_reason = $1 where id = $2`,
       [`a delivery failed 1 times, at last with HTTP ${status}`, id],
     );

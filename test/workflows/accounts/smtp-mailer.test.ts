@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from '../../../services/platform/config.ts';
 import { createMailer, type Mail, MailRefusal } from '../../../workflows/accounts/smtp-mailer.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
 let inbox: SmtpInbox;

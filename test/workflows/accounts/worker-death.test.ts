@@ -2,7 +2,13 @@ import { expect, it, vi } from 'vitest';
 import { startProgram } from '../../journeys/child-program.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { mailTo, noticeHandle, startEndpoints, startNoticeHouse, TroubledMerchant } from './notice-desk.ts';
+import {
+  mailTo,
+  noticeHandle,
+  startEndpoints,
+  startNoticeHarness,
+  TroubledMerchant,
+} from './notice-fixture.ts';
 import { startSmtpInbox } from './smtp-inbox.ts';
 
 /** An activity that died with its worker is given to another after a minute. */
@@ -14,12 +20,12 @@ it(
     await using temporal = await startTemporal();
     await using inbox = await startSmtpInbox();
     const endpoints = await startEndpoints();
-    const house = await startNoticeHouse(inbox);
+    const harness = await startNoticeHarness(inbox);
     const settings = {
-      ...{ ...loopbackSettings(), SERVICES_URL: house.baseUrl, SERVICE_TOKEN: house.token },
+      ...{ ...loopbackSettings(), SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token },
       ...{ TEMPORAL_ADDRESS: temporal.address, LOG_LEVEL: 'error', OPS_PORT: '0', SMTP_URL: inbox.url },
     };
-    const merchant = new TroubledMerchant(house, endpoints);
+    const merchant = new TroubledMerchant(harness, endpoints);
     inbox.silentFor.add(merchant.email);
     await using first = startProgram('workflows/main.ts', settings);
     try {
@@ -36,7 +42,7 @@ it(
       expect((await handle.describe()).status.name).toBe('RUNNING');
     } finally {
       await endpoints.receiver[Symbol.asyncDispose]();
-      await house.close();
+      await harness.close();
     }
   },
   TEMPORAL_START_MS,

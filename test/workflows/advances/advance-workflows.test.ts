@@ -20,14 +20,14 @@ beforeAll(async () => {
 afterAll(async () => {
   const { RECORD_HISTORIES } = process.env;
   if (RECORD_HISTORIES) await recordHistories(workflows.temporal.client, RECORD_HISTORIES);
-  await verifyFunds(workflows.house);
+  await verifyFunds(workflows.harness);
   await workflows.close();
 });
 
 /** A merchant with one part that an advance can cover, and a quote of it, made a while ago or now. */
 async function quoted(on?: string) {
-  const { house, advances } = workflows;
-  const funds = fundsCaller(house.transports.inProcess);
+  const { harness, advances } = workflows;
+  const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on, gross: 4_800n });
   const { quote } = await advances.quoteAdvance(funds.write(on));
   const quoteId = quote!.id;
@@ -107,7 +107,7 @@ it.concurrent('frees what a refused request had reserved, once', async () => {
 
 /** As a process leaves it that dies after the first of the payout's three steps. */
 async function startPayoutAlone(advanceRequestId: string): Promise<void> {
-  const database = new Client({ connectionString: workflows.house.databaseUrl });
+  const database = new Client({ connectionString: workflows.harness.databaseUrl });
   await database.connect();
   const start = 'update advances.request set release_started_at = $2 where id = $1';
   await database.query(start, [advanceRequestId, `${SOLD}T16:00:00Z`]);

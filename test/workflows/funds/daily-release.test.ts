@@ -11,7 +11,7 @@ import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant } from '../../support/house.ts';
+import { newTenant } from '../../support/harness.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from './funds-workflows.ts';
 
@@ -26,10 +26,10 @@ afterAll(() => workflows.close());
 const daily = () => workflows.run(workflowType, `daily-${randomUUID()}`);
 
 it('releases all that is due, refusing the advances that were not paid out in time, and nothing twice', async () => {
-  const { house, advances } = workflows;
-  const plain = fundsCaller(house.transports.inProcess, newTenant(Environment.TEST));
+  const { harness, advances } = workflows;
+  const plain = fundsCaller(harness.transports.inProcess, newTenant(Environment.TEST));
   await plain.sell({ on: SOLD, gross: 300n, installments: 3 });
-  const advanced = fundsCaller(house.transports.inProcess);
+  const advanced = fundsCaller(harness.transports.inProcess);
   await advanced.sell({ on: SOLD, gross: 200n, installments: 2 });
   const { quote } = await advances.quoteAdvance({ ...advanced.write(SOLD), maxAmountMinor: 100n });
   const { advanceRequest } = await advances.requestAdvance({ ...advanced.write(SOLD), quoteId: quote!.id });
@@ -43,14 +43,14 @@ it('releases all that is due, refusing the advances that were not paid out in ti
   });
   expect(await advanced.balance()).toMatchObject({ availableAmountMinor: 200n, scheduledAmountMinor: 0n });
   expect(await plain.balance()).toMatchObject({ availableAmountMinor: 300n });
-  await verifyFunds(house);
+  await verifyFunds(harness);
 });
 
 describe('a reservation whose request is not there', () => {
   /** The activity as an attempt of it runs that was scheduled a while ago. */
   async function refusedAfter(minutes: number) {
-    const { house, activities } = workflows;
-    const funds = fundsCaller(house.transports.inProcess);
+    const { harness, activities } = workflows;
+    const funds = fundsCaller(harness.transports.inProcess);
     await funds.sell({ on: SOLD, gross: 100n });
     const advanceRequestId = randomUUID();
     await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
@@ -83,8 +83,8 @@ describe('a reservation whose request is not there', () => {
 });
 
 it('goes on where a run that was continued had come to', async () => {
-  const { house, advances } = workflows;
-  const funds = fundsCaller(house.transports.inProcess);
+  const { harness, advances } = workflows;
+  const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 100n });
   const { quote } = await advances.quoteAdvance({ ...funds.write(SOLD), maxAmountMinor: 100n });
   const { advanceRequest } = await advances.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
@@ -95,13 +95,13 @@ it('goes on where a run that was continued had come to', async () => {
 });
 
 it('releases the funds of everybody else while a request cannot be refused', async () => {
-  const { house, temporal } = workflows;
-  const funds = fundsCaller(house.transports.inProcess);
+  const { harness, temporal } = workflows;
+  const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 100n });
   const advanceRequestId = randomUUID();
   await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
   // More than one call releases.
-  const others = Array.from({ length: 25 }, () => fundsCaller(house.transports.inProcess));
+  const others = Array.from({ length: 25 }, () => fundsCaller(harness.transports.inProcess));
   for (const other of others) await other.sell({ on: SOLD, gross: 70n });
   const workflowId = `daily-${randomUUID()}`;
   const handle = await temporal.client.workflow.start(workflowType, { taskQueue: TASK_QUEUE, workflowId });
@@ -117,7 +117,7 @@ it('releases the funds of everybody else while a request cannot be refused', asy
 });
 
 it('is started by Temporal just after every midnight of the account', async () => {
-  const { house, temporal } = workflows;
+  const { harness, temporal } = workflows;
   await ensureFundsSchedules(temporal.client);
   await ensureFundsSchedules(temporal.client);
   const schedule = temporal.client.schedule.getHandle(scheduleId);
@@ -125,7 +125,7 @@ it('is started by Temporal just after every midnight of the account', async () =
   expect(spec.timezone).toBe('America/Sao_Paulo');
   expect(policies.catchupWindow).toBe(365 * 24 * 3_600_000);
   expect(info.nextActionTimes[0]?.toISOString()).toMatch(/T03:01:00.000Z$/);
-  const funds = fundsCaller(house.transports.inProcess);
+  const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 70n });
   await schedule.trigger();
   const released = async () => expect(await funds.balance()).toMatchObject({ availableAmountMinor: 70n });

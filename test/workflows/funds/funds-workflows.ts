@@ -8,7 +8,7 @@ import { createAdvanceActivities } from '../../../workflows/advances/advance.act
 import { createFundsActivities } from '../../../workflows/funds/funds.activities.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal-runtime.ts';
-import { startHouse } from '../../support/house.ts';
+import { startHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal } from '../../support/temporal.ts';
 
@@ -17,11 +17,14 @@ import { startTemporal } from '../../support/temporal.ts';
  * services over the port, as one in a process of its own does.
  */
 export async function startFundsWorkflows() {
-  const [house, temporal] = await Promise.all([startHouse({ SERVICES: 'funds,advances' }), startTemporal()]);
+  const [harness, temporal] = await Promise.all([
+    startHarness({ SERVICES: 'funds,advances' }),
+    startTemporal(),
+  ]);
   installRuntime(createLogger('fatal'));
   const clients = {
-    advances: createClient(AdvanceService, house.transports.connect),
-    funds: createClient(FundsService, house.transports.connect),
+    advances: createClient(AdvanceService, harness.transports.connect),
+    funds: createClient(FundsService, harness.transports.connect),
   };
   const activities = { ...createFundsActivities(clients), ...createAdvanceActivities(clients) };
   const connection = await NativeConnection.connect({ address: temporal.address });
@@ -33,7 +36,7 @@ export async function startFundsWorkflows() {
   });
   const running = worker.run();
   return {
-    ...{ house, temporal, activities },
+    ...{ harness, temporal, activities },
     ...clients,
     /** Runs a workflow to its end. */
     run: (workflowType: string, workflowId: string, ...args: unknown[]) =>
@@ -45,7 +48,7 @@ export async function startFundsWorkflows() {
       await running;
       await connection.close();
       await temporal[Symbol.asyncDispose]();
-      await house.close();
+      await harness.close();
     },
   };
 }

@@ -13,22 +13,22 @@ beforeAll(async () => {
 afterAll(() => workflows.close());
 
 it('verifies every account, and counts what does not add up', async () => {
-  const { house, run } = workflows;
-  const accounts = Array.from({ length: 45 }, () => fundsCaller(house.transports.inProcess));
+  const { harness, run } = workflows;
+  const accounts = Array.from({ length: 45 }, () => fundsCaller(harness.transports.inProcess));
   for (const account of accounts) await account.sell({ on: '2020-06-20', gross: 100n, installments: 2 });
   expect(await run(workflowType, 'verification-1')).toEqual({ verifiedAccounts: 45, differences: 0 });
   const last = accounts.map(({ tenant }) => tenant.merchantId).sort()[44];
   const corrupt = 'update funds.release set fees_minor = 1 where merchant_id = $1';
-  await sqlOf(house, corrupt, [last]);
+  await sqlOf(harness, corrupt, [last]);
   const found = await run(workflowType, 'verification-2');
   // Two rows, each off in its fees and in what is left.
   expect(found).toEqual({ verifiedAccounts: 45, differences: 4 });
 });
 
 it('goes on where a run that was continued had come to', async () => {
-  const { house, run } = workflows;
+  const { harness, run } = workflows;
   const [{ merchant_id: merchantId } = { merchant_id: '' }] = await sqlOf<{ merchant_id: string }>(
-    house,
+    harness,
     'select merchant_id from funds.account order by merchant_id offset 42 limit 1',
   );
   const position = { after: { merchantId, environment: 'live' }, verifiedAccounts: 43, differences: 7 };

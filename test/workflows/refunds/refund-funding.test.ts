@@ -9,23 +9,23 @@ import {
 import { workflowId, workflowType } from '../../../workflows/refunds/refund-funding.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
-import { queryHouse } from '../../services/refunds/refund-case-fixture.ts';
+import { queryHarness } from '../../services/refunds/refund-case-fixture.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { eventually, merchantOf, type RefundMerchant, startRefundHouse } from './refund-house.ts';
+import { eventually, merchantOf, type RefundMerchant, startRefundHarness } from './refund-harness.ts';
 
 const { FUNDING_REQUIRED, PROCESSING } = Status;
 const MINUTE_MS = 60_000;
 
-let desk: Awaited<ReturnType<typeof startRefundHouse>>;
+let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
 beforeAll(async () => {
-  desk = await startRefundHouse({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
+  fixture = await startRefundHarness({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await verifyFunds(desk.house);
-  await desk.close();
+  await verifyFunds(fixture.harness);
+  await fixture.close();
 }, 60_000);
 
-const merchant = () => merchantOf(desk.house);
+const merchant = () => merchantOf(fixture.harness);
 
 /** A case that waits for the balance, requested so many minutes ago. */
 async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, saleId?: string) {
@@ -41,7 +41,7 @@ async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, 
 const waits = async ({ tenant }: RefundMerchant) => {
   const sql =
     'select refund_case_id as id from funds.waiting_debit where merchant_id = $1 order by requested_at';
-  const rows = await queryHouse<{ id: string }>(desk.house, sql, [tenant.merchantId]);
+  const rows = await queryHarness<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
   return rows.map(({ id }) => id);
 };
 
@@ -49,7 +49,7 @@ const waits = async ({ tenant }: RefundMerchant) => {
 const debited = async ({ tenant }: RefundMerchant) => {
   const sql =
     'select refund_case_id as id from funds.refund_debit where merchant_id = $1 order by debited_at';
-  const rows = await queryHouse<{ id: string }>(desk.house, sql, [tenant.merchantId]);
+  const rows = await queryHarness<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
   return rows.map(({ id }) => id);
 };
 
@@ -201,7 +201,7 @@ describe('a refund that waits for the balance', () => {
     await m.becomes(id, PROCESSING);
     const input = { merchantId: m.tenant.merchantId, environment: 'live', refundCaseId: id };
     const options = { taskQueue: TASK_QUEUE, workflowId: workflowId(randomUUID()), args: [input] };
-    await desk.temporal.client.workflow.execute(workflowType, options);
+    await fixture.temporal.client.workflow.execute(workflowType, options);
     await m.becomes(id, PROCESSING);
     expect(await debited(m)).toEqual([id]);
   });

@@ -17,33 +17,33 @@ import { endWorkflowType, workflowType } from '../../../workflows/refunds/refund
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
-import { queryHouse } from '../../services/refunds/refund-case-fixture.ts';
+import { queryHarness } from '../../services/refunds/refund-case-fixture.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { eventually, merchantOf, startRefundHouse } from './refund-house.ts';
+import { eventually, merchantOf, startRefundHarness } from './refund-harness.ts';
 
 const { SUBMITTED, SUCCEEDED, FAILED } = ProviderOutcome;
 const { REFUND_IN_PROGRESS, HOLD_OR_DISPUTE } = BlockReason;
 const REFUND = [REFUND_IN_PROGRESS];
 const DISPUTE = [HOLD_OR_DISPUTE];
 
-let desk: Awaited<ReturnType<typeof startRefundHouse>>;
+let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
 beforeAll(async () => {
-  desk = await startRefundHouse();
+  fixture = await startRefundHarness();
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await verifyFunds(desk.house);
-  await desk.close();
+  await verifyFunds(fixture.harness);
+  await fixture.close();
 }, 60_000);
 
-const merchant = () => merchantOf(desk.house);
+const merchant = () => merchantOf(fixture.harness);
 
 /** How a workflow ended, by its id. */
-const resultOf = (workflowId: string) => desk.temporal.client.workflow.getHandle(workflowId).result();
+const resultOf = (workflowId: string) => fixture.temporal.client.workflow.getHandle(workflowId).result();
 
 /** Runs a workflow again, as a command does that comes late or twice. */
 async function again(type: string, workflowId: string, input: object) {
   const options = { taskQueue: TASK_QUEUE, workflowId, args: [input] };
-  return desk.temporal.client.workflow.execute(type, options);
+  return fixture.temporal.client.workflow.execute(type, options);
 }
 
 describe("a refund case holds its sale's funds", () => {
@@ -162,13 +162,13 @@ describe("a refund case holds its sale's funds", () => {
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     const age = "update platform.idempotency_record set created_at = now() - interval '2 days'";
-    await queryHouse(desk.house, age);
+    await queryHarness(fixture.harness, age);
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
-    const told = await queryHouse<{ type: string }>(
-      desk.house,
+    const told = await queryHarness<{ type: string }>(
+      fixture.harness,
       `select type from platform.outbox_event where merchant_id = $1 and type like 'funds.%blocked.v1'`,
       [tenant.merchantId],
     );
@@ -210,7 +210,7 @@ describe("a refund case holds its sale's funds", () => {
 
   /** The worker's activities, as of a case that has changed since they read it. */
   function holdsOf(read: Partial<RefundCase>) {
-    const transport = desk.house.services.transportFor(WORKER_CALLER);
+    const transport = fixture.harness.services.transportFor(WORKER_CALLER);
     const refunds = createClient(RefundCaseService, transport);
     const stale = {
       ...refunds,

@@ -18,28 +18,28 @@ import { createLogger } from '../../../services/platform/telemetry.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
 import * as reversal from '../../../workflows/refunds/refund-reversal.contract.ts';
 import { installRuntime } from '../../../workflows/temporal-runtime.ts';
-import { queryHouse, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
+import { queryHarness, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 
 const TASK_QUEUE = 'refund-workflows';
 const REVIEW_PERIOD_MS = 3_600_000;
 
-let house: TestHouse;
+let harness: TestHarness;
 let temporal: TestTemporal;
 let connection: NativeConnection;
 let worker: Worker;
 let running: Promise<void>;
 
 beforeAll(async () => {
-  [house, temporal] = await Promise.all([
-    startHouse({ SERVICES: 'refunds,funds', MERCHANT_REVIEW_PERIOD: '1h', REFUND_DEADLINE_NOTICE: '1s' }),
+  [harness, temporal] = await Promise.all([
+    startHarness({ SERVICES: 'refunds,funds', MERCHANT_REVIEW_PERIOD: '1h', REFUND_DEADLINE_NOTICE: '1s' }),
     startTemporal(),
   ]);
   installRuntime(createLogger('fatal'));
   connection = await NativeConnection.connect({ address: temporal.address });
-  const { inProcess } = house.transports;
+  const { inProcess } = harness.transports;
   worker = await Worker.create({
     connection,
     taskQueue: TASK_QUEUE,
@@ -58,13 +58,13 @@ afterAll(async () => {
   await running;
   await connection.close();
   await temporal[Symbol.asyncDispose]();
-  await house.close();
+  await harness.close();
 });
 
 /** A merchant with what it can do, and its balance in funds. */
 function merchantOf() {
-  const merchant = refundsOf(house);
-  const funds = createClient(FundsService, house.transports.inProcess);
+  const merchant = refundsOf(harness);
+  const funds = createClient(FundsService, harness.transports.inProcess);
   const { tenant, write } = merchant;
   return {
     ...merchant,
@@ -88,8 +88,8 @@ function merchantOf() {
 
 /** Starts the workflow that the services' last START command about the case asks for, as the dispatcher would. */
 async function startCommanded(refundCaseId: string) {
-  const [command] = await queryHouse<{ workflow_id: string; workflow_type: string; arguments: unknown[] }>(
-    house,
+  const [command] = await queryHarness<{ workflow_id: string; workflow_type: string; arguments: unknown[] }>(
+    harness,
     `select workflow_id, workflow_type, arguments from platform.outbox_command
       where kind = 'START' and arguments->0->>'refundCaseId' = $1 order by id desc limit 1`,
     [refundCaseId],
@@ -206,8 +206,8 @@ describe("the wait for a merchant's review", () => {
 
   /** When the deadline was announced: milliseconds before it. */
   const announcements = (id: string) =>
-    queryHouse<{ left_ms: number }>(
-      house,
+    queryHarness<{ left_ms: number }>(
+      harness,
       `select extract(epoch from (data->>'merchantReviewDeadlineAt')::timestamptz - occurred_at)::float * 1000 as left_ms
          from platform.outbox_event where object_id = $1 and type = 'refund.deadline_approaching.v1'`,
       [id],

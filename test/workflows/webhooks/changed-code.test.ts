@@ -8,7 +8,7 @@ import { createLogger } from '../../../services/platform/telemetry.ts';
 import { installRuntime, sdkLogger } from '../../../workflows/temporal-runtime.ts';
 import { bundleWorkflows, openSession } from '../../../workflows/temporal-session.ts';
 import { createDelivery } from '../../../workflows/webhooks/delivery.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { readHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus, WorkflowCommandKind } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';

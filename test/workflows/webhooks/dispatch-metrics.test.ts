@@ -10,7 +10,7 @@ import { createLogger } from '../../../services/platform/telemetry.ts';
 import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts';
 import type { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { scrape } from '../../support/scrape.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';

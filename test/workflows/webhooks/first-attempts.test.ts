@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { startWorker } from '../../../workflows/worker.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startReceiver } from '../../support/tls-receiver.ts';
@@ -45,7 +45,7 @@ async function startDelivering(
   };
   const worker = await startAnother();
   const client = new Client({ connection: temporal.client.connection as never, namespace });
-  const desk = {
+  const fixture = {
     temporal: {
       pause: () => process.kill(temporal.pid!, 'SIGSTOP'),
       resume: () => process.kill(temporal.pid!, 'SIGCONT'),
@@ -62,10 +62,10 @@ async function startDelivering(
       vi.waitFor(() => client.workflow.getHandle(`batch-${batchId}`).result(), { timeout: 10_000 }),
     retryOf: ({ id }: MemoryDelivery) => client.workflow.getHandle(`delivery-${id}`),
   };
-  const first = desk.send('/204/0');
-  await desk.becomes(first, SUCCEEDED, 60_000);
-  await desk.resultOf(first);
-  return desk;
+  const first = fixture.send('/204/0');
+  await fixture.becomes(first, SUCCEEDED, 60_000);
+  await fixture.resultOf(first);
+  return fixture;
 }
 
 describe('first attempts', () => {

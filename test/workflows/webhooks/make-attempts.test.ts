@@ -17,7 +17,7 @@ import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts
 import { FirstAttempts } from '../../../workflows/webhooks/first-attempts.ts';
 import { makeAttempts } from '../../../workflows/webhooks/make-attempts.ts';
 import { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { startReceiver } from '../../support/tls-receiver.ts';
 import { SECRET } from './memory-dispatch.ts';

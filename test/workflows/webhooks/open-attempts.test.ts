@@ -9,7 +9,7 @@ import {
 } from '../../../services/platform/egress/environment-guards.ts';
 import { createLogger } from '../../../services/platform/telemetry.ts';
 import { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 

@@ -15,7 +15,7 @@ import { createLogger } from '../../../services/platform/telemetry.ts';
 import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
 import { workflowId, workflowType } from '../../../workflows/webhooks/resend-deliveries.contract.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
-import { testConfig } from '../../support/house.ts';
+import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';

@@ -10,19 +10,19 @@ import { createRetentionActivities } from '../../../workflows/webhooks/retention
 import { scheduleId, workflowType } from '../../../workflows/webhooks/retention.contract.ts';
 import { ensureWebhookSchedules } from '../../../workflows/webhooks/webhook-schedules.ts';
 import { growOlder, partitionNames } from '../../services/webhooks/webhook-past.ts';
-import { webhooksDesk } from '../../services/webhooks/webhooks-desk.ts';
-import { newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 
 type Activities = ReturnType<typeof createRetentionActivities>;
 
-let house: TestHouse;
+let harness: TestHarness;
 let temporal: TestTemporal;
 let connection: NativeConnection;
 beforeAll(async () => {
   installRuntime(createLogger('fatal'));
-  [house, temporal] = await Promise.all([startHouse({ SERVICES: 'webhooks' }), startTemporal()]);
+  [harness, temporal] = await Promise.all([startHarness({ SERVICES: 'webhooks' }), startTemporal()]);
   connection = await NativeConnection.connect({ address: temporal.address });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
@@ -30,7 +30,7 @@ afterAll(async () => {
   if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
   await connection.close();
   await temporal[Symbol.asyncDispose]();
-  await house.close();
+  await harness.close();
 });
 
 /** Has a worker with these activities at work. */
@@ -42,15 +42,15 @@ async function working<T>(activities: Activities, work: () => Promise<T>): Promi
 
 /** Over the port, as the worker calls. */
 const retention = () =>
-  createRetentionActivities({ dispatch: createClient(DispatchService, house.transports.connect) });
+  createRetentionActivities({ dispatch: createClient(DispatchService, harness.transports.connect) });
 
 it('is applied by a Schedule every hour, and tells what was dropped', async () => {
-  const desk = webhooksDesk(house, house.transports.inProcess);
+  const fixture = webhooksFixture(harness, harness.transports.inProcess);
   const tenant = newTenant();
-  await desk.subscribe(tenant);
-  await desk.claim();
-  await growOlder(desk, tenant.merchantId, '38 days');
-  const before = await partitionNames(desk, 'live');
+  await fixture.subscribe(tenant);
+  await fixture.claim();
+  await growOlder(fixture, tenant.merchantId, '38 days');
+  const before = await partitionNames(fixture, 'live');
   await ensureWebhookSchedules(temporal.client);
   await ensureWebhookSchedules(temporal.client);
   const schedule = temporal.client.schedule.getHandle(scheduleId);
@@ -65,7 +65,7 @@ it('is applied by a Schedule every hour, and tells what was dropped', async () =
       { timeout: 15_000, interval: 200 },
     );
     const result = await temporal.client.workflow.getHandle(workflowId).result();
-    const after = await partitionNames(desk, 'live');
+    const after = await partitionNames(fixture, 'live');
     const gone = before.filter((name) => !after.includes(name));
     expect(gone.length).toBeGreaterThanOrEqual(3);
     // The ping of the subscription, which was claimed and never sent.

@@ -8,7 +8,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { workflowId, workflowType } from '../../../workflows/accounts/notify-contact.contract.ts';
 import { WorkflowStarter } from '../../../workflows/webhooks/workflow-starter.ts';
-import { newTenant } from '../../support/house.ts';
+import { newTenant } from '../../support/harness.ts';
 import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
 
 const MOST_SIGNALS = 3;

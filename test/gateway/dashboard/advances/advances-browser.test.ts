@@ -4,27 +4,27 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { newTenant } from '../../../support/house.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let browser: Browser;
 beforeAll(async () => {
-  [desk, browser] = await Promise.all([startDashboardDesk(), openChromium()]);
+  [fixture, browser] = await Promise.all([startDashboardFixture(), openChromium()]);
 });
 afterAll(async () => {
   await browser.close();
-  await desk.close();
+  await fixture.close();
 });
 
 /** Somebody who may request, whose merchant has much to advance. */
 async function seller(): Promise<{ visitor: Visitor; home: string; approve(id: string): Promise<unknown> }> {
-  const funds = fundsCaller(desk.transport, newTenant());
-  const visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
   for (let n = 1; n <= 12; n += 1) await funds.sell({ gross: BigInt(n * 123_457), installments: n });
   await funds.sell({ gross: 8_007_199_000_000_000n, installments: 2 });
-  const advances = createClient(AdvanceService, desk.transport);
+  const advances = createClient(AdvanceService, fixture.transport);
   const approve = (advanceRequestId: string) =>
     advances.approveAdvance({ ...funds.write(), advanceRequestId, reason: 'x'.repeat(300) });
   return { visitor, home: `/live/${funds.tenant.merchantId}/advances`, approve };
@@ -37,7 +37,7 @@ it.each([
   'from nothing to a request at %i px in %s, on pages that fit and are accessible',
   async (width, locale) => {
     const { visitor, home, approve } = await seller();
-    const { context, page, foreign, violations } = await openWindow(browser, desk.baseUrl, visitor, {
+    const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, visitor, {
       width,
       locale,
     });

@@ -5,21 +5,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
-import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** Requests of the past, in 2020. */
 async function oldMerchant(role = Role.VIEWER) {
-  const caller = await advancesCaller(desk.transport);
+  const caller = await advancesCaller(fixture.transport);
   const { merchantId } = caller.funds.tenant;
-  const visitor = await desk.signIn({ [merchantId]: role });
+  const visitor = await fixture.signIn({ [merchantId]: role });
   const request = async () => caller.request((await caller.quote({ maxAmountMinor: 5_000n })).id);
   return { ...caller, requestOne: request, merchantId, visitor, home: `/live/${merchantId}/advances` };
 }
@@ -59,7 +59,7 @@ describe('the list of requests', () => {
     const seen = await visitor.get(home);
     expect(textOf(seen.document.querySelector('.empty'))).toBe('There are no requests for advances yet.');
     expect(seen.text).not.toContain('/advances/new');
-    const developer = await desk.signIn({ [merchantId]: Role.DEVELOPER });
+    const developer = await fixture.signIn({ [merchantId]: Role.DEVELOPER });
     expect((await developer.get(home)).text).toContain(`${home}/new`);
   });
 });
@@ -130,10 +130,10 @@ describe('a request', () => {
 it('nobody below developer, and nobody of another merchant, asks for a quote or takes one up', async () => {
   const { funds, merchantId, visitor, home } = await oldMerchant(Role.VIEWER);
   await funds.sell({ gross: 10_000n, installments: 2 });
-  const advances = createClient(AdvanceService, desk.transport);
+  const advances = createClient(AdvanceService, fixture.transport);
   const { quote } = await advances.quoteAdvance(funds.write());
-  const stranger = await desk.signIn({ [newTenant().merchantId]: Role.ADMIN });
-  const developer = await desk.signIn({ [merchantId]: Role.DEVELOPER });
+  const stranger = await fixture.signIn({ [newTenant().merchantId]: Role.ADMIN });
+  const developer = await fixture.signIn({ [merchantId]: Role.DEVELOPER });
   const answers = async (who: Visitor) => {
     const post = async (path: string, fields: Record<string, string>) => {
       const body = new URLSearchParams({ ...who.proof(), ...fields });
@@ -146,7 +146,7 @@ it('nobody below developer, and nobody of another merchant, asks for a quote or 
   expect(await answers(stranger)).toEqual([404, 404, 404]);
   expect((await advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
   expect(await answers(developer)).toEqual([200, 200, 303]);
-  const { entries } = await createClient(AccountService, desk.transport).listAuditEntries(funds.tenant);
+  const { entries } = await createClient(AccountService, fixture.transport).listAuditEntries(funds.tenant);
   expect(entries.map(({ accountId, action }) => [accountId, action.split('.').at(-1)])).toEqual([
     [developer.accountId, 'RequestAdvance'],
     [developer.accountId, 'QuoteAdvance'],

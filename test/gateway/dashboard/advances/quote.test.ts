@@ -6,23 +6,23 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { queryHouse } from '../../../services/refunds/refund-case-fixture.ts';
-import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+import { queryHarness } from '../../../services/refunds/refund-case-fixture.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** Somebody who may request, and whose merchant sold for 144.00 today in three instalments. */
 async function seller({ sells = true } = {}) {
-  const funds = fundsCaller(desk.transport, newTenant());
+  const funds = fundsCaller(fixture.transport, newTenant());
   if (sells) await funds.sell({ gross: 14_400n, installments: 3 });
-  const visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
-  const advances = createClient(AdvanceService, desk.transport);
+  const visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+  const advances = createClient(AdvanceService, fixture.transport);
   const home = `/live/${funds.tenant.merchantId}/advances`;
   const requests = async () => (await advances.listAdvanceRequests(funds.tenant)).advanceRequests;
   const quote = (bounds: Record<string, string> = {}) =>
@@ -98,9 +98,11 @@ describe('a quote', () => {
     const { funds, visitor, home, requests, quote } = await seller();
     const says = (page: SeenPage) => textOf(page.document.querySelector('.notice.bad'));
     const expired = await quote({ amount: '100.00' });
-    await queryHouse(desk.house, 'update advances.quote set expires_at = now() where merchant_id = $1', [
-      funds.tenant.merchantId,
-    ]);
+    await queryHarness(
+      fixture.harness,
+      'update advances.quote set expires_at = now() where merchant_id = $1',
+      [funds.tenant.merchantId],
+    );
     const late = await visitor.submit(expired, take);
     expect(says(late)).toMatch(/^The quote is no longer valid/);
     expect(late.document.querySelector('#amount')?.getAttribute('value')).toBe('100.00');

@@ -6,21 +6,21 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
-import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 const KEY = /mpk_(live|test)_[A-Za-z0-9_-]{20,}/;
 
 async function newMerchant() {
   const merchant = randomUUID();
-  const developer = await desk.signIn({ [merchant]: Role.DEVELOPER });
-  const client = createClient(ApiKeyService, desk.transport);
+  const developer = await fixture.signIn({ [merchant]: Role.DEVELOPER });
+  const client = createClient(ApiKeyService, fixture.transport);
   const keys = async (environment = Environment.LIVE) =>
     (await client.listApiKeys({ merchantId: merchant, environment })).apiKeys;
   const path = `/live/${merchant}/api-keys`;

@@ -11,14 +11,14 @@ import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { chromiumPath } from '../../../support/chromium.ts';
 import { sqlOf } from '../../../support/list-walk.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
 const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
 
 describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
   const log: string[] = [];
-  let desk: DashboardDesk;
+  let fixture: DashboardFixture;
   let dashboard: Dashboard;
   let baseUrl: string;
   let browser: Browser;
@@ -26,28 +26,28 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
   let developer: Visitor;
 
   beforeAll(async () => {
-    desk = await startDashboardDesk();
+    fixture = await startDashboardFixture();
     const logger = pino({ level: 'trace' }, { write: (line) => void log.push(line) });
-    const transport = desk.house.services.transportFor(DASHBOARD_CALLER);
-    dashboard = await createDashboard({ config: desk.house.config, transport, logger });
+    const transport = fixture.harness.services.transportFor(DASHBOARD_CALLER);
+    dashboard = await createDashboard({ config: fixture.harness.config, transport, logger });
     await dashboard.listen({ host: '127.0.0.1', port: 0 });
     baseUrl = `http://127.0.0.1:${(dashboard.server.address() as AddressInfo).port}`;
     browser = await openChromium();
   });
   beforeEach(async () => {
     merchant = randomUUID();
-    developer = await desk.signIn({ [merchant]: Role.ADMIN });
+    developer = await fixture.signIn({ [merchant]: Role.ADMIN });
   });
   afterAll(async () => {
     await browser.close();
     await dashboard.close();
-    await desk.close();
+    await fixture.close();
   });
 
   const path = () => `/live/${merchant}/api-keys`;
   const keysOf = async () => {
     const tenant = { merchantId: merchant, environment: Environment.LIVE };
-    return (await createClient(ApiKeyService, desk.transport).listApiKeys(tenant)).apiKeys;
+    return (await createClient(ApiKeyService, fixture.transport).listApiKeys(tenant)).apiKeys;
   };
 
   /** Fills the form in, and answers the key that was shown for it. */
@@ -138,7 +138,7 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
     const trail = await audit!.text();
     expect(trail).toContain('Rotated an API key');
     const tables = await sqlOf<{ name: string }>(
-      desk.house,
+      fixture.harness,
       `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
         where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
     );
@@ -151,7 +151,7 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
       expect(log.join('')).not.toContain(secret);
       for (const { name } of tables) {
         const found = await sqlOf(
-          desk.house,
+          fixture.harness,
           `select from ${name} as t where t::text like $1 or t::text like $2 limit 1`,
           [`%${secret}%`, `%${Buffer.from(secret).toString('hex')}%`],
         );

@@ -8,23 +8,23 @@ import { auditedActions } from '../../../../gateway/dashboard/audit/audited-acti
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sqlOf } from '../../../support/list-walk.ts';
-import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 
 async function newMerchant() {
   const merchant = randomUUID();
-  const admin = await desk.signIn({ [merchant]: Role.ADMIN });
+  const admin = await fixture.signIn({ [merchant]: Role.ADMIN });
   const page = { live: `/live/${merchant}`, sandbox: `/sandbox/${merchant}` };
   const record = (action: string, request: object | null, accountId = admin.accountId) =>
     sqlOf(
-      desk.house,
+      fixture.harness,
       `insert into platform.audit_entry
          (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at)
        values ($1, 'live', uuidv7(), $2, $3, $4, '203.0.113.9', 'req_1', now())`,
@@ -44,7 +44,7 @@ const rowsOf = ({ document }: SeenPage) =>
 
 test('what somebody did is there: who, what, from where, and what was asked for', async () => {
   const { merchant, admin, page } = await newMerchant();
-  const accounts = createClient(AccountService, desk.transport);
+  const accounts = createClient(AccountService, fixture.transport);
   const { members } = await accounts.listMembers({ merchantId: merchant, environment: Environment.LIVE });
   await admin.submit(`${page.live}/members`, '/invite', { email: 'bia@shop.example', role: 'developer' });
   await admin.submit(`${page.live}/members`, '/contact', { contact: 'ops@shop.example' });

@@ -5,23 +5,23 @@ import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { type FundsCaller, fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { queryHouse } from '../../../services/refunds/refund-case-fixture.ts';
-import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { queryHarness } from '../../../services/refunds/refund-case-fixture.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { cellOf } from './calendar-page.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 async function newMerchant(
   role = Role.VIEWER,
 ): Promise<{ funds: FundsCaller; visitor: Visitor; home: string }> {
-  const funds = fundsCaller(desk.transport, newTenant());
-  const visitor = await desk.signIn({ [funds.tenant.merchantId]: role });
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const visitor = await fixture.signIn({ [funds.tenant.merchantId]: role });
   return { funds, visitor, home: `/live/${funds.tenant.merchantId}/funds` };
 }
 
@@ -112,8 +112,8 @@ describe('the release calendar', () => {
 
   it('says so when the balance is more than can be summed up, and shows the rest', async () => {
     const { funds, visitor, home } = await newMerchant();
-    await queryHouse(
-      desk.house,
+    await queryHarness(
+      fixture.harness,
       `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
        select $1, 'live', gen_random_uuid(), 9007199254740991, 9007199254740991, now() from generate_series(1, 1025)`,
       [funds.tenant.merchantId],
@@ -135,7 +135,7 @@ describe('the release calendar', () => {
 
   it('keeps live and sandbox apart', async () => {
     const { funds, visitor, home } = await newMerchant();
-    const test = fundsCaller(desk.transport, { ...funds.tenant, environment: Environment.TEST });
+    const test = fundsCaller(fixture.transport, { ...funds.tenant, environment: Environment.TEST });
     await test.sell({ on: '2020-06-21', gross: 777n, instant: true });
     const path = `${home}?month=2020-06`;
     expect((await visitor.get(path)).text).not.toContain('7.77');
@@ -166,7 +166,7 @@ describe('open debts', () => {
 describe('who may look', () => {
   it('is every member of the merchant, and nobody else', async () => {
     const { visitor, home } = await newMerchant(Role.VIEWER);
-    const stranger = await desk.signIn({ [randomUUID()]: Role.ADMIN });
+    const stranger = await fixture.signIn({ [randomUUID()]: Role.ADMIN });
     for (const path of ['', '/projection', '/days/2026-11-21']) {
       expect((await visitor.get(home + path)).status).toBe(200);
       expect((await stranger.get(home + path)).status).toBe(404);

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 async function newMerchant() {
-  const funds = fundsCaller(desk.transport, newTenant());
-  const visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
   return { funds, visitor, days: `/live/${funds.tenant.merchantId}/funds/days` };
 }
 

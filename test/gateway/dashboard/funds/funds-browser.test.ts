@@ -5,20 +5,20 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { newTenant } from '../../../support/house.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let browser: Browser;
 let visitor: Visitor;
 let home: string;
 let dueDate: string;
 let dueMonth: string;
 beforeAll(async () => {
-  [desk, browser] = await Promise.all([startDashboardDesk(), openChromium()]);
-  const funds = fundsCaller(desk.transport, newTenant());
-  visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+  [fixture, browser] = await Promise.all([startDashboardFixture(), openChromium()]);
+  const funds = fundsCaller(fixture.transport, newTenant());
+  visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
   home = `/live/${funds.tenant.merchantId}/funds`;
   await funds.deduct(123_456n);
   for (let n = 1; n <= 12; n += 1) {
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser.close();
-  await desk.close();
+  await fixture.close();
 });
 
 it.each([
@@ -41,7 +41,7 @@ it.each([
   [360, 'en'],
   [360, 'pt-BR'],
 ] as const)('fits and is accessible at %i px in %s', async (width, locale) => {
-  const { context, page, foreign, violations } = await openWindow(browser, desk.baseUrl, visitor, {
+  const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, visitor, {
     width,
     locale,
   });
@@ -73,7 +73,7 @@ it('a month is a table of weeks on a wide screen, and a list of days on a narrow
     [1280, 7],
     [360, 1],
   ] as const) {
-    const { context, page } = await openWindow(browser, desk.baseUrl, visitor, { width });
+    const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { width });
     await page.goto(home);
     expect(await page.evaluate(layout)).toBe(columns);
     await context.close();
@@ -81,7 +81,7 @@ it('a month is a table of weeks on a wide screen, and a list of days on a narrow
 });
 
 it('the keyboard leads from a month to the releases behind a day, without scripts', async () => {
-  const { context, page } = await openWindow(browser, desk.baseUrl, visitor, { javaScriptEnabled: false });
+  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { javaScriptEnabled: false });
   await page.goto(`${home}?month=${monthShifted(dueMonth, -1)}`);
   await page.locator('a[rel=next]').first().focus();
   await page.keyboard.press('Enter');
@@ -98,14 +98,14 @@ it.each([
   ['hundreds of thousands', [30_000_000n, 30_000_000n]],
   ['millions', [7_000_000_000n, 900_000_000n]],
 ] as const)('breaks no amount of a merchant with %s of reais in two', async (_, [instant, byCard]) => {
-  const funds = fundsCaller(desk.transport, newTenant());
-  const merchant = await desk.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const merchant = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
   await funds.sell({ gross: instant, instant: true });
   const { parts } = await funds.sell({ gross: byCard, installments: 12 });
   const held = await funds.sell({ gross: byCard, installments: 12 });
   await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
   const path = `/live/${funds.tenant.merchantId}/funds`;
-  const { context, page } = await openWindow(browser, desk.baseUrl, merchant, { locale: 'pt-BR' });
+  const { context, page } = await openWindow(browser, fixture.baseUrl, merchant, { locale: 'pt-BR' });
   for (const each of [path, `${path}/projection`, `${path}/days/${parts[0]!.date}`]) {
     await page.goto(each);
     const broken = await page.evaluate(

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { amountsOf, sumOf } from '../../../../gateway/dashboard/funds/amounts.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { newTenant } from '../../../support/house.ts';
+import { newTenant } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { cellSums, centavosOf } from './calendar-page.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const RUNS = 20;
 
@@ -25,7 +25,7 @@ const sale = fc.record({
 
 test('the cells of every month sum up to the releases of the month, and its days to the same rows', async () => {
   const property = fc.asyncProperty(fc.array(sale, { minLength: 1, maxLength: 4 }), async (sales) => {
-    const funds = fundsCaller(desk.transport, newTenant());
+    const funds = fundsCaller(fixture.transport, newTenant());
     const { tenant } = funds;
     for (const { day, gross, installments, fate } of sales) {
       const on = `2020-06-${String(day).padStart(2, '0')}`;
@@ -34,7 +34,7 @@ test('the cells of every month sum up to the releases of the month, and its days
       if (fate === 'deducted') await funds.deduct(gross / 3n + 1n, saleId, '2020-06-29');
       if (fate === 'advanced') await advanceNearest(funds);
     }
-    const visitor = await desk.signIn({ [tenant.merchantId]: Role.VIEWER });
+    const visitor = await fixture.signIn({ [tenant.merchantId]: Role.VIEWER });
     const { releases } = await funds.client.listFundsReleases({ ...tenant, pageSize: 100 });
     const byMonth = Map.groupBy(releases, ({ date }) => date.slice(0, 7));
     const home = `/live/${tenant.merchantId}/funds`;

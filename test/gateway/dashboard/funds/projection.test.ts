@@ -3,20 +3,20 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { centavosOf } from './calendar-page.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 async function newMerchant() {
-  const funds = fundsCaller(desk.transport, newTenant());
-  const visitor = await desk.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
   return { funds, visitor, path: `/live/${funds.tenant.merchantId}/funds/projection` };
 }
 

@@ -3,16 +3,16 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { newKey } from '../../../support/harness.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
-const accounts = () => createClient(AccountService, desk.transport);
+const accounts = () => createClient(AccountService, fixture.transport);
 const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
 const invite = async (merchantId: string, email: string, role = Role.DEVELOPER) => {
   const request = { ...live(merchantId), idempotencyKey: newKey(), email, role };
@@ -21,7 +21,7 @@ const invite = async (merchantId: string, email: string, role = Role.DEVELOPER) 
 const membersOf = async (merchantId: string) => (await accounts().listMembers(live(merchantId))).members;
 
 test('whoever is nobody’s member is told so, with the address to be invited at', async () => {
-  const visitor = await desk.signIn({}, 'new@people.example');
+  const visitor = await fixture.signIn({}, 'new@people.example');
   const page = await visitor.get('/');
   expect(page.status).toBe(200);
   expect(page.document.querySelector('.empty')?.text).toContain('new@people.example');
@@ -29,8 +29,8 @@ test('whoever is nobody’s member is told so, with the address to be invited at
 
 test('each merchant is a choice of live and sandbox, and no other is shown', async () => {
   const [one, two, other] = [randomUUID(), randomUUID(), randomUUID()];
-  await desk.signIn({ [other]: Role.ADMIN });
-  const visitor = await desk.signIn({ [one]: Role.VIEWER, [two]: Role.ADMIN });
+  await fixture.signIn({ [other]: Role.ADMIN });
+  const visitor = await fixture.signIn({ [one]: Role.VIEWER, [two]: Role.ADMIN });
   const { document, text } = await visitor.get('/');
   const links = document.querySelectorAll('main .card a').map((link) => link.getAttribute('href'));
   expect(links.sort()).toEqual([`/live/${one}`, `/live/${two}`, `/sandbox/${one}`, `/sandbox/${two}`].sort());
@@ -40,7 +40,7 @@ test('each merchant is a choice of live and sandbox, and no other is shown', asy
 test('an invitation is accepted by a form, once, and leads to the merchant', async () => {
   const merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
-  const visitor = await desk.signIn({}, email);
+  const visitor = await fixture.signIn({}, email);
   const invitation = await invite(merchant, email);
   const home = await visitor.get('/');
   const action = `/invitations/${merchant}/${invitation}/accept`;
@@ -62,7 +62,7 @@ test('an invitation is accepted by a form, once, and leads to the merchant', asy
 test('an invitation of somebody else, or one taken back, is refused in words', async () => {
   const merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
-  const visitor = await desk.signIn({}, email);
+  const visitor = await fixture.signIn({}, email);
   const form = visitor.proof();
   const others = await invite(merchant, 'somebody@else.example');
   const refused = await visitor.post(`/invitations/${merchant}/${others}/accept`, form);
@@ -80,8 +80,8 @@ test('an invitation of somebody else, or one taken back, is refused in words', a
 
 test('anybody leaves a merchant, but for its last administrator', async () => {
   const merchant = randomUUID();
-  const admin = await desk.signIn({ [merchant]: Role.ADMIN });
-  const viewer = await desk.signIn({ [merchant]: Role.VIEWER });
+  const admin = await fixture.signIn({ [merchant]: Role.ADMIN });
+  const viewer = await fixture.signIn({ [merchant]: Role.VIEWER });
   const left = await viewer.submit('/', '/leave');
   expect(left.path).toBe('/?notice=left');
   expect(left.document.querySelector('[role="status"]')?.text).toContain('not a member of this merchant');
@@ -94,9 +94,9 @@ test('anybody leaves a merchant, but for its last administrator', async () => {
 
 test('forms of the first page take the session’s own token', async () => {
   const merchant = randomUUID();
-  await desk.signIn({ [merchant]: Role.ADMIN });
-  const visitor = await desk.signIn({ [merchant]: Role.VIEWER });
-  const other = await desk.signIn({ [merchant]: Role.VIEWER });
+  await fixture.signIn({ [merchant]: Role.ADMIN });
+  const visitor = await fixture.signIn({ [merchant]: Role.VIEWER });
+  const other = await fixture.signIn({ [merchant]: Role.VIEWER });
   const home = await other.get('/');
   const foreign = home.document.querySelector('form[action$="/leave"] input[name="_csrf"]')!;
   for (const token of ['', foreign.getAttribute('value')!]) {
@@ -108,7 +108,7 @@ test('forms of the first page take the session’s own token', async () => {
 
 test('many merchants come in pages', async () => {
   const merchants = Array.from({ length: 31 }, () => randomUUID()).sort();
-  const visitor = await desk.signIn(Object.fromEntries(merchants.map((id) => [id, Role.VIEWER])));
+  const visitor = await fixture.signIn(Object.fromEntries(merchants.map((id) => [id, Role.VIEWER])));
   const first = await visitor.get('/');
   expect(first.document.querySelectorAll('main .card')).toHaveLength(30);
   const next = first.document.querySelector('a[rel="next"]')!.getAttribute('href')!;

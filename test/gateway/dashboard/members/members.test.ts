@@ -3,15 +3,15 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
-const accounts = () => createClient(AccountService, desk.transport);
+const accounts = () => createClient(AccountService, fixture.transport);
 const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
 const roleOf = async (merchantId: string, accountId: string) => {
   const { members } = await accounts().listMembers(live(merchantId));
@@ -24,13 +24,13 @@ const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 
 async function newMerchant() {
   const merchant = randomUUID();
-  const admin = await desk.signIn({ [merchant]: Role.ADMIN });
+  const admin = await fixture.signIn({ [merchant]: Role.ADMIN });
   return { merchant, admin, path: `/live/${merchant}/members` };
 }
 
 test('a member gets another role, from her next request on', async () => {
   const { merchant, admin, path } = await newMerchant();
-  const developer = await desk.signIn({ [merchant]: Role.DEVELOPER });
+  const developer = await fixture.signIn({ [merchant]: Role.DEVELOPER });
   expect((await developer.get(path)).status).toBe(403);
   const raised = await admin.submit(path, `${developer.accountId}/role`, { role: 'admin' });
   expect(raised.path).toBe(`${path}?notice=role`);
@@ -43,7 +43,7 @@ test('a member gets another role, from her next request on', async () => {
 
 test('a removed member loses access with her next request', async () => {
   const { merchant, admin, path } = await newMerchant();
-  const viewer = await desk.signIn({ [merchant]: Role.ADMIN });
+  const viewer = await fixture.signIn({ [merchant]: Role.ADMIN });
   expect((await viewer.get(path)).status).toBe(200);
   const removed = await admin.submit(path, `${viewer.accountId}/remove`);
   expect(removed.path).toBe(`${path}?notice=removed`);
@@ -54,7 +54,7 @@ test('a removed member loses access with her next request', async () => {
 test('an open stream of an administrator ends when she is removed or demoted', async () => {
   for (const verb of ['role', 'remove']) {
     const { merchant, admin, path } = await newMerchant();
-    const other = await desk.signIn({ [merchant]: Role.ADMIN });
+    const other = await fixture.signIn({ [merchant]: Role.ADMIN });
     const stream = await other.fetch(`/live/${merchant}/audit`, { headers: acceptStream(other.token) });
     expect(stream.status).toBe(200);
     const reader = stream.body!.getReader();
@@ -83,7 +83,7 @@ test('the last administrator keeps her role, and is told why', async () => {
 
 test('an administrator who takes her own role away ends where she still may be', async () => {
   const { merchant, admin, path } = await newMerchant();
-  await desk.signIn({ [merchant]: Role.ADMIN });
+  await fixture.signIn({ [merchant]: Role.ADMIN });
   const page = await admin.submit(path, `${admin.accountId}/role`, { role: 'developer' });
   expect(page.path).toBe(`/live/${merchant}`);
   expect(await roleOf(merchant, admin.accountId)).toBe(Role.DEVELOPER);
@@ -138,7 +138,7 @@ test('many invitations come in pages of their own', async () => {
 
 test('many members come in pages', async () => {
   const { merchant, admin, path } = await newMerchant();
-  for (let count = 0; count < 25; count++) await desk.signIn({ [merchant]: Role.VIEWER });
+  for (let count = 0; count < 25; count++) await fixture.signIn({ [merchant]: Role.VIEWER });
   const page = await admin.get(path);
   expect(page.document.querySelectorAll('.role-of')).toHaveLength(25);
   const next = await admin.get(page.document.querySelector('a[rel="next"]')!.getAttribute('href')!);

@@ -5,22 +5,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { chromiumPath } from '../../../support/chromium.ts';
-import { newKey } from '../../../support/house.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { newKey } from '../../../support/harness.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
 describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () => {
   const merchant = randomUUID();
   const email = `${'a-very-long-name-'.repeat(3)}${randomUUID()}@people.example`;
-  let desk: DashboardDesk;
+  let fixture: DashboardFixture;
   let browser: Browser;
   let admin: Visitor;
 
   beforeAll(async () => {
-    desk = await startDashboardDesk();
+    fixture = await startDashboardFixture();
     browser = await openChromium();
-    admin = await desk.signIn({ [merchant]: Role.ADMIN }, email);
-    await desk.signIn({ [merchant]: Role.VIEWER });
+    admin = await fixture.signIn({ [merchant]: Role.ADMIN }, email);
+    await fixture.signIn({ [merchant]: Role.VIEWER });
     const members = `/live/${merchant}/members`;
     await admin.submit(members, '/invite', { email: `b-${email}`, role: 'developer' });
     await invite(randomUUID(), email);
@@ -32,15 +32,16 @@ describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () =>
   });
   afterAll(async () => {
     await browser.close();
-    await desk.close();
+    await fixture.close();
   });
 
   const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
   const invite = (merchantId: string, address: string) =>
-    createClient(AccountService, desk.transport).inviteMember({
+    createClient(AccountService, fixture.transport).inviteMember({
       ...{ ...live(merchantId), idempotencyKey: newKey(), email: address, role: Role.DEVELOPER },
     });
-  const open = (width = 1280, locale = 'en') => openWindow(browser, desk.baseUrl, admin, { width, locale });
+  const open = (width = 1280, locale = 'en') =>
+    openWindow(browser, fixture.baseUrl, admin, { width, locale });
 
   const PAGES = ['/', 'members', 'members/invitations', 'api-keys', 'audit'];
   const WAYS = PAGES.flatMap((path) => [
@@ -79,9 +80,9 @@ describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () =>
   });
 
   test('a role is changed and somebody removed by keyboard alone, without scripts too', async () => {
-    const somebody = await desk.signIn({ [merchant]: Role.VIEWER });
+    const somebody = await fixture.signIn({ [merchant]: Role.VIEWER });
     for (const javaScriptEnabled of [true, false]) {
-      const { context, page } = await openWindow(browser, desk.baseUrl, admin, { javaScriptEnabled });
+      const { context, page } = await openWindow(browser, fixture.baseUrl, admin, { javaScriptEnabled });
       await page.goto(`/sandbox/${merchant}/members`);
       const form = page.locator(`form[action$="${somebody.accountId}/role"]`);
       await form.locator('select').focus();

@@ -2,35 +2,35 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
-import { HOSTILE, type OverviewDesk, startOverviewDesk } from './overview-desk.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { HOSTILE, type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
 
 const FAILED = 'a delivery failed 10 times, at last with HTTP 503';
 const GONE = 'the endpoint answered HTTP 410';
 const MOST_BYTES = 100_000;
 
-let desk: OverviewDesk;
+let fixture: OverviewFixture;
 let browser: Browser;
 beforeAll(async () => {
-  desk = await startOverviewDesk();
+  fixture = await startOverviewFixture();
   browser = await openChromium();
 });
 afterAll(async () => {
   await browser?.close();
-  await desk.close();
+  await fixture.close();
 });
 
-type Merchant = Awaited<ReturnType<OverviewDesk['newMerchant']>>;
+type Merchant = Awaited<ReturnType<OverviewFixture['newMerchant']>>;
 
 async function windowOf({ person }: Merchant, options?: Parameters<typeof openWindow>[3]) {
-  const window = await openWindow(browser, desk.baseUrl, person, options);
+  const window = await openWindow(browser, fixture.baseUrl, person, options);
   onTestFinished(() => window.context.close());
   return window;
 }
 
 /** A merchant of which there is something in every part of the page. */
 async function busyMerchant() {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   await merchant.subscription('ACTIVE');
   await merchant.subscription('PENDING');
   await merchant.subscription(
@@ -81,13 +81,13 @@ describe('the overview in a browser', () => {
   });
 
   it('says of a webhook that comes into ERROR while one looks, and that it is well again', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { id, url } = await merchant.subscription('ACTIVE');
     const { page } = await windowOf(merchant);
     await page.goto(merchant.at());
     await page.getByText('1 Active').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
-    await desk.webhooks.sql(
+    await fixture.webhooks.sql(
       `update webhooks.subscription set state = 'ERROR', error_reason = $2, error_at = now() where id = $1`,
       [id, FAILED],
     );
@@ -95,7 +95,7 @@ describe('the overview in a browser', () => {
     await banner.getByText('A webhook needs attention').waitFor();
     expect(await banner.getByRole('link').textContent()).toBe(url);
     await page.getByText('1 Failing').waitFor();
-    await desk.webhooks.sql(
+    await fixture.webhooks.sql(
       `update webhooks.subscription set state = 'ACTIVE', error_reason = null, error_at = null where id = $1`,
       [id],
     );
@@ -111,9 +111,9 @@ describe('the overview in a browser', () => {
   });
 
   it('runs nothing that a merchant wrote', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { id } = await merchant.subscription('ERROR', { reason: HOSTILE });
-    await desk.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
+    await fixture.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
       id,
       `https://x/${HOSTILE}`,
     ]);

@@ -5,15 +5,15 @@ import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../../services/platform/telemetry.ts';
-import { newKey } from '../../../support/house.ts';
-import { type SeenPage, Visitor } from '../dashboard-desk.ts';
-import { HOSTILE, type OverviewDesk, startOverviewDesk } from './overview-desk.ts';
+import { newKey } from '../../../support/harness.ts';
+import { type SeenPage, Visitor } from '../dashboard-fixture.ts';
+import { HOSTILE, type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
 
-let desk: OverviewDesk;
+let fixture: OverviewFixture;
 beforeAll(async () => {
-  desk = await startOverviewDesk();
+  fixture = await startOverviewFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const plain = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').trim();
 const cardOf = ({ document }: SeenPage, name: string) =>
@@ -28,7 +28,7 @@ const GONE = 'the endpoint answered HTTP 410';
 
 describe('the banner', () => {
   it('names each subscription in ERROR or disabled by a 410, since when and why, with a link', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const failing = await merchant.subscription('ERROR', { reason: FAILED });
     const gone = await merchant.subscription('DISABLED', { reason: GONE, goneDays: 1 });
     await merchant.subscription('ACTIVE');
@@ -47,7 +47,7 @@ describe('the banner', () => {
   });
 
   it('is above the page of a subscription for the others alone: its own trouble stands there', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const failing = await merchant.subscription('ERROR', { reason: FAILED });
     const well = await merchant.subscription('ACTIVE');
     const own = await merchant.person.get(merchant.at(`/webhooks/${failing.id}`));
@@ -57,11 +57,11 @@ describe('the banner', () => {
   });
 
   it('is not there where all is well, of what a person disabled, and of an old 410', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     await merchant.subscription('ACTIVE');
     await merchant.subscription('DISABLED', { reason: GONE, goneDays: 8 });
     const failed = await merchant.subscription('ERROR', { reason: FAILED });
-    await desk.webhooks.subscriptions.disableWebhookSubscription({
+    await fixture.webhooks.subscriptions.disableWebhookSubscription({
       ...{ ...merchant.tenant, idempotencyKey: newKey(), subscriptionId: failed.id },
     });
     for (const path of ['', '/webhooks']) {
@@ -70,7 +70,7 @@ describe('the banner', () => {
   });
 
   it('names five, and says how many more there are', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     for (let n = 0; n < 7; n += 1) await merchant.subscription('ERROR', { reason: FAILED });
     const banner = bannerOf(await merchant.person.get(merchant.at()));
     expect(banner.querySelector('strong')!.text).toBe('7 webhooks need attention');
@@ -79,9 +79,9 @@ describe('the banner', () => {
   });
 
   it('shows a hostile URL and reason as text', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { id } = await merchant.subscription('ERROR', { reason: HOSTILE });
-    await desk.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
+    await fixture.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
       id,
       `https://x/${HOSTILE}`,
     ]);
@@ -92,9 +92,9 @@ describe('the banner', () => {
   });
 
   it('shows nothing of another merchant', async () => {
-    const troubled = await desk.newMerchant();
+    const troubled = await fixture.newMerchant();
     await troubled.subscription('ERROR', { reason: FAILED });
-    const other = await desk.newMerchant();
+    const other = await fixture.newMerchant();
     expect(bannerOf(await other.person.get(other.at())).text.trim()).toBe('');
     expect((await other.person.get(troubled.at())).status).toBe(404);
   });
@@ -102,7 +102,7 @@ describe('the banner', () => {
 
 describe('the overview', () => {
   it('counts webhooks by their state', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     for (const state of ['ACTIVE', 'ACTIVE', 'PENDING', 'DISABLED'] as const)
       await merchant.subscription(state);
     await merchant.subscription('ERROR', { reason: FAILED });
@@ -118,19 +118,19 @@ describe('the overview', () => {
   });
 
   it('offers nobody to create a webhook who may not', async () => {
-    const merchant = await desk.newMerchant(Role.VIEWER);
+    const merchant = await fixture.newMerchant(Role.VIEWER);
     const page = await merchant.person.get(merchant.at());
     expect(wordsOf(page, 'webhooks')).toContain('No endpoint receives your events yet.');
     expect(linksIn(cardOf(page, 'webhooks'))).toEqual([merchant.at('/webhooks')]);
   });
 
   it('shows the refund cases that wait for the merchant, the soonest deadline first, five at most', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const opened: { id: string; amountMinor: bigint }[] = [];
     for (let n = 1; n <= 6; n += 1)
       opened.push(await merchant.refunds.open({ amountMinor: BigInt(n * 100) }));
     const soon = opened[3]!;
-    await desk.webhooks.sql(
+    await fixture.webhooks.sql(
       `update refunds.refund_case set merchant_review_deadline_at = now() + interval '90 minutes' where id = $1`,
       [soon.id],
     );
@@ -143,12 +143,12 @@ describe('the overview', () => {
   });
 
   it('shows the balance and the days on which money comes next', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     await merchant.funds.sell({ gross: 123_456n, instant: true });
     await merchant.funds.sell({ gross: 60_000n, installments: 2 });
     const [balance, first] = await Promise.all([
-      desk.fundsClient.getBalance(merchant.tenant),
-      desk.fundsClient.listFundsReleases({ ...merchant.tenant, pageSize: 1 }),
+      fixture.fundsClient.getBalance(merchant.tenant),
+      fixture.fundsClient.listFundsReleases({ ...merchant.tenant, pageSize: 1 }),
     ]);
     const page = await merchant.person.get(merchant.at());
     const reais = (minor: bigint) =>
@@ -167,7 +167,7 @@ describe('the overview', () => {
   });
 
   it('says so where there is nothing', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const page = await merchant.person.get(merchant.at());
     expect(page.status).toBe(200);
     expect(wordsOf(page, 'refunds')).toContain('No refund waits for your decision.');
@@ -179,7 +179,7 @@ describe('the overview', () => {
 describe('while a service is away', () => {
   /** The dashboard again, for the same people, with one service that does not answer. */
   async function without(rpcPrefix: string, failure: () => Promise<never>) {
-    const inner = desk.house.services.transportFor(DASHBOARD_CALLER);
+    const inner = fixture.harness.services.transportFor(DASHBOARD_CALLER);
     const transport: Transport = {
       ...inner,
       unary: (method, ...rest) =>
@@ -188,7 +188,7 @@ describe('while a service is away', () => {
           : inner.unary(method, ...rest),
     };
     const app = await createDashboard({
-      config: desk.house.config,
+      config: fixture.harness.config,
       transport,
       logger: createLogger('fatal'),
     });
@@ -205,7 +205,7 @@ describe('while a service is away', () => {
     ['payments.refunds.', ['refunds']],
     ['payments.funds.', ['balance', 'releases']],
   ])('the cards of %s say that they are not available, and all others are there', async (service, names) => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const person = (await without(service, away))(merchant.person);
     const page = await person.get(merchant.at());
     expect(page.status).toBe(200);

@@ -1,25 +1,25 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardDesk, startDashboardDesk, Visitor } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture, Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { addressOf, fieldsOf, nameOf, type Place, peopleFor, placesOf, sideOf } from './probe-place.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** Who may come to each page and action that there is. A new one is probed by itself. */
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let worlds: Readonly<Record<'live' | 'sandbox', World>>;
 let strangers: World;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
-  worlds = { live: await makeWorld(desk), sandbox: await makeWorld(desk, Environment.TEST) };
-  strangers = await makeWorld(desk);
+  fixture = await startDashboardFixture();
+  worlds = { live: await makeWorld(fixture), sandbox: await makeWorld(fixture, Environment.TEST) };
+  strangers = await makeWorld(fixture);
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const worldOf = (place: Place) => worlds[sideOf(place)];
-const stored = () => storedOf(desk, [worlds.live.merchantId, worlds.sandbox.merchantId]);
+const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.sandbox.merchantId]);
 
 /** Comes to a place as a form does, or to look, with everything right but who comes. */
 function come(place: Place, visitor: Visitor) {
@@ -36,7 +36,7 @@ async function expectNothingChanged(probe: () => Promise<void>): Promise<void> {
 }
 
 test('there are pages and actions to probe', () => {
-  const places = placesOf(desk);
+  const places = placesOf(fixture);
   expect(places.filter(({ method }) => method === 'GET').length).toBeGreaterThan(10);
   expect(places.filter(({ method }) => method === 'POST').length).toBeGreaterThan(10);
 });
@@ -55,9 +55,9 @@ test('whoever has no session is led to sign in, and forms of nobody do nothing',
     worlds.live.people[1].accountId,
   ];
   await expectNothingChanged(async () => {
-    for (const place of placesOf(desk)) {
+    for (const place of placesOf(fixture)) {
       for (const token of tokens) {
-        const { status, location } = await come(place, new Visitor(desk.baseUrl, token, ''));
+        const { status, location } = await come(place, new Visitor(fixture.baseUrl, token, ''));
         const address = addressOf(place, worldOf(place).merchantId, worldOf(place).ids);
         const back = place.method === 'GET' ? `?return=${encodeURIComponent(address)}` : '';
         expect({ status, location }, nameOf(place)).toEqual({ status: 303, location: `/sign-in${back}` });
@@ -71,7 +71,7 @@ test('whoever is no member finds nothing, whatever she is elsewhere', async () =
   const said = ({ text }: { text: string }) => text.replaceAll(/<code>[^<]*<\/code>|return=[^"]*/g, '');
   const nowhere = said(await ask(strangers.people[3], `/live/${randomUUID()}/members`));
   await expectNothingChanged(async () => {
-    for (const place of placesOf(desk)) {
+    for (const place of placesOf(fixture)) {
       const answer = await come(place, strangers.people[3]);
       expect(answer.status, nameOf(place)).toBe(404);
       // As if there were no such merchant.
@@ -83,7 +83,7 @@ test('whoever is no member finds nothing, whatever she is elsewhere', async () =
 test('whoever has a lesser role is refused', async () => {
   let probed = 0;
   await expectNothingChanged(async () => {
-    for (const place of placesOf(desk)) {
+    for (const place of placesOf(fixture)) {
       const { tooLow } = peopleFor(place, worldOf(place));
       if (!tooLow) continue;
       expect((await come(place, tooLow)).status, nameOf(place)).toBe(403);
@@ -94,13 +94,13 @@ test('whoever has a lesser role is refused', async () => {
 });
 
 test('no action takes the least role alone', () => {
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     if (place.method === 'POST') expect(place.role, nameOf(place)).toBeGreaterThan(1);
   }
 });
 
 test('pages open to just the role that they take', async () => {
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     if (place.method === 'POST') continue;
     const answer = await come(place, peopleFor(place, worldOf(place)).enough);
     expect(answer.status, nameOf(place)).toBe(200);
@@ -109,7 +109,7 @@ test('pages open to just the role that they take', async () => {
 });
 
 test('a page of one environment alone is none of the other', async () => {
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     if (place.side === undefined) continue;
     const world = worldOf(place);
     const admin = world.people[3];

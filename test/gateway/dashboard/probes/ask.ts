@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Visitor } from '../dashboard-desk.ts';
+import type { Visitor } from '../dashboard-fixture.ts';
 
 /** An answer as it came, its redirect not followed. */
 export interface Answer {

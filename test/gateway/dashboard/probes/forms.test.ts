@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { addressOf, fieldsOf, nameOf, type Place, peopleFor, placesOf, sideOf } from './probe-place.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** What is no form of the session's own does nothing, at any action that there is. */
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let worlds: Readonly<Record<'live' | 'sandbox', World>>;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
-  worlds = { live: await makeWorld(desk), sandbox: await makeWorld(desk, Environment.TEST) };
+  fixture = await startDashboardFixture();
+  worlds = { live: await makeWorld(fixture), sandbox: await makeWorld(fixture, Environment.TEST) };
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
-const actions = () => placesOf(desk).filter(({ method }) => method === 'POST');
-const stored = () => storedOf(desk, [worlds.live.merchantId, worlds.sandbox.merchantId]);
+const actions = () => placesOf(fixture).filter(({ method }) => method === 'POST');
+const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.sandbox.merchantId]);
 
 /** Somebody who may, where she may, with a form that she filled in. */
 function rightly(place: Place) {
@@ -120,12 +120,12 @@ test('an action is nothing to look at, and a page takes no form', async () => {
   const before = await stored();
   const methods = ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'];
   const pages = new Set(
-    placesOf(desk)
+    placesOf(fixture)
       .filter(({ method }) => method === 'GET')
       .map(({ path }) => path),
   );
   const acted = new Set(actions().map(({ path }) => path));
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     const { visitor, form, address } = rightly(place);
     if (!pages.has(place.path)) {
       for (const method of ['GET', 'HEAD']) {
@@ -145,7 +145,7 @@ test('an action is nothing to look at, and a page takes no form', async () => {
 });
 
 test('a page is asked for its head without being drawn to anybody else', async () => {
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     if (place.method === 'POST') continue;
     const { visitor, address } = rightly(place);
     const head = await ask(visitor, address, { method: 'HEAD' });

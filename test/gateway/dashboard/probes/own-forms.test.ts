@@ -3,24 +3,24 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { newKey } from '../../../support/harness.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
 /** The forms that are a person's own, at no merchant's page. */
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let merchant: string;
 let visitor: Visitor;
 let other: Visitor;
 let paths: string[];
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
   merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
-  await desk.signIn({ [merchant]: Role.ADMIN });
-  other = await desk.signIn({ [merchant]: Role.ADMIN });
-  visitor = await desk.signIn({ [merchant]: Role.VIEWER }, email);
+  await fixture.signIn({ [merchant]: Role.ADMIN });
+  other = await fixture.signIn({ [merchant]: Role.ADMIN });
+  visitor = await fixture.signIn({ [merchant]: Role.VIEWER }, email);
   const invitingMerchant = randomUUID();
   const { invitation } = await accounts().inviteMember({
     ...{ merchantId: invitingMerchant, environment: Environment.LIVE, idempotencyKey: newKey() },
@@ -32,9 +32,9 @@ beforeAll(async () => {
     ...[`/merchants/${merchant}/leave`, `/invitations/${invitingMerchant}/${invitation!.id}/accept`],
   ];
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
-const accounts = () => createClient(AccountService, desk.transport);
+const accounts = () => createClient(AccountService, fixture.transport);
 const sessionsOf = async ({ accountId }: Visitor) => (await accounts().listSessions({ accountId })).sessions;
 
 /** What all of these forms could change. */
@@ -58,7 +58,7 @@ function postedRoutes(tree: string): string[] {
 }
 
 test('all forms of one’s own are probed here', () => {
-  const own = postedRoutes(desk.app.printRoutes({ commonPrefix: false })).filter(
+  const own = postedRoutes(fixture.app.printRoutes({ commonPrefix: false })).filter(
     (path) => !path.startsWith('/:side'),
   );
   const shape = (path: string) => path.replaceAll(/:[a-zA-Z]+|[0-9a-f-]{36}/g, '*');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE } from './hostile.ts';
 import {
@@ -18,25 +18,25 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** What addresses, queries and forms say is believed of nobody, at any page and action that there is. */
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let own: Readonly<Record<'live' | 'sandbox', World>>;
 let others: Readonly<Record<'live' | 'sandbox', World>>;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
   const both = async () => ({
-    live: await makeWorld(desk),
-    sandbox: await makeWorld(desk, Environment.TEST),
+    live: await makeWorld(fixture),
+    sandbox: await makeWorld(fixture, Environment.TEST),
   });
   own = await both();
   others = await both();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 type Ids = Readonly<Record<string, string>>;
 
 const stored = () =>
   storedOf(
-    desk,
+    fixture,
     [own, others].flatMap(({ live, sandbox }) => [live.merchantId, sandbox.merchantId]),
   );
 
@@ -65,7 +65,7 @@ const knownParametersOf = (place: Place) => parametersOf(place).filter((name) =>
 test('what is another merchant’s is not there, to look at or to change', async () => {
   let probed = 0;
   await expectNothingChanged(async () => {
-    for (const place of placesOf(desk)) {
+    for (const place of placesOf(fixture)) {
       const [mine, theirs] = [own[sideOf(place)].ids, others[sideOf(place)].ids];
       for (const name of knownParametersOf(place)) {
         const { status, text } = await come(place, { ...mine, [name]: theirs[name]! }, mine);
@@ -79,7 +79,7 @@ test('what is another merchant’s is not there, to look at or to change', async
 
 test('what there is not is not there', async () => {
   await expectNothingChanged(async () => {
-    for (const place of placesOf(desk)) {
+    for (const place of placesOf(fixture)) {
       const mine = own[sideOf(place)].ids;
       for (const name of knownParametersOf(place)) {
         const { status } = await come(place, { ...mine, [name]: randomUUID() }, mine);
@@ -93,7 +93,7 @@ test('what is of live is not there in the sandbox, at the same merchant', async 
   // People are a merchant's, whatever the environment.
   const shared = ['accountId', 'invitationId'];
   await expectNothingChanged(async () => {
-    for (const place of placesOf(desk)) {
+    for (const place of placesOf(fixture)) {
       const names = knownParametersOf(place);
       if (names.length === 0 || names.some((name) => shared.includes(name))) continue;
       const world = own[sideOf(place)];
@@ -122,7 +122,7 @@ test('ids have one way of writing, and nothing else is one', async () => {
     ...["'%20or%201=1--", '%3Cimg%20src=x%3E', '%F0%9F%92%A3', `${id}%2fdisable`, `${id};x`],
   ];
   await expectNothingChanged(async () => {
-    for (const place of placesOf(desk)) {
+    for (const place of placesOf(fixture)) {
       const mine = own[sideOf(place)].ids;
       for (const name of parametersOf(place)) {
         for (const id of written(mine[name]!)) {
@@ -148,7 +148,7 @@ async function expectUnbroken(visitor: Visitor, address: string, queries: readon
 }
 
 test('no query breaks a page or gets into it', async () => {
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     if (place.method === 'POST') continue;
     const world = own[sideOf(place)];
     const visitor = peopleFor(place, world).enough;
@@ -175,7 +175,7 @@ test('what every page reads of its address breaks none', async () => {
 
 test('no named parameter breaks a page or gets into it', async () => {
   let probed = 0;
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     if (!place.path.includes(':name')) continue;
     const world = own[sideOf(place)];
     const visitor = peopleFor(place, world).enough;
@@ -195,9 +195,9 @@ test('no named parameter breaks a page or gets into it', async () => {
 
 test('another merchant’s ids in a form reach nothing of hers', async () => {
   const merchants = [others.live.merchantId, others.sandbox.merchantId];
-  const before = await storedOf(desk, merchants);
+  const before = await storedOf(fixture, merchants);
   let probed = 0;
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     const [mine, theirs] = [own[sideOf(place)].ids, others[sideOf(place)].ids];
     for (const name of idFieldsOf(place, own[sideOf(place)])) {
       await come(place, mine, { ...mine, [name]: theirs[name] ?? randomUUID() });
@@ -209,5 +209,5 @@ test('another merchant’s ids in a form reach nothing of hers', async () => {
     }
   }
   expect(probed).toBeGreaterThan(0);
-  expect(await storedOf(desk, merchants)).toEqual(before);
+  expect(await storedOf(fixture, merchants)).toEqual(before);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Registered } from '../../../../gateway/dashboard/pages.ts';
 import type { Side } from '../../../../gateway/dashboard/view.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { DashboardDesk, Visitor } from '../dashboard-desk.ts';
+import type { DashboardFixture, Visitor } from '../dashboard-fixture.ts';
 import type { World } from './probe-world.ts';
 
 interface Property {
@@ -25,7 +25,7 @@ interface Fields {
 export type Place = Registered & { readonly form?: Fields; readonly query?: Fields };
 
 /** Every page and action of merchants that the dashboard serves. */
-export const placesOf = ({ app }: DashboardDesk) => app.registered as readonly Place[];
+export const placesOf = ({ app }: DashboardFixture) => app.registered as readonly Place[];
 
 /** For messages. */
 export const nameOf = ({ method, path }: Place) => `${method} ${path}`;

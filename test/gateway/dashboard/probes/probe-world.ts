@@ -6,11 +6,11 @@ import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advan
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { resendDesk } from '../../../services/webhooks/resend-desk.ts';
-import { newKey } from '../../../support/house.ts';
+import { resendFixture } from '../../../services/webhooks/resend-fixture.ts';
+import { newKey } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/list-walk.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
-import type { DashboardDesk, Visitor } from '../dashboard-desk.ts';
+import type { DashboardFixture, Visitor } from '../dashboard-fixture.ts';
 
 /** A merchant with one of everything in an environment, and somebody of each role. */
 export interface World {
@@ -22,18 +22,18 @@ export interface World {
 }
 
 /** Makes a merchant with something of each kind that a path or form names by its id. */
-export async function makeWorld(desk: DashboardDesk, environment = Environment.LIVE): Promise<World> {
+export async function makeWorld(fixture: DashboardFixture, environment = Environment.LIVE): Promise<World> {
   const merchantId = randomUUID();
   const tenant = { merchantId, environment };
   const people = {
-    [Role.ADMIN]: await desk.signIn({ [merchantId]: Role.ADMIN }),
-    [Role.DEVELOPER]: await desk.signIn({ [merchantId]: Role.DEVELOPER }),
-    [Role.VIEWER]: await desk.signIn({ [merchantId]: Role.VIEWER }),
+    [Role.ADMIN]: await fixture.signIn({ [merchantId]: Role.ADMIN }),
+    [Role.DEVELOPER]: await fixture.signIn({ [merchantId]: Role.DEVELOPER }),
+    [Role.VIEWER]: await fixture.signIn({ [merchantId]: Role.VIEWER }),
   };
   const ids = {
-    ...(await makeWebhooks(desk, tenant)),
-    ...(await makeMoney(desk, tenant)),
-    ...(await makeAccess(desk, tenant)),
+    ...(await makeWebhooks(fixture, tenant)),
+    ...(await makeMoney(fixture, tenant)),
+    ...(await makeAccess(fixture, tenant)),
     accountId: people[Role.VIEWER].accountId,
   };
   return { ...tenant, ids, people };
@@ -41,8 +41,8 @@ export async function makeWorld(desk: DashboardDesk, environment = Environment.L
 
 type Tenant = Pick<World, 'merchantId' | 'environment'>;
 
-async function makeWebhooks(desk: DashboardDesk, tenant: Tenant) {
-  const webhooks = resendDesk(desk.house, desk.transport);
+async function makeWebhooks(fixture: DashboardFixture, tenant: Tenant) {
+  const webhooks = resendFixture(fixture.harness, fixture.transport);
   const { id: subscriptionId } = await webhooks.subscribe(tenant);
   await webhooks.publish(tenant);
   await webhooks.deliverAll(500);
@@ -55,13 +55,13 @@ async function makeWebhooks(desk: DashboardDesk, tenant: Tenant) {
   return { subscriptionId, deliveryId: deliveries[0]!.id, resendId, eventId: event!.id };
 }
 
-async function makeMoney(desk: DashboardDesk, tenant: Tenant) {
-  const seed = seedMerchant(desk.transport, tenant.merchantId, tenant.environment);
-  const advances = createClient(AdvanceService, desk.transport);
-  const refunds = createClient(RefundCaseService, desk.transport);
+async function makeMoney(fixture: DashboardFixture, tenant: Tenant) {
+  const seed = seedMerchant(fixture.transport, tenant.merchantId, tenant.environment);
+  const advances = createClient(AdvanceService, fixture.transport);
+  const refunds = createClient(RefundCaseService, fixture.transport);
   const write = () => ({ ...tenant, idempotencyKey: newKey() });
   const sales = () =>
-    sqlOf<{ id: string }>(desk.house, 'select id from funds.sale where merchant_id = $1', [
+    sqlOf<{ id: string }>(fixture.harness, 'select id from funds.sale where merchant_id = $1', [
       tenant.merchantId,
     ]);
   await seed.sale(90_000n, 6);
@@ -84,9 +84,9 @@ async function makeMoney(desk: DashboardDesk, tenant: Tenant) {
   };
 }
 
-async function makeAccess(desk: DashboardDesk, tenant: Tenant) {
-  const accounts = createClient(AccountService, desk.transport);
-  const keys = createClient(ApiKeyService, desk.transport);
+async function makeAccess(fixture: DashboardFixture, tenant: Tenant) {
+  const accounts = createClient(AccountService, fixture.transport);
+  const keys = createClient(ApiKeyService, fixture.transport);
   const email = `${randomUUID()}@people.example`;
   const { invitation } = await accounts.inviteMember({
     ...{ ...tenant, idempotencyKey: newKey(), email, role: Role.VIEWER },
@@ -101,9 +101,9 @@ async function makeAccess(desk: DashboardDesk, tenant: Tenant) {
  * Everything that is stored of merchants, table by table, as one text each. Nothing but what a probe does changes it:
  * no worker runs.
  */
-export async function storedOf(desk: DashboardDesk, merchantIds: readonly string[]) {
+export async function storedOf(fixture: DashboardFixture, merchantIds: readonly string[]) {
   const tables = await sqlOf<{ name: string }>(
-    desk.house,
+    fixture.harness,
     `select format('%I.%I', table_schema, table_name) as name from information_schema.columns
       join information_schema.tables using (table_catalog, table_schema, table_name)
      where column_name = 'merchant_id' and table_type = 'BASE TABLE' order by 1`,
@@ -111,7 +111,7 @@ export async function storedOf(desk: DashboardDesk, merchantIds: readonly string
   const stored: Record<string, string> = {};
   for (const { name } of tables) {
     const [row] = await sqlOf<{ content: string }>(
-      desk.house,
+      fixture.harness,
       `select count(*) || ' rows, ' || coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '-') as content
          from ${name} as t where merchant_id = any($1::uuid[])`,
       [merchantIds],

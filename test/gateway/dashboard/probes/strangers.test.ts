@@ -5,23 +5,23 @@ import { text } from 'node:stream/consumers';
 import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
 /** What is not a page of a merchant, and what nobody should make of addresses, cookies and headers. */
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let merchant: string;
 let visitor: Visitor;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
   merchant = randomUUID();
-  visitor = await desk.signIn({ [merchant]: Role.ADMIN });
+  visitor = await fixture.signIn({ [merchant]: Role.ADMIN });
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const nobody: Pick<Visitor, 'fetch'> = {
-  fetch: (path, init) => fetch(new URL(path, desk.baseUrl), { redirect: 'manual', ...init }),
+  fetch: (path, init) => fetch(new URL(path, fixture.baseUrl), { redirect: 'manual', ...init }),
 };
 
 test('a session is only what the service gave, wherever else its token is written', async () => {
@@ -84,15 +84,15 @@ test('no return leads to another host or writes a header', async () => {
     // Each checks the answer's redirect and page, too.
     const language = await ask(nobody, `/language?${query}`);
     expect(language.status, value).toBe(303);
-    expect(new URL(language.location!, desk.baseUrl).origin).toBe(desk.baseUrl);
+    expect(new URL(language.location!, fixture.baseUrl).origin).toBe(fixture.baseUrl);
     expect(language.headers.getSetCookie().every((cookie) => cookie.startsWith('language='))).toBe(true);
     for (const path of ['/sign-in', `/live/${merchant}/members`, '/']) {
       const { location } = await ask(visitor, `${path}?${query}`);
-      if (location !== null) expect(new URL(location, desk.baseUrl).origin).toBe(desk.baseUrl);
+      if (location !== null) expect(new URL(location, fixture.baseUrl).origin).toBe(fixture.baseUrl);
     }
     const page = parse((await ask(nobody, `/sign-in?${query}`)).text);
     for (const link of page.querySelectorAll('a')) {
-      expect(new URL(link.getAttribute('href')!, desk.baseUrl).origin, value).toBe(desk.baseUrl);
+      expect(new URL(link.getAttribute('href')!, fixture.baseUrl).origin, value).toBe(fixture.baseUrl);
     }
   }
 });
@@ -133,7 +133,7 @@ test('addresses of no page are none, as they are written', async () => {
   const raw = (path: string, method = 'GET') =>
     new Promise<{ status: number; body: string }>((resolve, reject) => {
       const headers = { cookie: `__Host-session=${visitor.token}` };
-      httpRequest(desk.baseUrl, { path, method, headers }, async (response) =>
+      httpRequest(fixture.baseUrl, { path, method, headers }, async (response) =>
         resolve({ status: response.statusCode!, body: await text(response) }),
       )
         .on('error', reject)
@@ -169,7 +169,7 @@ test('addresses of no page are none, as they are written', async () => {
 });
 
 test('requests that are none are refused, and what follows them is not believed', async () => {
-  const { hostname, port } = new URL(desk.baseUrl);
+  const { hostname, port } = new URL(fixture.baseUrl);
   const told = (request: string) =>
     new Promise<string>((resolve) => {
       const socket = connect(Number(port), hostname);

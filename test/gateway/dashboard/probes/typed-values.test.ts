@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sqlOf } from '../../../support/list-walk.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE } from './hostile.ts';
 import { addressOf, fieldsOf, nameOf, type Place, peopleFor, placesOf, sideOf } from './probe-place.ts';
@@ -9,19 +9,19 @@ import { makeWorld, type World } from './probe-world.ts';
 
 /** What is typed into forms is done once, and never markup, header or breakdown. */
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 type Worlds = Readonly<Record<'live' | 'sandbox', World>>;
 
 const newWorlds = async (): Promise<Worlds> => ({
-  live: await makeWorld(desk),
-  sandbox: await makeWorld(desk, Environment.TEST),
+  live: await makeWorld(fixture),
+  sandbox: await makeWorld(fixture, Environment.TEST),
 });
-const actions = () => placesOf(desk).filter(({ method }) => method === 'POST');
+const actions = () => placesOf(fixture).filter(({ method }) => method === 'POST');
 
 /** What somebody who may would send, and where. */
 function filledIn(place: Place, worlds: Worlds) {
@@ -38,7 +38,7 @@ test('a form that is sent three times at once is done once', async () => {
     const { world, visitor, address, form } = filledIn(place, worlds);
     const recorded = () =>
       sqlOf<{ action: string; request_id: string }>(
-        desk.house,
+        fixture.harness,
         'select action, request_id from platform.audit_entry where merchant_id = $1',
         [world.merchantId],
       );
@@ -90,7 +90,7 @@ test('no value that is typed into a form breaks it or gets into a page', async (
     }
   }
   // What was typed and stored is shown on the pages as text.
-  for (const place of placesOf(desk)) {
+  for (const place of placesOf(fixture)) {
     if (place.method === 'POST') continue;
     const { visitor, address } = filledIn(place, worlds);
     expect([200, 404], nameOf(place)).toContain((await ask(visitor, address)).status);

@@ -9,21 +9,21 @@ import {
   ProductService,
   ProductType,
 } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newKey, newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { newKey, newTenant } from '../../../support/harness.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** A merchant with a viewer, and what her shop does. */
 async function shop() {
   const tenant = newTenant();
-  const client = createClient(ProductService, desk.transport);
+  const client = createClient(ProductService, fixture.transport);
   const write = () => ({ ...tenant, idempotencyKey: newKey() });
-  const visitor = await desk.signIn({ [tenant.merchantId]: Role.VIEWER });
+  const visitor = await fixture.signIn({ [tenant.merchantId]: Role.VIEWER });
   const create = async (name: string, description?: string) => {
     const kind = { productType: ProductType.SUBSCRIPTION, refundWindowDays: 30 };
     const { product } = await client.createProduct({
@@ -105,7 +105,7 @@ it('shows a product with its prices and offers, to look at and nothing more', as
   }
   expect(document.querySelectorAll('main form, main img, main a:not(.trail a)')).toEqual([]);
   expect(
-    desk.app.registered.filter(({ section, method }) => section === 'products' && method === 'POST'),
+    fixture.app.registered.filter(({ section, method }) => section === 'products' && method === 'POST'),
   ).toEqual([]);
 });
 

@@ -13,21 +13,21 @@ import {
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
-import { newTenant } from '../../../support/house.ts';
-import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
 
 const DAY_MS = 86_400_000;
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 async function merchant(role = Role.DEVELOPER) {
-  const refunds = refundsOf(desk.house, 'inProcess', newTenant());
+  const refunds = refundsOf(fixture.harness, 'inProcess', newTenant());
   const { merchantId } = refunds.tenant;
-  const visitor = await desk.signIn({ [merchantId]: role });
+  const visitor = await fixture.signIn({ [merchantId]: role });
   const openDaysAgo = (days: number, reason = `${days} days`) => {
     const at = Date.now() - days * DAY_MS;
     return refunds.open({ reason, occurredAt: timestampFromMs(at), paidAt: timestampFromMs(at - DAY_MS) });
@@ -125,7 +125,7 @@ it('approves, and contests with a reason; the state is shown, and who did it is 
   });
   expect(contested.document.querySelector('.badge')!.text).toBe('Under review');
   expect(contested.document.querySelectorAll('.words').map(({ text }) => text)).toContain(reason);
-  const accounts = createClient(AccountService, desk.transport);
+  const accounts = createClient(AccountService, fixture.transport);
   const { entries } = await accounts.listAuditEntries({ merchantId, environment: Environment.LIVE });
   const decisions = entries.filter(({ action }) => action.endsWith('DecideRefundCase'));
   expect(decisions.map(({ accountId }) => accountId)).toEqual([visitor.accountId, visitor.accountId]);
@@ -166,7 +166,7 @@ it('says so when the case was decided meanwhile', async () => {
 it('decides nothing for a viewer, for another merchant or in another environment', async () => {
   const own = await merchant();
   const { id } = await own.open();
-  const viewer = await desk.signIn({ [own.merchantId]: Role.VIEWER });
+  const viewer = await fixture.signIn({ [own.merchantId]: Role.VIEWER });
   const stranger = await merchant();
   for (const verb of ['approve', 'contest']) {
     const attempts = [

@@ -3,20 +3,20 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { findFreePort } from '../../../../local/ports.ts';
 import { AccountService } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { CookieBrowser } from './cookie-browser.ts';
 import { type Lies, type LyingProvider, startLyingProvider } from './lying-provider.ts';
-import { SESSION } from './sign-in-desk.ts';
+import { SESSION } from './sign-in-fixture.ts';
 
 const CLIENT = 'dashboard';
 const nowS = () => Math.floor(Date.now() / 1_000);
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let provider: LyingProvider;
 beforeAll(async () => {
   const port = await findFreePort();
   provider = await startLyingProvider(port, CLIENT);
-  desk = await startDashboardDesk({
+  fixture = await startDashboardFixture({
     ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: CLIENT, OIDC_CLIENT_SECRET: 'a secret: & ü' },
   });
 });
@@ -24,20 +24,22 @@ afterEach(() => {
   provider.lies = {};
 });
 afterAll(async () => {
-  await desk.close();
+  await fixture.close();
   await provider.stop();
 });
 
 async function signInBy(lies: Lies) {
   provider.lies = lies;
   const browser = new CookieBrowser();
-  const page = await browser.open(`${desk.baseUrl}/sign-in/start?return=/account`);
+  const page = await browser.open(`${fixture.baseUrl}/sign-in/start?return=/account`);
   return { browser, page };
 }
 
 async function accountOf({ cookies }: CookieBrowser) {
   const tokenSha256 = createHash('sha256').update(cookies.get(SESSION)!.value).digest();
-  const { account } = await createClient(AccountService, desk.transport).authenticateSession({ tokenSha256 });
+  const { account } = await createClient(AccountService, fixture.transport).authenticateSession({
+    tokenSha256,
+  });
   return account!;
 }
 
@@ -170,7 +172,7 @@ test('the secret is shown to the token endpoint in the header, as form data is w
 
 test.each(['/realms/shop', '/realms/shop/'])('an issuer may be at the path %s', async (path) => {
   const other = await startLyingProvider(await findFreePort(), CLIENT, path);
-  const theirs = await startDashboardDesk({ OIDC_ISSUER: other.issuer, OIDC_CLIENT_ID: CLIENT });
+  const theirs = await startDashboardFixture({ OIDC_ISSUER: other.issuer, OIDC_CLIENT_ID: CLIENT });
   const page = await new CookieBrowser().open(`${theirs.baseUrl}/sign-in/start?return=/account`);
   expect([page.status, page.url.pathname]).toEqual([200, '/account']);
   // A public client has no secret to show.

@@ -1,22 +1,22 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { chromiumPath } from '../../../support/chromium.ts';
-import { accessibilityFaults, openChromium } from '../chromium-desk.ts';
-import { SESSION, type SignInDesk, startSignInDesk } from './sign-in-desk.ts';
+import { accessibilityFaults, openChromium } from '../chromium-fixture.ts';
+import { SESSION, type SignInFixture, startSignInFixture } from './sign-in-fixture.ts';
 
 const isAbsent = chromiumPath === undefined && process.env.CI === undefined;
 
-let desk: SignInDesk;
+let fixture: SignInFixture;
 let chromium: Browser;
 beforeAll(async () => {
   if (isAbsent) return;
-  desk = await startSignInDesk();
-  await desk.startProvider();
+  fixture = await startSignInFixture();
+  await fixture.startProvider();
   chromium = await openChromium();
 });
 afterAll(async () => {
   await chromium?.close();
-  await desk?.close();
+  await fixture?.close();
 });
 
 /** A window whose every request and complaint is kept. */
@@ -38,7 +38,7 @@ async function openWindow(options: { javaScriptEnabled: boolean; width?: number 
 }
 
 async function signIn(page: Page): Promise<void> {
-  const { person, secrets, baseUrl } = desk;
+  const { person, secrets, baseUrl } = fixture;
   await page.goto(`${baseUrl}/account`);
   await page.getByRole('link', { name: /^Sign in with/ }).click();
   await page.getByLabel('E-mail').fill(person.email);
@@ -48,7 +48,7 @@ async function signIn(page: Page): Promise<void> {
 }
 
 const sessionOf = async (context: BrowserContext) =>
-  (await context.cookies(desk.baseUrl)).find(({ name }) => name === SESSION);
+  (await context.cookies(fixture.baseUrl)).find(({ name }) => name === SESSION);
 
 test.skipIf(isAbsent).each([true, false])(
   'a person signs in, looks at her account and signs out in Chromium, with scripts: %s',
@@ -63,13 +63,13 @@ test.skipIf(isAbsent).each([true, false])(
     });
     expect(await page.getByText('this browser').count()).toBe(1);
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.waitForURL(`${desk.baseUrl}/signed-out`);
+    await page.waitForURL(`${fixture.baseUrl}/signed-out`);
     expect(await sessionOf(context)).toBeUndefined();
     // The button back in time leads nowhere.
     await page.goBack();
     await page.reload();
     await page.waitForURL(/\/sign-in\?return=/);
-    expect([...asked].toSorted()).toEqual([desk.baseUrl, desk.issuer].toSorted());
+    expect([...asked].toSorted()).toEqual([fixture.baseUrl, fixture.issuer].toSorted());
     expect(complaints).toEqual([]);
     await context.close();
   },
@@ -82,14 +82,14 @@ test.skipIf(isAbsent)(
     await signIn(page);
     const other = await openWindow({ javaScriptEnabled: true });
     await other.context.addCookies(await context.cookies());
-    await other.page.goto(`${desk.baseUrl}/account`);
+    await other.page.goto(`${fixture.baseUrl}/account`);
     await other.page.getByText('Sign out in every browser').click();
     await other.page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await other.page.waitForURL(/signed-out\?everywhere/);
     await other.context.close();
     await page.getByRole('button', { name: 'End' }).click();
     await page.getByRole('link', { name: /^Sign in with/ }).click();
-    await page.waitForURL(`${desk.baseUrl}/`);
+    await page.waitForURL(`${fixture.baseUrl}/`);
     expect(await sessionOf(context)).toBeDefined();
     expect(complaints).toEqual([]);
     await context.close();
@@ -104,17 +104,17 @@ test.skipIf(isAbsent)('axe finds nothing serious on the ways in and out, wide an
       const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
       expect(await page.evaluate(overflow)).toBe(0);
     };
-    await page.goto(`${desk.baseUrl}/sign-in`);
+    await page.goto(`${fixture.baseUrl}/sign-in`);
     await look();
     await page.getByRole('link', { name: /^Sign in with/ }).click();
     await page.getByLabel('E-mail').waitFor();
     await look();
-    await page.goto(`${desk.baseUrl}/sign-in/callback?state=x`);
+    await page.goto(`${fixture.baseUrl}/sign-in/callback?state=x`);
     await look();
     await signIn(page);
     await look();
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.waitForURL(`${desk.baseUrl}/signed-out`);
+    await page.waitForURL(`${fixture.baseUrl}/signed-out`);
     await look();
     await page.getByRole('link', { name: /as well/ }).click();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();

@@ -5,14 +5,14 @@ import { expect, test } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
 import { findFreePort } from '../../../../local/ports.ts';
-import { startHouse } from '../../../support/house.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { CookieBrowser } from './cookie-browser.ts';
 import { type Lies, startLyingProvider } from './lying-provider.ts';
-import { SESSION } from './sign-in-desk.ts';
+import { SESSION } from './sign-in-fixture.ts';
 
 test('the log tells why somebody was not signed in, and holds nothing by which one could', async () => {
   const provider = await startLyingProvider(await findFreePort(), 'dashboard');
-  const house = await startHouse({
+  const harness = await startHarness({
     OIDC_ISSUER: provider.issuer,
     OIDC_CLIENT_ID: 'dashboard',
     OIDC_CLIENT_SECRET: 'hidden',
@@ -24,9 +24,9 @@ test('the log tells why somebody was not signed in, and holds nothing by which o
       done();
     },
   });
-  const transport = house.services.transportFor(DASHBOARD_CALLER);
+  const transport = harness.services.transportFor(DASHBOARD_CALLER);
   const app = await createDashboard({
-    config: house.config,
+    config: harness.config,
     transport,
     logger: pino({ level: 'trace' }, stream),
   });
@@ -58,7 +58,7 @@ test('the log tells why somebody was not signed in, and holds nothing by which o
   ).toBe(400);
   expect(await signInBy({})).toBeLessThan(500);
   await app.close();
-  await house.close();
+  await harness.close();
   await provider.stop();
 
   expect(secrets.size).toBeGreaterThan(20);

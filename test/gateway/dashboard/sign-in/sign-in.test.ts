@@ -3,34 +3,41 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccountService } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { CookieBrowser } from './cookie-browser.ts';
-import { fillIn, goToProvider, SESSION, type SignInDesk, signIn, startSignInDesk } from './sign-in-desk.ts';
+import {
+  fillIn,
+  goToProvider,
+  SESSION,
+  type SignInFixture,
+  signIn,
+  startSignInFixture,
+} from './sign-in-fixture.ts';
 
-let desk: SignInDesk;
+let fixture: SignInFixture;
 beforeAll(async () => {
-  desk = await startSignInDesk();
-  await desk.startProvider();
+  fixture = await startSignInFixture();
+  await fixture.startProvider();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const sha256 = (token: string) => createHash('sha256').update(token).digest();
 const isCallback = ({ pathname }: URL) => pathname === '/sign-in/callback';
 const authenticate = (token: string) =>
-  createClient(AccountService, desk.transport).authenticateSession({ tokenSha256: sha256(token) });
+  createClient(AccountService, fixture.transport).authenticateSession({ tokenSha256: sha256(token) });
 const flowsOf = ({ cookies }: CookieBrowser) =>
   [...cookies.keys()].filter((name) => name.startsWith('__Host-sign-in-'));
 
 test('whoever signs in at the provider is who the services know, and comes back to the page that was asked for', async () => {
-  const { browser, page } = await signIn(desk, new CookieBrowser(), '/account?page=');
+  const { browser, page } = await signIn(fixture, new CookieBrowser(), '/account?page=');
   expect(page.status).toBe(200);
-  expect(`${page.url.origin}${page.url.pathname}${page.url.search}`).toBe(`${desk.baseUrl}/account?page=`);
-  expect(page.text).toContain(desk.person.email);
+  expect(`${page.url.origin}${page.url.pathname}${page.url.search}`).toBe(`${fixture.baseUrl}/account?page=`);
+  expect(page.text).toContain(fixture.person.email);
   const { account, session } = await authenticate(browser.cookies.get(SESSION)!.value);
-  expect(account).toMatchObject({ email: desk.person.email, emailVerified: true, name: 'Ana' });
+  expect(account).toMatchObject({ email: fixture.person.email, emailVerified: true, name: 'Ana' });
   expect(session!.ipAddress).toBe('127.0.0.1');
 });
 
 test('the session is a cookie of this host alone, out of reach of scripts and of other sites', async () => {
-  const { browser } = await signIn(desk);
+  const { browser } = await signIn(fixture);
   const { value, attributes } = browser.cookies.get(SESSION)!;
   expect(attributes).toEqual({ path: '/', httponly: true, secure: true, samesite: 'Lax' });
   expect(value).toMatch(/^[\w-]{43}$/);
@@ -38,22 +45,22 @@ test('the session is a cookie of this host alone, out of reach of scripts and of
 
 test('what a browser has to bring back is in a cookie of ten minutes, and gone when it was used', async () => {
   const browser = new CookieBrowser();
-  const form = await goToProvider(desk, browser);
+  const form = await goToProvider(fixture, browser);
   const [flow] = flowsOf(browser).map((name) => browser.cookies.get(name)!);
   expect(flow!.attributes).toEqual({
     ...{ path: '/', httponly: true, secure: true, samesite: 'Lax', 'max-age': '600' },
   });
-  await fillIn(desk, browser, form);
+  await fillIn(fixture, browser, form);
   expect(flowsOf(browser)).toEqual([]);
 });
 
 test('the provider is asked for a code with state, nonce and PKCE, by an address that holds no secret', async () => {
   const browser = new CookieBrowser();
-  const { way } = await goToProvider(desk, browser);
+  const { way } = await goToProvider(fixture, browser);
   const { searchParams } = way.find(({ pathname }) => pathname === '/auth')!;
   expect(Object.fromEntries(searchParams)).toMatchObject({
     ...{ response_type: 'code', code_challenge_method: 'S256', scope: 'openid email profile' },
-    redirect_uri: `${desk.baseUrl}/sign-in/callback`,
+    redirect_uri: `${fixture.baseUrl}/sign-in/callback`,
   });
   for (const name of ['state', 'nonce', 'code_challenge'])
     expect(searchParams.get(name)).toMatch(/^[\w-]{43}$/);
@@ -66,18 +73,18 @@ test('a token that was in the browser before the sign-in is nobody’s after it'
   const planted = randomBytes(32).toString('base64url');
   const browser = new CookieBrowser();
   browser.cookies.set(SESSION, { name: SESSION, value: planted, path: '/', attributes: {} });
-  await signIn(desk, browser);
+  await signIn(fixture, browser);
   const token = browser.cookies.get(SESSION)!.value;
   expect(token).not.toBe(planted);
   await expect(authenticate(planted)).rejects.toThrow(/not valid/);
-  expect((await authenticate(token)).account!.email).toBe(desk.person.email);
+  expect((await authenticate(token)).account!.email).toBe(fixture.person.email);
 });
 
 test('who signs in again in the same browser gets another session, and the first ends', async () => {
-  const { browser } = await signIn(desk);
+  const { browser } = await signIn(fixture);
   const first = browser.cookies.get(SESSION)!.value;
   // The provider still knows the browser and asks nothing.
-  const page = await browser.open(`${desk.baseUrl}/sign-in/start?return=/account`);
+  const page = await browser.open(`${fixture.baseUrl}/sign-in/start?return=/account`);
   expect(page.url.pathname).toBe('/account');
   expect(browser.cookies.get(SESSION)!.value).not.toBe(first);
   await expect(authenticate(first)).rejects.toThrow(/not valid/);
@@ -85,11 +92,11 @@ test('who signs in again in the same browser gets another session, and the first
 
 test('several tabs sign in at once, each to its own page', async () => {
   const browser = new CookieBrowser();
-  const first = await goToProvider(desk, browser, '/account?page=');
-  const second = await goToProvider(desk, browser, '/account');
+  const first = await goToProvider(fixture, browser, '/account?page=');
+  const second = await goToProvider(fixture, browser, '/account');
   expect(flowsOf(browser)).toHaveLength(2);
-  expect((await fillIn(desk, browser, second)).url.search).toBe('');
-  const page = await fillIn(desk, browser, first);
+  expect((await fillIn(fixture, browser, second)).url.search).toBe('');
+  const page = await fillIn(fixture, browser, first);
   expect(page.status).toBe(200);
   expect(page.url.search).toBe('?page=');
 });
@@ -97,29 +104,29 @@ test('several tabs sign in at once, each to its own page', async () => {
 test('sign-ins that were left lying are taken away before a request gets too large', async () => {
   const browser = new CookieBrowser();
   for (let n = 0; n < 25; n += 1) {
-    await browser.open(`${desk.baseUrl}/sign-in/start`, {}, ({ origin }) => origin === desk.issuer);
+    await browser.open(`${fixture.baseUrl}/sign-in/start`, {}, ({ origin }) => origin === fixture.issuer);
   }
   expect(flowsOf(browser).length).toBeLessThanOrEqual(11);
-  expect((await signIn(desk, browser)).page.status).toBe(200);
+  expect((await signIn(fixture, browser)).page.status).toBe(200);
 });
 
 test('who is signed in already is led on', async () => {
-  const { browser } = await signIn(desk);
-  const page = await browser.open(`${desk.baseUrl}/sign-in?return=%2Faccount`);
+  const { browser } = await signIn(fixture);
+  const page = await browser.open(`${fixture.baseUrl}/sign-in?return=%2Faccount`);
   expect(page.way.map(({ pathname }) => pathname)).toEqual(['/sign-in', '/account']);
 });
 
 test('a dashboard that is opened by another name of its machine leads to its own, where the cookies are', async () => {
-  const { port } = new URL(desk.baseUrl);
+  const { port } = new URL(fixture.baseUrl);
   for (const path of ['/sign-in?return=%2Faccount', '/sign-in/start?return=%2Faccount']) {
     const response = await fetch(`http://localhost:${port}${path}`, { redirect: 'manual' });
-    expect(response.headers.get('location')).toBe(`${desk.baseUrl}${path}`);
+    expect(response.headers.get('location')).toBe(`${fixture.baseUrl}${path}`);
   }
 });
 
 test('an answer of the provider counts once', async () => {
   const browser = new CookieBrowser();
-  const answer = await fillIn(desk, browser, await goToProvider(desk, browser), isCallback);
+  const answer = await fillIn(fixture, browser, await goToProvider(fixture, browser), isCallback);
   const flow = browser.cookies.get(flowsOf(browser)[0]!)!;
   expect((await browser.open(answer.url)).url.pathname).toBe('/account');
   const token = browser.cookies.get(SESSION)!.value;
@@ -135,9 +142,9 @@ test('an answer of the provider counts once', async () => {
 
 test('another browser’s answer signs nobody in', async () => {
   const attacker = new CookieBrowser();
-  const answer = await fillIn(desk, attacker, await goToProvider(desk, attacker), isCallback);
+  const answer = await fillIn(fixture, attacker, await goToProvider(fixture, attacker), isCallback);
   const victim = new CookieBrowser();
-  await goToProvider(desk, victim);
+  await goToProvider(fixture, victim);
   const page = await victim.open(answer.url);
   expect(page.status).toBe(400);
   expect(victim.cookies.has(SESSION)).toBe(false);
@@ -150,7 +157,7 @@ test('another browser’s answer signs nobody in', async () => {
 
 test('a sign-in that took too long has to begin again', async () => {
   const browser = new CookieBrowser();
-  const answer = await fillIn(desk, browser, await goToProvider(desk, browser), isCallback);
+  const answer = await fillIn(fixture, browser, await goToProvider(fixture, browser), isCallback);
   const flow = browser.cookies.get(flowsOf(browser)[0]!)!;
   const [expiresAt, ...rest] = flow.value.split('.');
   const past = [Number(expiresAt) - 601, ...rest].join('.');
@@ -170,7 +177,7 @@ test.each([
   ['no issuer', (url: URL) => url.searchParams.delete('iss')],
 ])('an answer with %s is refused in plain words', async (_name, change) => {
   const browser = new CookieBrowser();
-  const answer = await fillIn(desk, browser, await goToProvider(desk, browser), isCallback);
+  const answer = await fillIn(fixture, browser, await goToProvider(fixture, browser), isCallback);
   change(answer.url);
   const page = await browser.open(answer.url);
   expect(page.status).toBe(400);
@@ -182,7 +189,7 @@ test.each([
 
 test('who cancels at the provider is told so', async () => {
   const browser = new CookieBrowser();
-  const form = await goToProvider(desk, browser);
+  const form = await goToProvider(fixture, browser);
   const page = await browser.submit(form, '', { cancel: 'yes' });
   expect(page.status).toBe(403);
   expect(page.url.searchParams.get('error')).toBe('access_denied');
@@ -191,7 +198,7 @@ test('who cancels at the provider is told so', async () => {
 
 test('what a request writes on its way back is not shown as it is', async () => {
   const browser = new CookieBrowser();
-  const form = await goToProvider(desk, browser);
+  const form = await goToProvider(fixture, browser);
   const answer = await browser.submit(form, '', { cancel: 'yes' }, isCallback);
   answer.url.searchParams.set('error_description', '<script>alert(1)</script>');
   const page = await browser.open(answer.url);

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { csrfTokenOf } from '../../../../gateway/dashboard/session-cookie.ts';
 import { createLogger } from '../../../../services/platform/telemetry.ts';
-import { testConfig } from '../../../support/house.ts';
-import { SESSION } from './sign-in-desk.ts';
+import { testConfig } from '../../../support/harness.ts';
+import { SESSION } from './sign-in-fixture.ts';
 
 /** Of services that are away. */
 const away: Transport = {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const ask = (path: string, cookie: string) =>
-  fetch(`${desk.baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });
+  fetch(`${fixture.baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });
 
 test.for(['a b', 'é', '\t', '(,)', '__proto__', 'x'.repeat(5_000), ''])(
   'a sign-in that was never begun is over, whatever its name: %#',
@@ -22,6 +22,6 @@ test.for(['a b', 'é', '\t', '(,)', '__proto__', 'x'.repeat(5_000), ''])(
 
 test('cookies that only look like sign-ins keep nobody from beginning one', async () => {
   const cookies = Array.from({ length: 12 }, (_, n) => `__Host-sign-in-${n} ,é=x`);
-  // There is nobody at this desk's issuer.
+  // There is nobody at this issuer.
   expect((await ask('/sign-in/start', Buffer.from(cookies.join('; ')).toString('latin1'))).status).toBe(503);
 });

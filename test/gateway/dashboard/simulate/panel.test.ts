@@ -9,21 +9,21 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { EVENT_CATALOGUE } from '../../../../services/webhooks/events/event-types/event-catalogue.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
-import { idIn, type SandboxDesk, sandboxDesk, stateOn, stepsOn } from './sandbox-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
-const tenantOf = ({ merchantId }: SandboxDesk) => ({ merchantId, environment: Environment.TEST });
-const balanceOf = (panel: SandboxDesk) =>
-  createClient(FundsService, desk.transport).getBalance(tenantOf(panel));
+const tenantOf = ({ merchantId }: SandboxFixture) => ({ merchantId, environment: Environment.TEST });
+const balanceOf = (panel: SandboxFixture) =>
+  createClient(FundsService, fixture.transport).getBalance(tenantOf(panel));
 
 it('sells by Pix and by card, now and in the past, and releases what is due', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   await panel.sell({ gross: '1,234.56', fees: '34.56' });
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 120_000n, scheduledAmountMinor: 0n });
   const past = { method: 'CARD', installments: '3', gross: '300.00', fees: '0', sold_days_ago: '70' };
@@ -39,14 +39,14 @@ it('sells by Pix and by card, now and in the past, and releases what is due', as
 });
 
 it('publishes the payment of a sale once, as the payments teams do of real ones', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const page = await panel.visitor.get(`${panel.home}/simulate`);
   const values = { method: 'CARD', installments: '3', gross: '300.00', fees: '0' };
   const sold = await panel.visitor.submit(page, '/simulate/sales', values);
   await panel.visitor.submit(page, '/simulate/sales', values);
   expect(sold.document.querySelector('.outcome')!.text).toContain('payment.succeeded.v1');
   expect(sold.document.querySelector('main dd')!.text).toBe('R$300.00');
-  const events = createClient(EventService, desk.transport);
+  const events = createClient(EventService, fixture.transport);
   const { events: published } = await events.listEvents({ ...tenantOf(panel), type: 'payment.succeeded.v1' });
   expect(published).toHaveLength(1);
   expect(published[0]!.data).toEqual({
@@ -55,13 +55,13 @@ it('publishes the payment of a sale once, as the payments teams do of real ones'
   });
   const opened = await panel.visitor.submit(sold, '/simulate/refund-cases', { amount: '50.00' });
   expect(opened.status).toBe(200);
-  const cases = createClient(RefundCaseService, desk.transport);
+  const cases = createClient(RefundCaseService, fixture.transport);
   const { refundCases } = await cases.listRefundCases(tenantOf(panel));
   expect(refundCases[0]!.paymentIntentId).toBe(published[0]!.objectId);
 });
 
 it('says at the field what is wrong with a sale or a refund, and keeps what was typed', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const sale = await panel.sell({ gross: 'much', fees: '1', installments: '2', sold_days_ago: '-1' });
   expect(sale.status).toBe(422);
   const faults = (page: typeof sale) => page.document.querySelectorAll('.fault').map(({ id }) => id);
@@ -76,7 +76,7 @@ it('says at the field what is wrong with a sale or a refund, and keeps what was 
 });
 
 it('makes one sale and one case of a form that is sent twice', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const page = await panel.visitor.get(`${panel.home}/simulate`);
   for (const action of ['/simulate/sales', '/simulate/refund-cases', '/simulate/advances']) {
     const [first, second] = [
@@ -89,7 +89,7 @@ it('makes one sale and one case of a form that is sent twice', async () => {
 });
 
 it('opens cases past the limits of 24 hours when they were asked for 2 days ago', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const large = { amount: '9,999,999.00', paid: '9,999,999.00' };
   expect(stateOn(await panel.openCase(large))).toBe('SERVICE_REVIEW');
   expect(stateOn(await panel.openCase())).toBe('SERVICE_REVIEW');
@@ -97,7 +97,7 @@ it('opens cases past the limits of 24 hours when they were asked for 2 days ago'
 });
 
 it('refunds a sale, blocks its money and disputes it', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const { visitor, home } = panel;
   const sale = await panel.sell({ fees: '0' });
   const path = `${home}/simulate/sales/${idIn(sale)}`;
@@ -127,7 +127,7 @@ it('refunds a sale, blocks its money and disputes it', async () => {
 });
 
 it('takes an advance of the past through every state, and refuses others', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const { visitor, home, step } = panel;
   const make = () => visitor.submit(`${home}/simulate`, '/simulate/advances');
   const requested = await make();
@@ -144,9 +144,9 @@ it('takes an advance of the past through every state, and refuses others', async
 });
 
 it("decides a merchant's own request of today, which settles later", async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   await panel.sell({ method: 'CARD', installments: '2' });
-  const advances = createClient(AdvanceService, desk.transport);
+  const advances = createClient(AdvanceService, fixture.transport);
   const write = (idempotencyKey: string) => ({ ...tenantOf(panel), idempotencyKey });
   const { quote } = await advances.quoteAdvance(write('quote'));
   const { advanceRequest } = await advances.requestAdvance({ ...write('request'), quoteId: quote!.id });
@@ -158,15 +158,15 @@ it("decides a merchant's own request of today, which settles later", async () =>
 });
 
 it('publishes every event of the catalogue with its example, and shows where it went', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const { visitor, home } = panel;
-  const webhooks = createClient(WebhookSubscriptionService, desk.transport);
+  const webhooks = createClient(WebhookSubscriptionService, fixture.transport);
   const eventTypes = EVENT_CATALOGUE.map(({ name }) => name);
   const target = { url: 'https://127.0.0.1:8443/', eventTypes };
   await webhooks.createWebhookSubscription({ ...tenantOf(panel), idempotencyKey: 'hook', ...target });
   const offered = (await visitor.get(`${home}/simulate`)).document.querySelectorAll('#type option');
   expect(offered.map((option) => option.getAttribute('value'))).toEqual(eventTypes);
-  const client = createClient(EventService, desk.transport);
+  const client = createClient(EventService, fixture.transport);
   for (const type of eventTypes) {
     const done = await visitor.submit(`${home}/simulate/events?type=${type}`, '/publish');
     expect([type, done.status]).toEqual([type, 200]);
@@ -182,7 +182,7 @@ it('publishes every event of the catalogue with its example, and shows where it 
 });
 
 it('shows what a merchant says as text, whatever it is', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const probe = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>';
   const refused = await panel.openCase({ amount: probe, reason: probe });
   const opened = await panel.openCase({ reason: probe });
@@ -212,7 +212,7 @@ it('shows what a merchant says as text, whatever it is', async () => {
 });
 
 it('speaks Portuguese to who does', async () => {
-  const { visitor, home, openCase } = await sandboxDesk(desk);
+  const { visitor, home, openCase } = await sandboxFixture(fixture);
   const cookie = `__Host-session=${visitor.token}; language=pt-BR`;
   const path = `${home}/simulate/refund-cases/${idIn(await openCase())}`;
   for (const address of [`${home}/simulate`, path, `${home}/simulate/events`, `${home}/refunds`]) {

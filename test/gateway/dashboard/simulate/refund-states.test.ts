@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DashboardDesk, type SeenPage, startDashboardDesk } from '../dashboard-desk.ts';
-import { idIn, type SandboxDesk, sandboxDesk, stateOn, stepsOn } from './sandbox-desk.ts';
+import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
+import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** A case whose money is on its way: of a sale by Pix. */
-async function processing({ sell, visitor, step }: SandboxDesk): Promise<SeenPage> {
+async function processing({ sell, visitor, step }: SandboxFixture): Promise<SeenPage> {
   const sale = await sell({ method: 'INSTANT_TRANSFER', fees: '0' });
   const opened = await visitor.submit(sale, '/simulate/refund-cases', { who: 'MERCHANT' });
   expect(stateOn(opened)).toBe('APPROVED_FOR_EXECUTION');
@@ -17,7 +17,7 @@ async function processing({ sell, visitor, step }: SandboxDesk): Promise<SeenPag
 }
 
 /** How the panel leads to each state. */
-const WAYS: Readonly<Record<string, (panel: SandboxDesk) => Promise<SeenPage>>> = {
+const WAYS: Readonly<Record<string, (panel: SandboxFixture) => Promise<SeenPage>>> = {
   MERCHANT_REVIEW: ({ openCase }) => openCase(),
   SERVICE_REVIEW: async ({ openCase, step }) => step(await openCase(), 'contest'),
   APPROVED_FOR_EXECUTION: async ({ openCase, step }) => step(await openCase(), 'approve'),
@@ -31,7 +31,7 @@ const WAYS: Readonly<Record<string, (panel: SandboxDesk) => Promise<SeenPage>>> 
 };
 
 it('leads to each of the nine states, and the page of refunds shows each', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const { visitor, home } = panel;
   for (const [state, way] of Object.entries(WAYS)) {
     const reached = await way(panel);
@@ -46,7 +46,7 @@ it('leads to each of the nine states, and the page of refunds shows each', async
 });
 
 it('shows only steps that are possible, and each that it shows is', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const { step } = panel;
   const waiting = await panel.openCase();
   expect(stepsOn(waiting)).toEqual(
@@ -77,7 +77,7 @@ it('shows only steps that are possible, and each that it shows is', async () => 
 });
 
 it('lets the deadline come near and pass', async () => {
-  const { openCase, step } = await sandboxDesk(desk);
+  const { openCase, step } = await sandboxFixture(fixture);
   const near = await step(await openCase({ asked_days_ago: '6' }), 'announce-deadline');
   expect(near.text).toContain('refund.deadline_approaching.v1');
   const overdue = await openCase({ asked_days_ago: '8' });
@@ -90,7 +90,7 @@ it('lets the deadline come near and pass', async () => {
 });
 
 it('says in words why a step that came too late or too early is refused', async () => {
-  const { visitor, openCase, step } = await sandboxDesk(desk);
+  const { visitor, openCase, step } = await sandboxFixture(fixture);
   const early = await openCase();
   const refused = await step(early, 'announce-deadline');
   expect([refused.status, refused.text.includes('too early to tell')]).toEqual([409, true]);

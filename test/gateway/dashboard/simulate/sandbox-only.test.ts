@@ -12,9 +12,9 @@ import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.j
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService, RefundCaseStatus } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { queryHouse, refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
-import { idIn, sandboxDesk } from './sandbox-desk.ts';
+import { queryHarness, refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { idIn, sandboxFixture } from './sandbox-fixture.ts';
 
 const FORM = {
   ...{ method: 'INSTANT_TRANSFER', gross: '120.00', fees: '0', installments: '1', sold_days_ago: '0' },
@@ -23,13 +23,13 @@ const FORM = {
   ...{ type: 'refund.failed.v1', object_id: 'probe', reviewer: 'OPERATIONS', blocker: 'KYC_NOT_APPROVED' },
 };
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 beforeAll(async () => {
-  desk = await startDashboardDesk();
+  fixture = await startDashboardFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
-const simulations = () => desk.app.registered.filter(({ path }) => path.startsWith('/simulate'));
+const simulations = () => fixture.app.registered.filter(({ path }) => path.startsWith('/simulate'));
 
 /** The path with an id for each parameter. */
 const filled = (path: string, ids: Readonly<Record<string, string>>) =>
@@ -41,15 +41,15 @@ it('registers every page and action of the panel for the sandbox and developers'
   for (const place of places) {
     expect(place).toMatchObject({ side: 'sandbox', role: Role.DEVELOPER, section: 'simulate' });
   }
-  expect(desk.app.registered.filter(({ section }) => section === 'simulate')).toEqual(places);
+  expect(fixture.app.registered.filter(({ section }) => section === 'simulate')).toEqual(places);
 });
 
 it('is not there in live: nobody reaches any of it, and nothing comes of asking', async () => {
-  const { refunds, tenant, open } = refundsOf(desk.house);
-  const visitor = await desk.signIn({ [tenant.merchantId]: Role.ADMIN });
+  const { refunds, tenant, open } = refundsOf(fixture.harness);
+  const visitor = await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
   const [refundCaseId, saleId] = [(await open({ saleId: randomUUID() })).id, randomUUID()];
   const events = 'select count(*)::integer as count from platform.outbox_event';
-  const before = await queryHouse<{ count: number }>(desk.house, events);
+  const before = await queryHarness<{ count: number }>(fixture.harness, events);
   for (const { method, path } of simulations()) {
     const address = `/live/${tenant.merchantId}${filled(path, { refundCaseId, saleId })}`;
     const proof = { _csrf: csrfTokenOf(visitor.token), _key: randomUUID() };
@@ -57,20 +57,20 @@ it('is not there in live: nobody reaches any of it, and nothing comes of asking'
       method === 'GET' ? await visitor.get(address) : await visitor.post(address, { ...FORM, ...proof });
     expect([method, path, page.status]).toEqual([method, path, 404]);
   }
-  expect(await queryHouse(desk.house, events)).toEqual(before);
+  expect(await queryHarness(fixture.harness, events)).toEqual(before);
   const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
   expect([refundCase!.status, refundCase!.blockedBy]).toEqual([RefundCaseStatus.MERCHANT_REVIEW, []]);
 });
 
 it('leaves the same merchant in live as it was, whatever is simulated', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const live = { merchantId: panel.merchantId, environment: Environment.LIVE };
   await panel.sell();
   const opened = await panel.openCase();
   await panel.step(opened, 'approve');
-  const { refundCases } = await createClient(RefundCaseService, desk.transport).listRefundCases(live);
-  const balance = await createClient(FundsService, desk.transport).getBalance(live);
-  const { events } = await createClient(EventService, desk.transport).listEvents(live);
+  const { refundCases } = await createClient(RefundCaseService, fixture.transport).listRefundCases(live);
+  const balance = await createClient(FundsService, fixture.transport).getBalance(live);
+  const { events } = await createClient(EventService, fixture.transport).listEvents(live);
   expect([refundCases, balance.availableAmountMinor, events]).toEqual([[], 0n, []]);
 });
 
@@ -97,14 +97,14 @@ it('has what internal teams and providers do called by the panel alone', async (
 });
 
 it("does nothing to another merchant's cases, sales and disputes, and nothing for a viewer", async () => {
-  const [own, other] = [await sandboxDesk(desk), await sandboxDesk(desk)];
+  const [own, other] = [await sandboxFixture(fixture), await sandboxFixture(fixture)];
   const theirs = await other.step(await other.openCase(), 'open-dispute');
   const refundCaseId = idIn(theirs);
   const saleId = idIn(await other.sell());
   const dispute = theirs.document.querySelector('#win-dispute-dispute option')!.getAttribute('value')!;
   const advanceRequestId = idIn(await other.visitor.submit(`${other.home}/simulate`, '/simulate/advances'));
   const ids = { refundCaseId, saleId, disputeId: dispute, advanceRequestId };
-  const viewer = await desk.signIn({ [other.merchantId]: Role.VIEWER });
+  const viewer = await fixture.signIn({ [other.merchantId]: Role.VIEWER });
   const seen = (await other.visitor.get(`${other.home}/simulate/refund-cases/${refundCaseId}`)).text;
   for (const { method, path } of simulations().filter((place) => place.path.includes(':'))) {
     const send = async (who: typeof viewer, home: string) => {

@@ -13,26 +13,26 @@ import {
   MerchantDecisionKind,
   RefundCaseService,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newKey } from '../../../support/house.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-desk.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
-import { idIn, type SandboxDesk, sandboxDesk } from './sandbox-desk.ts';
+import { newKey } from '../../../support/harness.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { idIn, type SandboxFixture, sandboxFixture } from './sandbox-fixture.ts';
 
 const LONG = 'Wort'.repeat(60);
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let browser: Browser;
 beforeAll(async () => {
-  [desk, browser] = await Promise.all([startDashboardDesk(), openChromium()]);
+  [fixture, browser] = await Promise.all([startDashboardFixture(), openChromium()]);
 });
 afterAll(async () => {
   await browser.close();
-  await desk.close();
+  await fixture.close();
 });
 
 /** A product with a name that no line holds. */
-async function productOf({ merchantId }: SandboxDesk): Promise<string> {
-  const products = createClient(ProductService, desk.transport);
+async function productOf({ merchantId }: SandboxFixture): Promise<string> {
+  const products = createClient(ProductService, fixture.transport);
   const write = () => ({ merchantId, environment: Environment.TEST, idempotencyKey: newKey() });
   const kind = { productType: ProductType.SUBSCRIPTION, refundWindowDays: 14 };
   const { product } = await products.createProduct({ ...write(), ...kind, name: LONG.slice(0, 200) });
@@ -49,7 +49,7 @@ async function productOf({ merchantId }: SandboxDesk): Promise<string> {
 }
 
 /** Every page of these rooms, with something on it. */
-async function pathsOf(panel: SandboxDesk): Promise<string[]> {
+async function pathsOf(panel: SandboxFixture): Promise<string[]> {
   const { home, openCase, sell, step, visitor } = panel;
   const productId = await productOf(panel);
   const waiting = await openCase({
@@ -81,8 +81,8 @@ it.each([
   [1280, 'pt-BR'],
   [360, 'en'],
 ] as const)('pages of %i px in %s are accessible, and nothing sticks out', async (width, locale) => {
-  const panel = await sandboxDesk(desk);
-  const window = await openWindow(browser, desk.baseUrl, panel.visitor, { width, locale });
+  const panel = await sandboxFixture(fixture);
+  const window = await openWindow(browser, fixture.baseUrl, panel.visitor, { width, locale });
   const { page, foreign, violations } = window;
   for (const path of await pathsOf(panel)) {
     await page.goto(path);
@@ -95,8 +95,8 @@ it.each([
 });
 
 it('leads by keyboard and pointer from a sale to a paid refund, and shows each change by itself', async () => {
-  const panel = await sandboxDesk(desk);
-  const { context, page } = await openWindow(browser, desk.baseUrl, panel.visitor);
+  const panel = await sandboxFixture(fixture);
+  const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
   await page.goto(`${panel.home}/simulate`);
   await page.getByRole('button', { name: 'Record the sale' }).press('Enter');
   await page.waitForURL(/\/simulate\/sales\//);
@@ -113,14 +113,14 @@ it('leads by keyboard and pointer from a sale to a paid refund, and shows each c
 });
 
 it('shows a decision made elsewhere without a reload, and offers it no more', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const refundCaseId = idIn(await panel.openCase());
-  const { context, page } = await openWindow(browser, desk.baseUrl, panel.visitor);
+  const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
   await page.goto(`${panel.home}/refunds/${refundCaseId}`);
   await page.getByRole('button', { name: 'Approve' }).waitFor();
   const tenant = { merchantId: panel.merchantId, environment: Environment.TEST };
   const decided = { refundCaseId, decision: MerchantDecisionKind.APPROVED, idempotencyKey: randomUUID() };
-  await createClient(RefundCaseService, desk.transport).decideRefundCase({ ...tenant, ...decided });
+  await createClient(RefundCaseService, fixture.transport).decideRefundCase({ ...tenant, ...decided });
   await stateIs(page, 'APPROVED_FOR_EXECUTION');
   await page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' });
   await context.close();

@@ -3,37 +3,41 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { startHouseWorker } from '../../../support/house-worker.ts';
+import { startHarnessWorker } from '../../../support/harness-worker.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../../support/temporal.ts';
-import { eventually } from '../../../workflows/refunds/refund-house.ts';
-import { openChromium, openWindow } from '../chromium-desk.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
-import { idIn, type SandboxDesk, sandboxDesk, stateOn, stepsOn } from './sandbox-desk.ts';
+import { eventually } from '../../../workflows/refunds/refund-harness.ts';
+import { openChromium, openWindow } from '../chromium-fixture.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
-let desk: DashboardDesk;
+let fixture: DashboardFixture;
 let temporal: TestTemporal;
 let browser: Browser;
-let worker: Awaited<ReturnType<typeof startHouseWorker>>;
+let worker: Awaited<ReturnType<typeof startHarnessWorker>>;
 beforeAll(async () => {
-  [desk, temporal, browser] = await Promise.all([startDashboardDesk(), startTemporal(), openChromium()]);
-  worker = await startHouseWorker(desk.house, temporal);
+  [fixture, temporal, browser] = await Promise.all([
+    startDashboardFixture(),
+    startTemporal(),
+    openChromium(),
+  ]);
+  worker = await startHarnessWorker(fixture.harness, temporal);
 }, TEMPORAL_START_MS);
 afterAll(async () => {
   await browser?.close();
   await worker?.close();
-  await desk?.close();
+  await fixture?.close();
   await temporal?.[Symbol.asyncDispose]();
 });
 
-const funds = () => createClient(FundsService, desk.transport);
-const tenantOf = ({ merchantId }: SandboxDesk) => ({ merchantId, environment: Environment.TEST });
+const funds = () => createClient(FundsService, fixture.transport);
+const tenantOf = ({ merchantId }: SandboxFixture) => ({ merchantId, environment: Environment.TEST });
 const stateIs = (page: Page, state: string) =>
   page.locator('.badge + code', { hasText: state }).waitFor({ timeout: 20_000 });
 
 it('shows what workflows do to a case by itself: execution, want of funds, and the debit that comes back', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const started = await panel.step(await panel.openCase({ who: 'INSTANT' }), 'start');
-  const { context, page } = await openWindow(browser, desk.baseUrl, panel.visitor);
+  const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
   await page.goto(started.path);
   await stateIs(page, 'FUNDING_REQUIRED');
   await panel.sell();
@@ -48,7 +52,7 @@ it('shows what workflows do to a case by itself: execution, want of funds, and t
 });
 
 it('agrees with the workflow when both carry an execution on', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const sale = await panel.sell();
   const opened = await panel.visitor.submit(sale, '/simulate/refund-cases', { who: 'MERCHANT' });
   const started = await panel.step(opened, 'start');
@@ -63,7 +67,7 @@ it('agrees with the workflow when both carry an execution on', async () => {
 });
 
 it('has a deadline that is over pass, and the funds of a disputed sale blocked', async () => {
-  const panel = await sandboxDesk(desk);
+  const panel = await sandboxFixture(fixture);
   const overdue = await panel.openCase({ asked_days_ago: '8' });
   const path = `${panel.home}/refunds/${idIn(overdue)}`;
   await eventually(async () => expect(stateOn(await panel.visitor.get(path))).toBe('SERVICE_REVIEW'));

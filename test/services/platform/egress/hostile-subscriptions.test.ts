@@ -6,10 +6,10 @@ import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webho
 import { createEgressGuard } from '../../../../services/platform/egress/egress-guard.ts';
 import type { Dial } from '../../../../services/platform/egress/guarded-connector.ts';
 import { errorInfoOf } from '../../../../services/platform/errors.ts';
-import { type GatewayHouse, newMerchant, startGateways } from '../../../gateway/gateway-house.ts';
+import { type GatewayHarness, newMerchant, startGateways } from '../../../gateway/gateway-harness.ts';
 import { call } from '../../../gateway/http-call.ts';
-import { newKey, newTenant } from '../../../support/house.ts';
-import { webhooksDesk } from '../../webhooks/webhooks-desk.ts';
+import { newKey, newTenant } from '../../../support/harness.ts';
+import { webhooksFixture } from '../../webhooks/webhooks-fixture.ts';
 import { deliverWaiting } from './deliver-waiting.ts';
 import { HOSTILE_FORMS, HOSTILE_HOSTS } from './hostile-urls.ts';
 
@@ -17,15 +17,15 @@ const HOSTS = HOSTILE_HOSTS.flatMap((host) => [`https://${host}/hook`, `https://
 const FORMS = HOSTILE_FORMS.map(([text]) => text);
 const EVENT_TYPES = ['payment.succeeded.v1'];
 
-let gateways: GatewayHouse;
+let gateways: GatewayHarness;
 let client: Client<typeof WebhookSubscriptionService>;
 beforeAll(async () => {
   gateways = await startGateways({ RATE_LIMIT_LIVE: '1000000', WEBHOOK_SUBSCRIPTION_LIMIT: '10000' });
-  client = createClient(WebhookSubscriptionService, gateways.house.transports.grpc);
+  client = createClient(WebhookSubscriptionService, gateways.harness.transports.grpc);
 });
 afterAll(() => gateways.close());
 
-const desk = () => webhooksDesk(gateways.house, gateways.house.transports.inProcess);
+const fixture = () => webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
 
 /** What each URL was answered that was not answered as it should be. */
 async function wrongAnswers(
@@ -54,7 +54,7 @@ async function overRpc(url: string): Promise<string> {
 }
 
 const subscriptions = async () =>
-  (await desk().sql<{ count: string }>('select count(*) from webhooks.subscription'))[0]!.count;
+  (await fixture().sql<{ count: string }>('select count(*) from webhooks.subscription'))[0]!.count;
 
 describe('a hostile URL', () => {
   it('is refused by CreateWebhookSubscription in every spelling, and nothing is kept', async () => {
@@ -85,22 +85,22 @@ describe('a hostile URL', () => {
   it('is neither looked up nor dialled when a subscription has it all the same', async () => {
     const dial = vi.fn<Dial>(net.connect);
     const asPublic = vi.fn(async () => ['93.184.215.14']);
-    const { WEBHOOK_ALLOWED_PORTS: allowedPorts } = gateways.house.config;
+    const { WEBHOOK_ALLOWED_PORTS: allowedPorts } = gateways.harness.config;
     const guard = createEgressGuard({ allowedPorts }, { dial, dnsLookup: asPublic, systemLookup: asPublic });
     const tenant = newTenant(Environment.LIVE);
     // The rest is kept out by the table's own check.
     const urls = [...HOSTS, ...FORMS].filter((url) => url.startsWith('https://'));
     const ids: string[] = [];
-    for (const _url of urls) ids.push((await desk().subscribe(tenant)).id);
-    await desk().sql(
+    for (const _url of urls) ids.push((await fixture().subscribe(tenant)).id);
+    await fixture().sql(
       `update webhooks.subscription s set url = hostile.url
          from unnest($1::uuid[], $2::text[]) as hostile (id, url) where s.id = hostile.id`,
       [ids, urls],
     );
-    const turns = await deliverWaiting(gateways.house.transports.inProcess, { live: guard, test: guard });
+    const turns = await deliverWaiting(gateways.harness.transports.inProcess, { live: guard, test: guard });
     await guard.close();
     expect(turns).toHaveLength(urls.length);
-    const attempts = await desk().sql<{ url: string; failure: string | null }>(
+    const attempts = await fixture().sql<{ url: string; failure: string | null }>(
       `select s.url, a.failure from webhooks.delivery d
          join webhooks.subscription s on s.id = d.subscription_id
          left join webhooks.attempt a on a.delivery_id = d.id`,

@@ -15,7 +15,7 @@ import { Writes } from '../../../../services/platform/writes.ts';
 import { webhooksArea } from '../../../../services/webhooks/webhooks.area.ts';
 import { startConnectProxy } from '../../../support/connect-proxy.ts';
 import { type DnsAnswer, type DnsResponder, startDnsResponder } from '../../../support/dns-responder.ts';
-import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../../support/house.ts';
+import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../../support/harness.ts';
 import { createLoopbackGuard, type DisposableGuard } from '../../../support/loopback-guard.ts';
 import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
 import { deliverWaiting } from './deliver-waiting.ts';

@@ -1,21 +1,21 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accessibilityFaults, openChromium, openWindow } from '../../chromium-desk.ts';
-import { type DeliveriesDesk, type Shop, startDeliveriesDesk } from './deliveries-desk.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../../chromium-fixture.ts';
+import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 import { type EveryState, makeEveryState, PROBE } from './every-state.ts';
 
-let desk: DeliveriesDesk;
+let fixture: DeliveriesFixture;
 let browser: Browser;
 let shop: Shop;
 let all: EveryState;
 beforeAll(async () => {
-  [desk, browser] = await Promise.all([startDeliveriesDesk(), openChromium()]);
-  shop = await desk.shop();
-  all = await makeEveryState(desk, shop);
+  [fixture, browser] = await Promise.all([startDeliveriesFixture(), openChromium()]);
+  shop = await fixture.shop();
+  all = await makeEveryState(fixture, shop);
 }, 60_000);
 afterAll(async () => {
   await browser?.close();
-  await desk?.close();
+  await fixture?.close();
 });
 
 const paths = (): string[] => [
@@ -35,7 +35,7 @@ describe.each([
   ['en', 980],
 ] as const)('the pages of deliveries in %s at %i pixels', (locale, width) => {
   it('are accessible, fit the window and run nothing that strangers gave', async () => {
-    const window = await openWindow(browser, desk.baseUrl, shop.developer, { locale, width });
+    const window = await openWindow(browser, fixture.baseUrl, shop.developer, { locale, width });
     const { context, page, foreign, violations } = window;
     for (const path of paths()) {
       const response = await page.goto(`${shop.base}${path}`);

@@ -4,15 +4,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { PaymentsWorker } from '../../../../../workflows/worker.ts';
-import { startHouseWorker } from '../../../../support/house-worker.ts';
+import { startHarnessWorker } from '../../../../support/harness-worker.ts';
 import { loopbackSettings } from '../../../../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../../../support/temporal.ts';
 import { type Receiver, startReceiver } from '../../../../support/tls-receiver.ts';
-import { openChromium, openWindow } from '../../chromium-desk.ts';
-import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries-desk.ts';
+import { openChromium, openWindow } from '../../chromium-fixture.ts';
+import { type DeliveriesFixture, startDeliveriesFixture } from './deliveries-fixture.ts';
 
 let temporal: TestTemporal;
-let desk: DeliveriesDesk;
+let fixture: DeliveriesFixture;
 let worker: PaymentsWorker;
 let browser: Browser;
 let receiver: Receiver;
@@ -22,8 +22,8 @@ let answer = { status: 204, body: '' };
 beforeAll(async () => {
   temporal = await startTemporal();
   // The second attempt is for the developer to ask for.
-  desk = await startDeliveriesDesk({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,1h' });
-  worker = await startHouseWorker(desk.house, temporal);
+  fixture = await startDeliveriesFixture({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,1h' });
+  worker = await startHarnessWorker(fixture.harness, temporal);
   browser = await openChromium();
   receiver = await startReceiver((_request, response) => {
     response.writeHead(answer.status).end(answer.body);
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await worker?.close();
-  await desk?.close();
+  await fixture?.close();
   await receiver?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();
 });
@@ -40,16 +40,16 @@ afterAll(async () => {
 it('leads a developer, who never reloads, from a failing delivery to a delivered one, and through a resend', async () => {
   const merchantId = randomUUID();
   const tenant = { merchantId, environment: Environment.TEST };
-  const developer = await desk.signIn({ [merchantId]: Role.DEVELOPER });
+  const developer = await fixture.signIn({ [merchantId]: Role.DEVELOPER });
   const url = `https://localhost:${receiver.port}/hook`;
-  const { id } = await desk.webhooks.subscribe(tenant, undefined, url);
-  const { context, page, foreign, violations } = await openWindow(browser, desk.baseUrl, developer);
+  const { id } = await fixture.webhooks.subscribe(tenant, undefined, url);
+  const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, developer);
   await page.goto(`/sandbox/${merchantId}/deliveries`);
   const rows = page.locator('[data-live="deliveries"] tbody tr');
   await rows.filter({ hasText: 'HTTP 204' }).waitFor();
 
   answer = { status: 503, body: '<b>out of order</b>' };
-  const event = await desk.webhooks.publish(tenant);
+  const event = await fixture.webhooks.publish(tenant);
   await rows.filter({ hasText: 'HTTP 503' }).getByRole('link', { name: 'payment.succeeded.v1' }).click();
   await page.getByText('<b>out of order</b>').waitFor();
   answer = { status: 200, body: 'mended' };

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { SeenPage } from '../../dashboard-desk.ts';
-import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries-desk.ts';
+import type { SeenPage } from '../../dashboard-fixture.ts';
+import { type DeliveriesFixture, startDeliveriesFixture } from './deliveries-fixture.ts';
 
-let desk: DeliveriesDesk;
+let fixture: DeliveriesFixture;
 beforeAll(async () => {
-  desk = await startDeliveriesDesk();
+  fixture = await startDeliveriesFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 /** The texts of the cells of each row. */
 const rowsOf = ({ document }: SeenPage) =>
@@ -17,12 +17,12 @@ const rowsOf = ({ document }: SeenPage) =>
 
 describe('the list of deliveries', () => {
   it('shows each delivery with its last attempt, newest first', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const subscription = await desk.subscribed(tenant);
-    await desk.attempted(tenant, { httpStatus: 503, latencyMs: 1_234 }, 'object 1');
-    await desk.attempted(tenant, { failure: AttemptFailure.TLS, latencyMs: 7 }, 'object 2');
-    await desk.webhooks.publish(tenant, 'object 3');
-    await desk.webhooks.claimKeys();
+    const { tenant, base, developer } = await fixture.shop();
+    const subscription = await fixture.subscribed(tenant);
+    await fixture.attempted(tenant, { httpStatus: 503, latencyMs: 1_234 }, 'object 1');
+    await fixture.attempted(tenant, { failure: AttemptFailure.TLS, latencyMs: 7 }, 'object 2');
+    await fixture.webhooks.publish(tenant, 'object 3');
+    await fixture.webhooks.claimKeys();
     const page = await developer.get(`${base}/deliveries`);
     expect(page.status).toBe(200);
     const rows = rowsOf(page);
@@ -39,11 +39,11 @@ describe('the list of deliveries', () => {
   });
 
   it('shows what fits its filters, in both lists', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id } = await desk.subscribed(tenant);
-    const [first] = await desk.attempted(tenant, { httpStatus: 200 }, 'object 1');
-    await desk.attempted(tenant, { httpStatus: 503 }, 'object 2');
-    const { delivery } = await desk.webhooks.deliveries.getDelivery({ ...tenant, deliveryId: first! });
+    const { tenant, base, developer } = await fixture.shop();
+    const { id } = await fixture.subscribed(tenant);
+    const [first] = await fixture.attempted(tenant, { httpStatus: 200 }, 'object 1');
+    await fixture.attempted(tenant, { httpStatus: 503 }, 'object 2');
+    const { delivery } = await fixture.webhooks.deliveries.getDelivery({ ...tenant, deliveryId: first! });
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
     const fitting: Record<string, string[]> = {
       'type=webhook.ping.v1': ['Delivered'],
@@ -74,7 +74,7 @@ describe('the list of deliveries', () => {
     ['request', 'a\u0000b', 'no part of an ID'],
     ['object', 'ação', 'no part of an ID'],
   ])('says of a filter by %s that cannot be meant what is wrong', async (name, value, fault) => {
-    const { base, developer } = await desk.shop();
+    const { base, developer } = await fixture.shop();
     const page = await developer.get(`${base}/deliveries?${name}=${encodeURIComponent(value)}`);
     expect(page.status).toBe(422);
     expect(page.document.querySelector(`#${name}-fault`)!.text).toContain(fault);
@@ -83,10 +83,10 @@ describe('the list of deliveries', () => {
   });
 
   it('goes on to its next page with the same filters', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id } = await desk.subscribed(tenant);
-    for (let n = 0; n < 26; n += 1) await desk.webhooks.publish(tenant, `object ${n}`);
-    await desk.webhooks.claimKeys();
+    const { tenant, base, developer } = await fixture.shop();
+    const { id } = await fixture.subscribed(tenant);
+    for (let n = 0; n < 26; n += 1) await fixture.webhooks.publish(tenant, `object ${n}`);
+    await fixture.webhooks.claimKeys();
     const path = `${base}/webhooks/${id}/deliveries?type=payment.succeeded.v1`;
     const first = await developer.get(path);
     expect(rowsOf(first)).toHaveLength(25);
@@ -103,11 +103,11 @@ describe('the list of deliveries', () => {
 
 describe('the newest deliveries of a subscription', () => {
   it('are ten of its own', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id } = await desk.subscribed(tenant);
-    for (let n = 0; n < 11; n += 1) await desk.webhooks.publish(tenant, `object ${n}`);
-    await desk.webhooks.claimKeys();
-    await desk.subscribed(tenant);
+    const { tenant, base, developer } = await fixture.shop();
+    const { id } = await fixture.subscribed(tenant);
+    for (let n = 0; n < 11; n += 1) await fixture.webhooks.publish(tenant, `object ${n}`);
+    await fixture.webhooks.claimKeys();
+    await fixture.subscribed(tenant);
     const { document } = await developer.get(`${base}/webhooks/${id}`);
     const objects = document
       .querySelectorAll('.wide tbody tr')

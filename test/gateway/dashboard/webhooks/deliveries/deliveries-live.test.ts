@@ -3,17 +3,17 @@ import { createClient } from '@connectrpc/connect';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { newKey } from '../../../../support/house.ts';
-import { openChromium, openWindow } from '../../chromium-desk.ts';
-import { type DeliveriesDesk, type Shop, startDeliveriesDesk } from './deliveries-desk.ts';
+import { newKey } from '../../../../support/harness.ts';
+import { openChromium, openWindow } from '../../chromium-fixture.ts';
+import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 
-let desk: DeliveriesDesk;
+let fixture: DeliveriesFixture;
 let browser: Browser;
 /** Streams that are open at the dashboard. */
 let streams = 0;
 beforeAll(async () => {
-  [desk, browser] = await Promise.all([startDeliveriesDesk(), openChromium()]);
-  desk.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
+  [fixture, browser] = await Promise.all([startDeliveriesFixture(), openChromium()]);
+  fixture.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
     if (headers.accept !== 'text/event-stream') return;
     streams += 1;
     response.once('close', () => {
@@ -23,18 +23,18 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   await browser?.close();
-  await desk?.close();
+  await fixture?.close();
 });
 
-const accounts = () => createClient(AccountService, desk.transport);
+const accounts = () => createClient(AccountService, fixture.transport);
 
 let shop: Shop & { readonly subscriptionId: string };
 let window: Awaited<ReturnType<typeof openWindow>>;
 let page: Page;
 beforeEach(async () => {
-  const opened = await desk.shop();
-  shop = { ...opened, subscriptionId: (await desk.subscribed(opened.tenant)).id };
-  window = await openWindow(browser, desk.baseUrl, shop.developer);
+  const opened = await fixture.shop();
+  shop = { ...opened, subscriptionId: (await fixture.subscribed(opened.tenant)).id };
+  window = await openWindow(browser, fixture.baseUrl, shop.developer);
   page = window.page;
 });
 afterEach(async () => {
@@ -57,17 +57,17 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
   it('shows new deliveries and their attempts without being loaded again', async () => {
     await open('/deliveries');
     expect(await rows().count()).toBe(1);
-    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await fixture.attempted(shop.tenant, { httpStatus: 503 });
     await rows().filter({ hasText: 'HTTP 503' }).waitFor();
     expect(await rows().count()).toBe(2);
     expect(await stayed()).toBe(true);
   });
 
   it('shows what becomes of a delivery, and what can be done with it', async () => {
-    const [deliveryId] = await desk.attempted(shop.tenant, { httpStatus: 503 });
+    const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
     await open(`/deliveries/${deliveryId}`);
     await page.getByRole('button', { name: 'Try now' }).waitFor();
-    await desk.webhooks.deliveries.cancelDelivery({
+    await fixture.webhooks.deliveries.cancelDelivery({
       ...{ ...shop.tenant, idempotencyKey: newKey(), deliveryId: deliveryId! },
     });
     await page.getByRole('button', { name: 'Resend this event' }).waitFor();
@@ -78,9 +78,9 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
 
   it('shows a subscription’s newest deliveries and its state', async () => {
     await open(`/webhooks/${shop.subscriptionId}`);
-    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await fixture.attempted(shop.tenant, { httpStatus: 503 });
     await page.locator('main').getByText('HTTP 503').waitFor();
-    await desk.webhooks.disable(shop.tenant, shop.subscriptionId);
+    await fixture.webhooks.disable(shop.tenant, shop.subscriptionId);
     await page.locator('main .badge', { hasText: 'Disabled' }).waitFor();
     expect(await stayed()).toBe(true);
   });
@@ -89,7 +89,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     await open('/deliveries');
     await setHidden(true);
     await expect.poll(() => streams, { timeout: 10_000 }).toBe(0);
-    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await fixture.attempted(shop.tenant, { httpStatus: 503 });
     expect(await rows().count()).toBe(1);
     await setHidden(false);
     await rows().filter({ hasText: 'HTTP 503' }).waitFor();
@@ -103,7 +103,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
   });
 
   it('says so when who looks on is no member any more', async () => {
-    await desk.signIn({ [shop.tenant.merchantId]: Role.ADMIN });
+    await fixture.signIn({ [shop.tenant.merchantId]: Role.ADMIN });
     await open('/deliveries');
     const member = { ...shop.tenant, idempotencyKey: newKey(), accountId: shop.developer.accountId };
     await accounts().removeMember(member);
@@ -115,7 +115,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     await open('/deliveries');
     const link = rows().first().getByRole('link').first();
     await link.focus();
-    await desk.attempted(shop.tenant, { httpStatus: 503 });
+    await fixture.attempted(shop.tenant, { httpStatus: 503 });
     // The next drawing has come as well: it shows that nothing was replaced.
     await page.waitForTimeout(2_500);
     expect(await link.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
@@ -126,15 +126,15 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
   });
 
   it('keeps what was folded out, by attempt', async () => {
-    const [deliveryId] = await desk.attempted(shop.tenant, { httpStatus: 503, responseExcerpt: 'first' });
+    const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503, responseExcerpt: 'first' });
     await open(`/deliveries/${deliveryId}`);
     await page.getByText('What your server answered').click();
     await page.locator('select, a').first().focus();
-    await desk.webhooks.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
+    await fixture.webhooks.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
       deliveryId,
     ]);
-    const { attemptNumber, generation } = await desk.webhooks.send({ deliveryId: deliveryId! });
-    await desk.webhooks.report({
+    const { attemptNumber, generation } = await fixture.webhooks.send({ deliveryId: deliveryId! });
+    await fixture.webhooks.report({
       ...{
         deliveryId: deliveryId!,
         attemptNumber,

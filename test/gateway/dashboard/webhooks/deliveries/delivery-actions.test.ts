@@ -3,18 +3,18 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryStatus, ResendState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { TestTenant } from '../../../../services/webhooks/webhooks-desk.ts';
-import type { SeenPage } from '../../dashboard-desk.ts';
-import { type DeliveriesDesk, startDeliveriesDesk } from './deliveries-desk.ts';
+import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
+import type { SeenPage } from '../../dashboard-fixture.ts';
+import { type DeliveriesFixture, startDeliveriesFixture } from './deliveries-fixture.ts';
 
-let desk: DeliveriesDesk;
+let fixture: DeliveriesFixture;
 beforeAll(async () => {
-  desk = await startDeliveriesDesk();
+  fixture = await startDeliveriesFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const stateOf = async (tenant: TestTenant, deliveryId: string) =>
-  (await desk.webhooks.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
+  (await fixture.webhooks.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
 const noticeOf = ({ document }: SeenPage) => document.querySelector('.notice')?.text;
 const actionsOf = ({ document }: SeenPage) =>
   document.querySelectorAll('main form').map((form) => form.getAttribute('action')!.split('/').at(-1));
@@ -26,15 +26,15 @@ function hiddenOf({ document }: SeenPage) {
 }
 /** What people wrote down as done at a merchant. */
 const auditOf = async (tenant: TestTenant) => {
-  const { entries } = await createClient(AccountService, desk.transport).listAuditEntries({ ...tenant });
+  const { entries } = await createClient(AccountService, fixture.transport).listAuditEntries({ ...tenant });
   return entries.map(({ action }) => action.split('.').at(-1));
 };
 
 describe('a delivery that waits for its next attempt', () => {
   it('is tried at once when a developer asks for it', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    await desk.subscribed(tenant);
-    const [id] = await desk.attempted(tenant, { httpStatus: 503 });
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.subscribed(tenant);
+    const [id] = await fixture.attempted(tenant, { httpStatus: 503 });
     const page = await developer.submit(`${base}/deliveries/${id}`, '/retry');
     expect(noticeOf(page)).toBe('The next attempt is made now. If one was under way, it goes on.');
     const { nextAttemptAt } = await stateOf(tenant, id!);
@@ -43,9 +43,9 @@ describe('a delivery that waits for its next attempt', () => {
   });
 
   it('ends when a developer cancels it, and can be resent then', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    await desk.subscribed(tenant);
-    const [id] = await desk.attempted(tenant, { httpStatus: 503 });
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.subscribed(tenant);
+    const [id] = await fixture.attempted(tenant, { httpStatus: 503 });
     const stale = await developer.get(`${base}/deliveries/${id}`);
     expect(actionsOf(stale)).toEqual(['retry', 'cancel']);
     const page = await developer.submit(stale, '/cancel');
@@ -63,26 +63,26 @@ describe('a delivery that waits for its next attempt', () => {
 
 describe('a delivery that has ended', () => {
   it('has its event sent again to its endpoint alone', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id: subscriptionId } = await desk.subscribed(tenant);
-    const [id] = await desk.attempted(tenant, { httpStatus: 200 });
-    await desk.subscribed(tenant);
+    const { tenant, base, developer } = await fixture.shop();
+    const { id: subscriptionId } = await fixture.subscribed(tenant);
+    const [id] = await fixture.attempted(tenant, { httpStatus: 200 });
+    await fixture.subscribed(tenant);
     const page = await developer.submit(`${base}/deliveries/${id}`, '/resend');
     expect(noticeOf(page)).toBe('The resend has begun.');
-    const [resend] = (await desk.webhooks.deliveries.listResends({ ...tenant })).resends;
+    const [resend] = (await fixture.webhooks.deliveries.listResends({ ...tenant })).resends;
     const { eventId } = await stateOf(tenant, id!);
     expect(resend).toMatchObject({ subscriptionId, eventId, onlyFailed: false, expectedCount: 1n });
-    expect((await desk.webhooks.toEnd(resend!.id)).succeededCount).toBe(1n);
+    expect((await fixture.webhooks.toEnd(resend!.id)).succeededCount).toBe(1n);
   });
 
   it('of a ping, or of a disabled endpoint, is not sent again', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id: subscriptionId } = await desk.subscribed(tenant);
-    const [ping] = (await desk.webhooks.deliveries.listDeliveries({ ...tenant })).deliveries;
+    const { tenant, base, developer } = await fixture.shop();
+    const { id: subscriptionId } = await fixture.subscribed(tenant);
+    const [ping] = (await fixture.webhooks.deliveries.listDeliveries({ ...tenant })).deliveries;
     expect(actionsOf(await developer.get(`${base}/deliveries/${ping!.id}`))).toEqual([]);
-    const [id] = await desk.attempted(tenant, { httpStatus: 200 });
+    const [id] = await fixture.attempted(tenant, { httpStatus: 200 });
     const stale = await developer.get(`${base}/deliveries/${id}`);
-    await desk.webhooks.disable(tenant, subscriptionId);
+    await fixture.webhooks.disable(tenant, subscriptionId);
     expect(actionsOf(await developer.get(`${base}/deliveries/${id}`))).toEqual([]);
     const late = await developer.submit(stale, '/resend');
     expect([late.status, late.text.includes('Reactivate it before you resend')]).toEqual([409, true]);
@@ -91,24 +91,24 @@ describe('a delivery that has ended', () => {
 
 describe('a resend', () => {
   it('begins with a period, shows its progress, and ends when it is canceled', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id: subscriptionId } = await desk.subscribed(tenant);
-    await desk.webhooks.published(tenant, [Date.now() - 60_000, Date.now() - 30_000]);
+    const { tenant, base, developer } = await fixture.shop();
+    const { id: subscriptionId } = await fixture.subscribed(tenant);
+    await fixture.webhooks.published(tenant, [Date.now() - 60_000, Date.now() - 30_000]);
     const path = `${base}/webhooks/${subscriptionId}/deliveries`;
     const form = await developer.get(path);
     const begun = await developer.submit(form, '/resends');
     expect(noticeOf(begun)).toBe('The resend has begun.');
     expect(begun.document.querySelector('progress')!.getAttribute('max')).toBe('2');
     expect(begun.document.querySelector('progress')!.getAttribute('value')).toBe('0');
-    const [resend] = (await desk.webhooks.deliveries.listResends({ ...tenant })).resends;
+    const [resend] = (await fixture.webhooks.deliveries.listResends({ ...tenant })).resends;
     expect(resend).toMatchObject({ subscriptionId, onlyFailed: true, period: expect.anything() });
     expect((await developer.get(`${base}/resends`)).text).toContain('0 of 2 done');
     const again = await developer.submit(form, '/resends');
     expect(again.path).toBe(begun.path);
-    await desk.webhooks.goOn(resend!.id, 1);
+    await fixture.webhooks.goOn(resend!.id, 1);
     const canceled = await developer.submit(begun.path, '/cancel');
     expect(noticeOf(canceled)).toBe('The resend was canceled.');
-    expect(await desk.webhooks.get(tenant, resend!.id)).toMatchObject({
+    expect(await fixture.webhooks.get(tenant, resend!.id)).toMatchObject({
       state: ResendState.CANCELED,
       canceledCount: 1n,
     });
@@ -117,9 +117,9 @@ describe('a resend', () => {
   });
 
   it('of one event or request goes to the subscription', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id: subscriptionId } = await desk.subscribed(tenant);
-    const { id: eventId, requestId } = await desk.webhooks.publish(tenant);
+    const { tenant, base, developer } = await fixture.shop();
+    const { id: subscriptionId } = await fixture.subscribed(tenant);
+    const { id: eventId, requestId } = await fixture.webhooks.publish(tenant);
     const path = `${base}/webhooks/${subscriptionId}/resends`;
     const checked = (await developer.get(path)).document.querySelectorAll('input[name=only_failed][checked]');
     // Of a period what failed, of one event that event.
@@ -127,7 +127,7 @@ describe('a resend', () => {
     await developer.post(path, { ...hiddenOf(await developer.get(path)), event_id: ` ${eventId}` });
     const ofRequest = { request_id: requestId, only_failed: 'yes' };
     await developer.post(path, { ...hiddenOf(await developer.get(path)), ...ofRequest });
-    const { resends } = await desk.webhooks.deliveries.listResends({ ...tenant });
+    const { resends } = await fixture.webhooks.deliveries.listResends({ ...tenant });
     expect(
       resends.map(({ eventId: event, requestId: request, onlyFailed }) => [event, request, onlyFailed]),
     ).toEqual([
@@ -154,8 +154,8 @@ describe('a resend', () => {
   it.each(FAULTS)(
     'of %s is refused at its field, with what was typed',
     async (_what, fields, name, fault) => {
-      const { tenant, base, developer } = await desk.shop();
-      const { id: subscriptionId } = await desk.subscribed(tenant);
+      const { tenant, base, developer } = await fixture.shop();
+      const { id: subscriptionId } = await fixture.subscribed(tenant);
       const path = `${base}/webhooks/${subscriptionId}/resends`;
       const hidden = hiddenOf(await developer.get(path));
       const page = await developer.post(path, { ...hidden, ...fields });
@@ -166,19 +166,19 @@ describe('a resend', () => {
       expect(page.document.querySelector('main b')).toBeNull();
       const key = page.document.querySelector('main input[name="_key"]')!.getAttribute('value');
       expect(key).not.toBe(hidden._key);
-      expect((await desk.webhooks.deliveries.listResends({ ...tenant })).resends).toEqual([]);
+      expect((await fixture.webhooks.deliveries.listResends({ ...tenant })).resends).toEqual([]);
     },
   );
 });
 
 describe('what is another merchant’s, or of the other environment', () => {
   it('is no page, and nothing can be done with it', async () => {
-    const shop = await desk.shop();
-    const { id: subscriptionId } = await desk.subscribed(shop.tenant);
-    const [deliveryId] = await desk.attempted(shop.tenant, { httpStatus: 503 });
-    const resend = await desk.webhooks.begun(shop.tenant, 1);
-    const { base, developer, tenant } = await desk.shop();
-    await desk.subscribed(tenant);
+    const shop = await fixture.shop();
+    const { id: subscriptionId } = await fixture.subscribed(shop.tenant);
+    const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
+    const resend = await fixture.webhooks.begun(shop.tenant, 1);
+    const { base, developer, tenant } = await fixture.shop();
+    await fixture.subscribed(tenant);
     const own = await developer.get(`${base}/deliveries`);
     const _csrf = own.document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
     const pages = [
@@ -209,16 +209,16 @@ describe('what is another merchant’s, or of the other environment', () => {
       }
     }
     expect((await stateOf(shop.tenant, deliveryId!)).status).toBe(DeliveryStatus.RETRYING);
-    expect((await desk.webhooks.get(shop.tenant, resend.id)).state).toBe(ResendState.RUNNING);
+    expect((await fixture.webhooks.get(shop.tenant, resend.id)).state).toBe(ResendState.RUNNING);
   });
 });
 
 describe('a viewer', () => {
   it('sees all, and is neither offered nor allowed any action', async () => {
-    const { tenant, base, developer: viewer } = await desk.shop(Role.VIEWER);
-    const { id: subscriptionId } = await desk.subscribed(tenant);
-    const [deliveryId] = await desk.attempted(tenant, { httpStatus: 503 });
-    const { id: resendId } = await desk.webhooks.begun(tenant, 1);
+    const { tenant, base, developer: viewer } = await fixture.shop(Role.VIEWER);
+    const { id: subscriptionId } = await fixture.subscribed(tenant);
+    const [deliveryId] = await fixture.attempted(tenant, { httpStatus: 503 });
+    const { id: resendId } = await fixture.webhooks.begun(tenant, 1);
     for (const path of [
       `/webhooks/${subscriptionId}/deliveries`,
       `/deliveries/${deliveryId}`,

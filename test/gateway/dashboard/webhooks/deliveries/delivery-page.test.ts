@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey } from '../../../../support/house.ts';
-import type { SeenPage } from '../../dashboard-desk.ts';
-import { type DeliveriesDesk, type Shop, startDeliveriesDesk } from './deliveries-desk.ts';
+import { newKey } from '../../../../support/harness.ts';
+import type { SeenPage } from '../../dashboard-fixture.ts';
+import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 import { type EveryState, makeEveryState } from './every-state.ts';
 
-let desk: DeliveriesDesk;
+let fixture: DeliveriesFixture;
 let shop: Shop;
 let all: EveryState;
 beforeAll(async () => {
-  desk = await startDeliveriesDesk();
-  shop = await desk.shop();
-  all = await makeEveryState(desk, shop);
+  fixture = await startDeliveriesFixture();
+  shop = await fixture.shop();
+  all = await makeEveryState(fixture, shop);
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const open = (deliveryId: string) => shop.developer.get(`${shop.base}/deliveries/${deliveryId}`);
 const stateOf = ({ document }: SeenPage) => document.querySelector('[data-live="state"] p')!.text.trim();
@@ -43,22 +43,22 @@ describe('the page of a delivery', () => {
   );
 
   it('says that its endpoint is paused, that it was disabled, or that its resend was canceled', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    const { id: subscriptionId } = await desk.subscribed(tenant);
+    const { tenant, base, developer } = await fixture.shop();
+    const { id: subscriptionId } = await fixture.subscribed(tenant);
     const reasonOf = async (id: string) => stateOf(await developer.get(`${base}/deliveries/${id}`));
-    const [held] = await desk.attempted(tenant, { httpStatus: 500 });
+    const [held] = await fixture.attempted(tenant, { httpStatus: 500 });
     const paused = { ...tenant, idempotencyKey: newKey(), subscriptionId };
-    await desk.webhooks.subscriptions.pauseWebhookSubscription(paused);
-    await desk.webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
+    await fixture.webhooks.subscriptions.pauseWebhookSubscription(paused);
+    await fixture.webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
     expect(await reasonOf(held!)).toContain('Our operations paused deliveries');
-    await desk.webhooks.subscriptions.resumeWebhookSubscription({ ...paused, idempotencyKey: newKey() });
-    const resend = await desk.webhooks.again(tenant, subscriptionId);
-    await desk.webhooks.published(tenant, [Date.now() - 1_000]);
-    await desk.webhooks.goOn(resend.id);
-    const [made] = await desk.webhooks.madeOf(resend.id);
-    await desk.webhooks.cancel(tenant, resend.id);
+    await fixture.webhooks.subscriptions.resumeWebhookSubscription({ ...paused, idempotencyKey: newKey() });
+    const resend = await fixture.webhooks.again(tenant, subscriptionId);
+    await fixture.webhooks.published(tenant, [Date.now() - 1_000]);
+    await fixture.webhooks.goOn(resend.id);
+    const [made] = await fixture.webhooks.madeOf(resend.id);
+    await fixture.webhooks.cancel(tenant, resend.id);
     expect(await reasonOf(made!.id)).toContain('The resend that made it was canceled');
-    await desk.webhooks.disable(tenant, subscriptionId);
+    await fixture.webhooks.disable(tenant, subscriptionId);
     expect(await reasonOf(held!)).toContain('The endpoint was disabled');
   });
 
@@ -75,15 +75,15 @@ describe('the page of a delivery', () => {
   });
 
   it('has words of its own for every way an attempt can fail, in both languages', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    await desk.subscribed(tenant);
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.subscribed(tenant);
     const failures = Object.values(AttemptFailure).filter(
       (value) => typeof value === 'number' && value !== 0,
     );
-    const [id] = await desk.attempted(tenant, { httpStatus: 500 });
+    const [id] = await fixture.attempted(tenant, { httpStatus: 500 });
     const seen = new Set<string>();
     for (const failure of failures) {
-      await desk.webhooks.sql(
+      await fixture.webhooks.sql(
         `update webhooks.attempt set http_status = null, failure = $1 where delivery_id = $2`,
         [AttemptFailure[failure as number], id],
       );
@@ -98,10 +98,10 @@ describe('the page of a delivery', () => {
   });
 
   it('is there after its event is no longer kept', async () => {
-    const { tenant, base, developer } = await desk.shop();
-    await desk.subscribed(tenant);
-    const [id] = await desk.attempted(tenant, { httpStatus: 500 });
-    await desk.webhooks.sql(`delete from webhooks.event where merchant_id = $1`, [tenant.merchantId]);
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.subscribed(tenant);
+    const [id] = await fixture.attempted(tenant, { httpStatus: 500 });
+    await fixture.webhooks.sql(`delete from webhooks.event where merchant_id = $1`, [tenant.merchantId]);
     const page = await developer.get(`${base}/deliveries/${id}`);
     expect([page.status, page.text.includes('The event is no longer kept.')]).toEqual([200, true]);
   });

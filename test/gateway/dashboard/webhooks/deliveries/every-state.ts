@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { timestampNow } from '@bufbuild/protobuf/wkt';
 import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { answered, newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-desk.ts';
-import { newKey } from '../../../../support/house.ts';
-import type { DeliveriesDesk, Shop } from './deliveries-desk.ts';
+import { answered, newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { newKey } from '../../../../support/harness.ts';
+import type { DeliveriesFixture, Shop } from './deliveries-fixture.ts';
 
 /** What would run, or end the page's own markup, where it is not escaped. */
 export const PROBE = `"><img src=x onerror="document.title='run'"></script><b>'&`;
@@ -17,27 +17,27 @@ export interface EveryState {
 }
 
 /** Deliveries in every state, with probes in what strangers give: ids, event data, answers and the URL. */
-export async function makeEveryState(desk: DeliveriesDesk, { tenant }: Shop): Promise<EveryState> {
-  const { webhooks } = desk;
+export async function makeEveryState(fixture: DeliveriesFixture, { tenant }: Shop): Promise<EveryState> {
+  const { webhooks } = fixture;
   const url = `https://93.184.215.14/hooks/${randomUUID()}?q=${PROBE.replaceAll(' ', '')}`;
-  const { id: subscriptionId } = await desk.subscribed(tenant, url);
+  const { id: subscriptionId } = await fixture.subscribed(tenant, url);
   const probe = { responseExcerpt: PROBE };
-  const [succeeded] = await desk.attempted(tenant, { httpStatus: 200, ...probe }, PROBE);
+  const [succeeded] = await fixture.attempted(tenant, { httpStatus: 200, ...probe }, PROBE);
   await webhooks.sql(`update webhooks.event set body = replace(body, '"CARD"', $1) where merchant_id = $2`, [
     JSON.stringify(PROBE),
     tenant.merchantId,
   ]);
-  const [retrying] = await desk.attempted(tenant, { httpStatus: 503, ...probe }, PROBE);
-  const [canceled] = await desk.attempted(tenant, { failure: AttemptFailure.DNS });
+  const [retrying] = await fixture.attempted(tenant, { httpStatus: 503, ...probe }, PROBE);
+  const [canceled] = await fixture.attempted(tenant, { failure: AttemptFailure.DNS });
   await webhooks.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId: canceled! });
-  const [held] = await desk.attempted(tenant, { httpStatus: 429 });
+  const [held] = await fixture.attempted(tenant, { httpStatus: 429 });
   await webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
-  const [underWay] = await desk.attempted(tenant, {
+  const [underWay] = await fixture.attempted(tenant, {
     ...{ httpStatus: undefined, latencyMs: undefined, responseExcerpt: undefined },
     ...{ stillRunning: true, deadlineAt: { ...timestampNow(), seconds: timestampNow().seconds + 60n } },
   });
-  const exhausted = await exhaust(desk, (await desk.attempted(tenant, { httpStatus: 301 }))[0]!);
-  const { blocked, queued } = await blockOne(desk, tenant);
+  const exhausted = await exhaust(fixture, (await fixture.attempted(tenant, { httpStatus: 301 }))[0]!);
+  const { blocked, queued } = await blockOne(fixture, tenant);
   const resend = await webhooks.resend(tenant, { case: 'requestId', value: PROBE }, { subscriptionId });
   return {
     subscriptionId,
@@ -50,7 +50,7 @@ export async function makeEveryState(desk: DeliveriesDesk, { tenant }: Shop): Pr
 }
 
 /** Has every further attempt of a delivery fail, until there is none left. */
-async function exhaust({ webhooks }: DeliveriesDesk, deliveryId: string): Promise<string> {
+async function exhaust({ webhooks }: DeliveriesFixture, deliveryId: string): Promise<string> {
   for (;;) {
     const open = await webhooks.sql(
       `update webhooks.open_delivery set next_attempt_at = now() where id = $1 returning id`,
@@ -62,7 +62,7 @@ async function exhaust({ webhooks }: DeliveriesDesk, deliveryId: string): Promis
 }
 
 /** Two events of one object: the first fails at an ordered subscription, so the second is blocked there. */
-async function blockOne({ webhooks }: DeliveriesDesk, tenant: TestTenant) {
+async function blockOne({ webhooks }: DeliveriesFixture, tenant: TestTenant) {
   const { subscription } = await webhooks.subscriptions.createWebhookSubscription({
     ...{ ...tenant, idempotencyKey: newKey(), url: newUrl(), ordered: true },
     eventTypes: ['payment.succeeded.v1'],

@@ -2,34 +2,34 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebhookSubscriptionState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { errorInfoOf } from '../../../../../services/platform/errors.ts';
 import { EVENT_CATALOGUE } from '../../../../../services/webhooks/events/event-types/event-catalogue.ts';
-import { newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
-import { newKey } from '../../../../support/house.ts';
-import type { SeenPage } from '../../dashboard-desk.ts';
+import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { newKey } from '../../../../support/harness.ts';
+import type { SeenPage } from '../../dashboard-fixture.ts';
 import {
-  type MerchantDesk,
+  type MerchantFixture,
   SECRET,
-  type SubscriptionsDesk,
-  startSubscriptionsDesk,
+  type SubscriptionsFixture,
+  startSubscriptionsFixture,
   wordsOf,
-} from './subscriptions-desk.ts';
+} from './subscriptions-fixture.ts';
 
 const LIMIT = 3;
 const TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
 
-let desk: SubscriptionsDesk;
+let fixture: SubscriptionsFixture;
 beforeAll(async () => {
-  desk = await startSubscriptionsDesk({ WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT) });
+  fixture = await startSubscriptionsFixture({ WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT) });
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const create = (
-  { developer, at }: MerchantDesk,
+  { developer, at }: MerchantFixture,
   fields: Record<string, string | string[]>,
   page?: SeenPage,
 ) => developer.submit(page ?? at('/webhooks/new'), '/webhooks/new', fields);
 
-const listOf = async ({ tenant }: MerchantDesk) =>
-  (await desk.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant })).subscriptions;
+const listOf = async ({ tenant }: MerchantFixture) =>
+  (await fixture.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant })).subscriptions;
 
 const keyOf = ({ document }: SeenPage) =>
   document.querySelector('main input[name=_key]')!.getAttribute('value')!;
@@ -37,7 +37,7 @@ const checkedOf = ({ document }: SeenPage) =>
   document.querySelectorAll('input[name=event_types][checked]').map((input) => input.getAttribute('value'));
 
 test('every event type can be chosen, with what it says, in groups', async () => {
-  const { at, developer } = await desk.newMerchant();
+  const { at, developer } = await fixture.newMerchant();
   const page = await developer.get(at('/webhooks/new'));
   const groups = page.document.querySelectorAll('#event-types > fieldset');
   expect(groups.map((group) => group.querySelector('legend')!.text)).toEqual([
@@ -50,7 +50,7 @@ test('every event type can be chosen, with what it says, in groups', async () =>
 });
 
 test('creates a subscription for what was chosen', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const url = newUrl();
   const page = await create(merchant, { url: ` ${url} `, event_types: TYPES });
   expect(page.status).toBe(200);
@@ -63,7 +63,7 @@ test('creates a subscription for what was chosen', async () => {
 });
 
 test('creates one for every type there is', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   await create(merchant, { url: newUrl(), every: 'on' });
   const [created] = await listOf(merchant);
   expect(created!.eventTypes).toEqual(EVENT_CATALOGUE.map(({ name }) => name));
@@ -83,8 +83,8 @@ describe('refuses a URL as the API does, with its words, and keeps what was type
     'https://93.184.215.14/\u0000',
     '',
   ])('%j', async (url) => {
-    const merchant = await desk.newMerchant();
-    const refusal = await desk.webhooks.subscriptions
+    const merchant = await fixture.newMerchant();
+    const refusal = await fixture.webhooks.subscriptions
       .createWebhookSubscription({ ...merchant.tenant, idempotencyKey: newKey(), url, eventTypes: TYPES })
       .catch((error) => ({ reason: errorInfoOf(error)!.reason, message: error.rawMessage as string }));
     const { reason, message } = refusal as { reason: string; message: string };
@@ -106,7 +106,7 @@ describe('refuses a URL as the API does, with its words, and keeps what was type
 });
 
 test('says in Portuguese too why a URL is refused', async () => {
-  const { developer, at } = await desk.newMerchant();
+  const { developer, at } = await fixture.newMerchant();
   const fields = { url: 'http://93.184.215.14/', every: 'on' };
   const refused = await developer.reading('pt-BR').submit(at('/webhooks/new'), '/webhooks/new', fields);
   expect(refused.status).toBe(422);
@@ -114,7 +114,7 @@ test('says in Portuguese too why a URL is refused', async () => {
 });
 
 test('what was refused can be mended on the same page', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const refused = await create(merchant, { url: 'http://93.184.215.14/', event_types: TYPES });
   const url = newUrl();
   const page = await create(merchant, { url, event_types: TYPES }, refused);
@@ -123,7 +123,7 @@ test('what was refused can be mended on the same page', async () => {
 });
 
 test('asks for an event type, and refuses those that there are not', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const url = newUrl();
   const none = await create(merchant, { url });
   expect([none.status, none.document.querySelector('.event-types .fault')?.text]).toEqual([
@@ -137,8 +137,8 @@ test('asks for an event type, and refuses those that there are not', async () =>
 });
 
 test('leads to the subscription that has the URL already', async () => {
-  const merchant = await desk.newMerchant();
-  const existing = await desk.webhooks.subscribe(merchant.tenant);
+  const merchant = await fixture.newMerchant();
+  const existing = await fixture.webhooks.subscribe(merchant.tenant);
   const page = await create(merchant, { url: existing.url, event_types: TYPES });
   expect(page.status).toBe(409);
   const link = page.document.querySelector('.notice a')!.getAttribute('href')!;
@@ -147,15 +147,15 @@ test('leads to the subscription that has the URL already', async () => {
 });
 
 test('says when there are as many as there may be', async () => {
-  const merchant = await desk.newMerchant();
-  for (let index = 0; index < LIMIT; index += 1) await desk.webhooks.subscribe(merchant.tenant);
+  const merchant = await fixture.newMerchant();
+  for (let index = 0; index < LIMIT; index += 1) await fixture.webhooks.subscribe(merchant.tenant);
   const page = await create(merchant, { url: newUrl(), event_types: TYPES });
   expect(page.status).toBe(409);
   expect(wordsOf(page)).toContain(`You have ${LIMIT} endpoints that are not disabled`);
 });
 
 test('the same form with other content is shown again as a new one', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const blank = await merchant.developer.get(merchant.at('/webhooks/new'));
   await create(merchant, { url: newUrl(), event_types: TYPES }, blank);
   const again = await create(merchant, { url: newUrl(), event_types: TYPES }, blank);

@@ -9,11 +9,11 @@ import { findFreePort } from '../../../../../local/ports.ts';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { remoteTransport } from '../../../../../services/platform/remote-transport.ts';
-import { newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
-import { createTestDatabase, newKey, testConfig } from '../../../../support/house.ts';
+import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { createTestDatabase, newKey, testConfig } from '../../../../support/harness.ts';
 import { startRuntime } from '../../../../support/runtime-process.ts';
-import { Visitor } from '../../dashboard-desk.ts';
-import { SECRET } from './subscriptions-desk.ts';
+import { Visitor } from '../../dashboard-fixture.ts';
+import { SECRET } from './subscriptions-fixture.ts';
 
 /** The services as a process of their own that says all it can, and somebody who may do all that the dashboard can. */
 async function startTalkativeServices() {

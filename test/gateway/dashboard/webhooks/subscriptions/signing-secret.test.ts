@@ -2,22 +2,22 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AccountService } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
-import type { SeenPage } from '../../dashboard-desk.ts';
+import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
+import type { SeenPage } from '../../dashboard-fixture.ts';
 import {
   actionsOf,
-  type MerchantDesk,
+  type MerchantFixture,
   SECRET,
-  type SubscriptionsDesk,
-  startSubscriptionsDesk,
+  type SubscriptionsFixture,
+  startSubscriptionsFixture,
   wordsOf,
-} from './subscriptions-desk.ts';
+} from './subscriptions-fixture.ts';
 
-let desk: SubscriptionsDesk;
+let fixture: SubscriptionsFixture;
 beforeAll(async () => {
-  desk = await startSubscriptionsDesk();
+  fixture = await startSubscriptionsFixture();
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const secretOf = (page: SeenPage) => {
   const found = SECRET.exec(page.text)?.[0];
@@ -25,17 +25,17 @@ const secretOf = (page: SeenPage) => {
   return found;
 };
 
-const formOf = ({ developer, at }: MerchantDesk) => developer.get(at('/webhooks/new'));
-const create = ({ developer }: MerchantDesk, form: SeenPage, url: string) =>
+const formOf = ({ developer, at }: MerchantFixture) => developer.get(at('/webhooks/new'));
+const create = ({ developer }: MerchantFixture, form: SeenPage, url: string) =>
   developer.submit(form, '/webhooks/new', { url, event_types: ['payment.succeeded.v1'] });
 
-const idOf = async ({ tenant }: MerchantDesk) =>
-  (await desk.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant })).subscriptions[0]!.id;
+const idOf = async ({ tenant }: MerchantFixture) =>
+  (await fixture.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant })).subscriptions[0]!.id;
 
 /** Every page on which a secret might be looked for. */
 const PLACES = ['', '/reveal', '/rotate', '/deliveries'];
 
-async function expectNowhere({ at, developer, viewer }: MerchantDesk, id: string, secret: string) {
+async function expectNowhere({ at, developer, viewer }: MerchantFixture, id: string, secret: string) {
   const paths = [...PLACES.map((place) => `/webhooks/${id}${place}`), '/webhooks', '/webhooks/new', ''];
   for (const visitor of [developer, viewer]) {
     for (const path of paths) {
@@ -48,7 +48,7 @@ async function expectNowhere({ at, developer, viewer }: MerchantDesk, id: string
 
 describe('the secret of a new subscription', () => {
   test('is in the answer that creates it, which nobody may keep, and is the one that signs', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const page = await create(merchant, await formOf(merchant), newUrl());
     expect(page.headers.get('cache-control')).toBe('no-store');
     expect(page.path).toBe(merchant.at('/webhooks/new'));
@@ -57,14 +57,14 @@ describe('the secret of a new subscription', () => {
     expect(page.document.querySelector('main')!.hasAttribute('data-stream')).toBe(false);
     for (const [name, value] of page.headers) expect(`${name}: ${value}`).not.toMatch(SECRET);
     const id = await idOf(merchant);
-    const sent = await Promise.all((await desk.webhooks.claimKeys()).map(desk.webhooks.send));
+    const sent = await Promise.all((await fixture.webhooks.claimKeys()).map(fixture.webhooks.send));
     const ping = sent.find(({ subscriptionId }) => subscriptionId === id);
     expect(ping!.signingSecrets).toEqual([secretOf(page)]);
     await expectNowhere(merchant, id, secretOf(page));
   });
 
   test('is not in the answer when the form is sent again, which offers rotation', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const form = await formOf(merchant);
     const url = newUrl();
     const secret = secretOf(await create(merchant, form, url));
@@ -80,7 +80,7 @@ describe('the secret of a new subscription', () => {
   });
 
   test('is in one answer at most when the form is sent many times at once', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const form = await formOf(merchant);
     const url = newUrl();
     const pages = await Promise.all(Array.from({ length: 8 }, () => create(merchant, form, url)));
@@ -91,9 +91,9 @@ describe('the secret of a new subscription', () => {
 
 describe('the secret of a subscription made over the API', () => {
   test('is shown once, by a button', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { tenant, at, developer } = merchant;
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { id } = await fixture.webhooks.subscribe(tenant);
     const detail = await developer.get(at(`/webhooks/${id}`));
     const shown = await developer.submit(detail, '/reveal');
     expect(shown.status).toBe(200);
@@ -108,8 +108,8 @@ describe('the secret of a subscription made over the API', () => {
   });
 
   test('is promised before, at the same address, and not shown by looking', async () => {
-    const { tenant, at, developer } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
     const before = await developer.get(at(`/webhooks/${id}/reveal`));
     expect(wordsOf(before)).toContain('Nobody has seen the current secret yet');
     expect(before.text).not.toMatch(SECRET);
@@ -125,7 +125,7 @@ describe('the secret of a subscription made over the API', () => {
 
 describe('rotation', () => {
   async function newShown() {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const first = secretOf(await create(merchant, await formOf(merchant), newUrl()));
     const id = await idOf(merchant);
     const rotate = (seconds: string, form?: SeenPage) =>
@@ -133,8 +133,12 @@ describe('rotation', () => {
         overlap_seconds: seconds,
       });
     const status = async () =>
-      (await desk.webhooks.subscriptions.getSigningSecretStatus({ ...merchant.tenant, subscriptionId: id }))
-        .secrets;
+      (
+        await fixture.webhooks.subscriptions.getSigningSecretStatus({
+          ...merchant.tenant,
+          subscriptionId: id,
+        })
+      ).secrets;
     return { merchant, first, id, rotate, status };
   }
 
@@ -190,24 +194,24 @@ describe('rotation', () => {
 });
 
 test('no secret is written down: not in the audit trail, nor anywhere in the database', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const { tenant, developer } = merchant;
   const first = secretOf(await create(merchant, await formOf(merchant), newUrl()));
   const id = await idOf(merchant);
   const second = secretOf(await developer.submit(merchant.at(`/webhooks/${id}/rotate`), '/rotate'));
-  const accounts = createClient(AccountService, desk.transport);
+  const accounts = createClient(AccountService, fixture.transport);
   const { entries } = await accounts.listAuditEntries({ ...tenant });
   expect(entries.map(({ action }) => action.split('.').at(-1))).toEqual([
     ...['RevealSigningSecret', 'RotateSigningSecret', 'RevealSigningSecret', 'CreateWebhookSubscription'],
   ]);
   expect(entries.every(({ accountId }) => accountId === developer.accountId)).toBe(true);
-  const tables = await desk.webhooks.sql<{ name: string }>(
+  const tables = await fixture.webhooks.sql<{ name: string }>(
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
       where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
   );
   expect(tables.length).toBeGreaterThan(20);
   for (const { name } of tables) {
-    const rows = await desk.webhooks.sql(
+    const rows = await fixture.webhooks.sql(
       `select 1 from ${name} t where t::text like any ($1) or t::text like any ($2)`,
       [
         [first, second].map((secret) => `%${secret.slice('whsec_'.length)}%`),

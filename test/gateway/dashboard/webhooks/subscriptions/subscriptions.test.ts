@@ -5,26 +5,26 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { answered, newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
-import { newKey } from '../../../../support/house.ts';
-import type { SeenPage } from '../../dashboard-desk.ts';
+import { answered, newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { newKey } from '../../../../support/harness.ts';
+import type { SeenPage } from '../../dashboard-fixture.ts';
 import {
   actionsOf,
   HOSTILE,
   SECRET,
-  type SubscriptionsDesk,
-  startSubscriptionsDesk,
+  type SubscriptionsFixture,
+  startSubscriptionsFixture,
   wordsOf,
-} from './subscriptions-desk.ts';
+} from './subscriptions-fixture.ts';
 
-let desk: SubscriptionsDesk;
+let fixture: SubscriptionsFixture;
 beforeAll(async () => {
-  desk = await startSubscriptionsDesk({ WEBHOOK_SUBSCRIPTION_LIMIT: '60' });
+  fixture = await startSubscriptionsFixture({ WEBHOOK_SUBSCRIPTION_LIMIT: '60' });
 });
-afterAll(() => desk.close());
+afterAll(() => fixture.close());
 
 const setState = (id: string, state: string, reason: string | null = null) =>
-  desk.webhooks.sql(
+  fixture.webhooks.sql(
     `update webhooks.subscription set state = $2, error_reason = $3,
        error_at = case when $3::text is null then null else '2026-11-20T15:04:05Z'::timestamptz end,
        disabled_at = case when $2 = 'DISABLED' then '2026-11-20T15:04:05Z'::timestamptz end
@@ -34,19 +34,19 @@ const setState = (id: string, state: string, reason: string | null = null) =>
 
 /** Takes what waits and answers it all alike. */
 async function deliverAll(httpStatus: number) {
-  for (const key of await desk.webhooks.claimKeys()) {
-    await desk.webhooks.report(answered(key.deliveryId, await desk.webhooks.send(key), httpStatus));
+  for (const key of await fixture.webhooks.claimKeys()) {
+    await fixture.webhooks.report(answered(key.deliveryId, await fixture.webhooks.send(key), httpStatus));
   }
 }
 
 describe('the list', () => {
   test('shows each subscription with its state, what is wrong and since when, in both languages', async () => {
-    const { tenant, at, viewer, write } = await desk.newMerchant();
-    const failing = await desk.webhooks.subscribe(tenant, ['payment.succeeded.v1', 'payment.failed.v1']);
+    const { tenant, at, viewer, write } = await fixture.newMerchant();
+    const failing = await fixture.webhooks.subscribe(tenant, ['payment.succeeded.v1', 'payment.failed.v1']);
     await setState(failing.id, 'ERROR', 'a delivery failed 12 times, at last with CONNECTION_REFUSED');
-    const paused = await desk.webhooks.subscribe(tenant);
-    await desk.webhooks.subscriptions.pauseWebhookSubscription(write(paused.id));
-    const disabled = await desk.webhooks.subscribe(tenant);
+    const paused = await fixture.webhooks.subscribe(tenant);
+    await fixture.webhooks.subscriptions.pauseWebhookSubscription(write(paused.id));
+    const disabled = await fixture.webhooks.subscribe(tenant);
     await setState(disabled.id, 'DISABLED', 'the endpoint answered HTTP 410');
     const page = await viewer.get(at('/webhooks'));
     const rows = page.document
@@ -64,10 +64,11 @@ describe('the list', () => {
   });
 
   test('pages, newest first, and keeps to its merchant and environment', async () => {
-    const { tenant, at, viewer } = await desk.newMerchant();
+    const { tenant, at, viewer } = await fixture.newMerchant();
     const created: string[] = [];
-    for (let index = 0; index < 27; index += 1) created.unshift((await desk.webhooks.subscribe(tenant)).id);
-    await desk.webhooks.subscribe({ ...tenant, environment: Environment.TEST });
+    for (let index = 0; index < 27; index += 1)
+      created.unshift((await fixture.webhooks.subscribe(tenant)).id);
+    await fixture.webhooks.subscribe({ ...tenant, environment: Environment.TEST });
     const linksOf = (page: Awaited<ReturnType<typeof viewer.get>>) =>
       page.document.querySelectorAll('tbody a').map((link) => link.getAttribute('href')!);
     const first = await viewer.get(at('/webhooks'));
@@ -80,7 +81,7 @@ describe('the list', () => {
   });
 
   test('of a merchant without any says so', async () => {
-    const { at, viewer, developer } = await desk.newMerchant();
+    const { at, viewer, developer } = await fixture.newMerchant();
     expect(wordsOf(await viewer.get(at('/webhooks')))).toContain('There is no endpoint yet');
     expect((await viewer.get(at('/webhooks'))).text).not.toContain(at('/webhooks/new'));
     expect((await developer.get(at('/webhooks'))).text).toContain(at('/webhooks/new'));
@@ -89,9 +90,9 @@ describe('the list', () => {
 
 describe('a subscription', () => {
   test('is shown with its types, limits and secrets, to viewers without anything to press', async () => {
-    const { tenant, at, viewer, developer, write } = await desk.newMerchant();
-    const { id, url } = await desk.webhooks.subscribe(tenant);
-    await desk.webhooks.subscriptions.setDeliveryLimits({
+    const { tenant, at, viewer, developer, write } = await fixture.newMerchant();
+    const { id, url } = await fixture.webhooks.subscribe(tenant);
+    await fixture.webhooks.subscriptions.setDeliveryLimits({
       ...write(id),
       ...{ maxConcurrentAttempts: 7, maxAttemptsPerSecond: 90 },
     });
@@ -116,10 +117,10 @@ describe('a subscription', () => {
   });
 
   test('escapes whatever merchants and services say', async () => {
-    const { tenant, at, viewer, developer } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { tenant, at, viewer, developer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
     await setState(id, 'ERROR', HOSTILE);
-    await desk.webhooks.sql(
+    await fixture.webhooks.sql(
       `update webhooks.subscription set url = url || $2, event_types = array[$2] where id = $1`,
       [...[id, HOSTILE]],
     );
@@ -142,8 +143,8 @@ describe('a subscription', () => {
   });
 
   test('shows by itself that it has become active', async () => {
-    const { tenant, at, viewer } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { tenant, at, viewer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
     const stream = await viewer.fetch(at(`/webhooks/${id}`), { headers: streamHeaders(viewer.token) });
     const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
     let heard = '';
@@ -168,9 +169,9 @@ const streamHeaders = (token: string) => ({
 
 describe('what can be done', () => {
   test('a test event goes to this subscription alone, and its outcome is shown', async () => {
-    const { tenant, at, developer, viewer } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
-    await desk.webhooks.subscribe(tenant);
+    const { tenant, at, developer, viewer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
+    await fixture.webhooks.subscribe(tenant);
     await deliverAll(204);
     const sent = await developer.submit(at(`/webhooks/${id}`), '/test');
     expect(sent.path).toMatch(new RegExp(`^${at(`/webhooks/${id}`)}\\?test=[0-9a-f-]{36}#test$`));
@@ -179,27 +180,27 @@ describe('what can be done', () => {
     const after = await viewer.get(sent.path);
     expect(wordsOf(after)).toMatch(/Delivered Attempt 1: HTTP 204 12 ms/);
     const eventId = /test=([0-9a-f-]+)/.exec(sent.path)![1]!;
-    const { deliveries } = await desk.webhooks.deliveries.listDeliveries({ ...tenant, eventId });
+    const { deliveries } = await fixture.webhooks.deliveries.listDeliveries({ ...tenant, eventId });
     expect(deliveries).toMatchObject([
       { subscriptionId: id, eventType: 'webhook.ping.v1', status: DeliveryStatus.SUCCEEDED },
     ]);
   });
 
   test('a form that is sent twice acts once', async () => {
-    const { tenant, at, developer } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
     const page = await developer.get(at(`/webhooks/${id}`));
     const [first, second] = [await developer.submit(page, '/test'), await developer.submit(page, '/test')];
     expect(second.path).toBe(first.path);
   });
 
   test('disabling stops it; reactivating offers to resend exactly what was missed', async () => {
-    const { tenant, at, developer } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
     const disabled = await developer.submit(at(`/webhooks/${id}`), '/disable');
     expect(wordsOf(disabled)).toMatch(/The endpoint was disabled.*Disabled Nothing is sent\. Since/);
     const get = async () =>
-      (await desk.webhooks.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
+      (await fixture.webhooks.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
         .subscription!;
     expect(disabled.document.querySelector('#test')).toBeNull();
     const resendForm = at(`/webhooks/${id}/resends`);
@@ -208,7 +209,7 @@ describe('what can be done', () => {
     expect(actionsOf(disabled)).toEqual(
       ['reveal', 'reactivate'].map((verb) => at(`/webhooks/${id}/${verb}`)),
     );
-    const missed = await desk.webhooks.publish(tenant);
+    const missed = await fixture.webhooks.publish(tenant);
     await deliverAll(204);
 
     const back = await developer.submit(disabled, '/reactivate');
@@ -227,26 +228,26 @@ describe('what can be done', () => {
 
     const resent = await developer.submit(back, `/webhooks/${id}/resends`);
     expect(resent.status).toBe(200);
-    const { resends } = await desk.webhooks.deliveries.listResends({ ...tenant });
+    const { resends } = await fixture.webhooks.deliveries.listResends({ ...tenant });
     expect(resends).toHaveLength(1);
     expect(resends[0]).toMatchObject({ subscriptionId: id, onlyFailed: false });
   });
 
   test('what the state does not allow is refused in a sentence', async () => {
-    const { tenant, at, developer, write } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { tenant, at, developer, write } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
     const page = await developer.get(at(`/webhooks/${id}`));
-    await desk.webhooks.subscriptions.disableWebhookSubscription(write(id));
+    await fixture.webhooks.subscriptions.disableWebhookSubscription(write(id));
     const refused = await developer.submit(page, '/test');
     expect(refused.status).toBe(409);
     expect(wordsOf(refused)).toContain('no longer in the state that this takes');
   });
 
   test('reactivating beyond the limit is refused in a sentence', async () => {
-    const { tenant, at, developer, write } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
-    await desk.webhooks.subscriptions.disableWebhookSubscription(write(id));
-    for (let index = 0; index < 60; index += 1) await desk.webhooks.subscribe(tenant);
+    const { tenant, at, developer, write } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
+    await fixture.webhooks.subscriptions.disableWebhookSubscription(write(id));
+    for (let index = 0; index < 60; index += 1) await fixture.webhooks.subscribe(tenant);
     const refused = await developer.submit(at(`/webhooks/${id}`), '/reactivate');
     expect(refused.status).toBe(409);
     expect(wordsOf(refused)).toContain('largest number of enabled endpoints');
@@ -259,10 +260,10 @@ describe('who may not', () => {
   const FIELDS = { overlap_seconds: '0' };
 
   test('nobody reaches the subscription of another merchant or environment', async () => {
-    const [own, other] = [await desk.newMerchant(), await desk.newMerchant()];
-    const theirs = await desk.webhooks.subscribe(other.tenant);
-    const sandbox = await desk.webhooks.subscribe({ ...own.tenant, environment: Environment.TEST });
-    const mine = await desk.webhooks.subscribe(own.tenant);
+    const [own, other] = [await fixture.newMerchant(), await fixture.newMerchant()];
+    const theirs = await fixture.webhooks.subscribe(other.tenant);
+    const sandbox = await fixture.webhooks.subscribe({ ...own.tenant, environment: Environment.TEST });
+    const mine = await fixture.webhooks.subscribe(own.tenant);
     const csrf = tokenOf(await own.developer.get(own.at(`/webhooks/${mine.id}`)));
     for (const id of [theirs.id, sandbox.id, randomUUID()]) {
       for (const path of PAGES) {
@@ -278,15 +279,15 @@ describe('who may not', () => {
     for (const path of PAGES) {
       expect((await own.developer.get(other.at(`/webhooks/${theirs.id}${path}`))).status).toBe(404);
     }
-    const { secrets } = await desk.webhooks.subscriptions.getSigningSecretStatus({
+    const { secrets } = await fixture.webhooks.subscriptions.getSigningSecretStatus({
       ...{ ...other.tenant, subscriptionId: theirs.id },
     });
     expect(secrets).toMatchObject([{ revealedAt: undefined }]);
   });
 
   test('a viewer does nothing and sees no secret, whatever she sends', async () => {
-    const { tenant, at, viewer } = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(tenant);
+    const { tenant, at, viewer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
     const csrf = tokenOf(await viewer.get(at(`/webhooks/${id}`)));
     for (const path of ['/webhooks/new', `/webhooks/${id}/reveal`, `/webhooks/${id}/rotate`]) {
       expect((await viewer.get(at(path))).status).toBe(403);
@@ -297,7 +298,7 @@ describe('who may not', () => {
       expect([verb, answer.status]).toEqual([verb, 403]);
       expect(answer.text).not.toMatch(SECRET);
     }
-    const list = await desk.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant });
+    const list = await fixture.webhooks.subscriptions.listWebhookSubscriptions({ ...tenant });
     expect(list.subscriptions).toMatchObject([{ id, state: WebhookSubscriptionState.PENDING }]);
   });
 });

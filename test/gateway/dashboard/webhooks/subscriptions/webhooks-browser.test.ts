@@ -1,38 +1,38 @@
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { answered, newUrl } from '../../../../services/webhooks/webhooks-desk.ts';
+import { answered, newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { chromiumPath } from '../../../../support/chromium.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../../chromium-desk.ts';
+import { accessibilityFaults, openChromium, openWindow } from '../../chromium-fixture.ts';
 import {
   HOSTILE,
-  type MerchantDesk,
+  type MerchantFixture,
   SECRET,
-  type SubscriptionsDesk,
-  startSubscriptionsDesk,
-} from './subscriptions-desk.ts';
+  type SubscriptionsFixture,
+  startSubscriptionsFixture,
+} from './subscriptions-fixture.ts';
 
-let desk: SubscriptionsDesk;
+let fixture: SubscriptionsFixture;
 let browser: Browser;
 beforeAll(async () => {
-  desk = await startSubscriptionsDesk();
+  fixture = await startSubscriptionsFixture();
   browser = await openChromium();
 });
 afterAll(async () => {
   await browser.close();
-  await desk.close();
+  await fixture.close();
 });
 
 type WindowOptions = Parameters<typeof openWindow>[3];
 
-async function windowOf({ developer }: MerchantDesk, options?: WindowOptions, inBrowser = browser) {
-  const window = await openWindow(inBrowser, desk.baseUrl, developer, options);
+async function windowOf({ developer }: MerchantFixture, options?: WindowOptions, inBrowser = browser) {
+  const window = await openWindow(inBrowser, fixture.baseUrl, developer, options);
   onTestFinished(() => window.context.close());
   return window;
 }
 
 /** Fills in the form as a person does; ends on the page with the secret. */
-async function createByHand(page: Page, { at }: MerchantDesk): Promise<string> {
+async function createByHand(page: Page, { at }: MerchantFixture): Promise<string> {
   await page.goto(at('/webhooks'));
   await page.getByRole('link', { name: 'New endpoint' }).click();
   await page.getByLabel('URL').fill(newUrl());
@@ -48,7 +48,7 @@ const isShown = async (page: Page) => SECRET.test(await page.content());
 
 describe('the secret in a browser', () => {
   test('is shown once: not after a reload, nor by the address', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { page, violations } = await windowOf(merchant);
     await createByHand(page, merchant);
     expect(page.url()).not.toMatch(SECRET);
@@ -63,7 +63,7 @@ describe('the secret in a browser', () => {
   });
 
   test('is gone once its page was left, by going back and forth too', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { page } = await windowOf(merchant);
     const secret = await createByHand(page, merchant);
     await page.getByRole('link', { name: 'I have kept it' }).click();
@@ -79,7 +79,7 @@ describe('the secret in a browser', () => {
   });
 
   test('is gone also from a page that the browser keeps whole for the back button', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const keeping = await chromium.launch({
       ...{ executablePath: chromiumPath!, args: ['--no-sandbox'] },
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
@@ -98,9 +98,9 @@ describe('the secret in a browser', () => {
   });
 
   test('can be copied', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { page, context } = await windowOf(merchant);
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: desk.baseUrl });
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: fixture.baseUrl });
     const secret = await createByHand(page, merchant);
     await page.locator('[data-once]').getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
@@ -108,7 +108,7 @@ describe('the secret in a browser', () => {
   });
 
   test('is not lost by a double click', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { page } = await windowOf(merchant);
     await page.goto(merchant.at('/webhooks/new'));
     await page.getByLabel('URL').fill(newUrl());
@@ -119,7 +119,7 @@ describe('the secret in a browser', () => {
   });
 
   test('is in nothing that the browser stores', async () => {
-    const merchant = await desk.newMerchant();
+    const merchant = await fixture.newMerchant();
     const { page, context } = await windowOf(merchant);
     const secret = await createByHand(page, merchant);
     await page.getByRole('link', { name: 'I have kept it' }).click();
@@ -133,9 +133,9 @@ describe('the secret in a browser', () => {
 });
 
 test('a subscription becomes active before the eyes, and a test event arrives', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const { page, violations } = await windowOf(merchant);
-  const { id } = await desk.webhooks.subscribe(merchant.tenant);
+  const { id } = await fixture.webhooks.subscribe(merchant.tenant);
   await page.goto(merchant.at(`/webhooks/${id}`));
   await page.locator('[data-live=state]').getByText('Pending', { exact: true }).waitFor();
   await deliverAll();
@@ -148,12 +148,12 @@ test('a subscription becomes active before the eyes, and a test event arrives', 
 });
 
 test('what can be done follows the state that others bring about', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const { page, violations } = await windowOf(merchant);
-  const { id } = await desk.webhooks.subscribe(merchant.tenant);
+  const { id } = await fixture.webhooks.subscribe(merchant.tenant);
   await page.goto(merchant.at(`/webhooks/${id}`));
   await page.getByText('Disable', { exact: true }).waitFor();
-  await desk.webhooks.subscriptions.disableWebhookSubscription(merchant.write(id));
+  await fixture.webhooks.subscriptions.disableWebhookSubscription(merchant.write(id));
   await page.getByRole('button', { name: 'Reactivate' }).click();
   await page.getByText('Events were not sent from').waitFor();
   await page.getByRole('button', { name: 'Resend this period' }).click();
@@ -162,13 +162,13 @@ test('what can be done follows the state that others bring about', async () => {
 });
 
 async function deliverAll() {
-  for (const key of await desk.webhooks.claimKeys()) {
-    await desk.webhooks.report(answered(key.deliveryId, await desk.webhooks.send(key), 204));
+  for (const key of await fixture.webhooks.claimKeys()) {
+    await fixture.webhooks.report(answered(key.deliveryId, await fixture.webhooks.send(key), 204));
   }
 }
 
 test('everything works without JavaScript', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const { page } = await windowOf(merchant, { javaScriptEnabled: false });
   await page.goto(merchant.at('/webhooks/new'));
   expect(await page.getByLabel('Search types').isVisible()).toBe(false);
@@ -186,7 +186,7 @@ test('everything works without JavaScript', async () => {
 });
 
 test('searching leaves the types that have the words', async () => {
-  const merchant = await desk.newMerchant();
+  const merchant = await fixture.newMerchant();
   const { page } = await windowOf(merchant);
   await page.goto(merchant.at('/webhooks/new'));
   await page.getByLabel('Search types').fill('refund paid');
@@ -194,7 +194,7 @@ test('searching leaves the types that have the words', async () => {
   await expect.poll(() => visible.allTextContents()).toHaveLength(2);
   await expect.poll(() => page.locator('#event-types > fieldset:visible').count()).toBe(1);
   await page.getByLabel('Search types').press('Enter');
-  expect(page.url()).toBe(`${desk.baseUrl}${merchant.at('/webhooks/new')}`);
+  expect(page.url()).toBe(`${fixture.baseUrl}${merchant.at('/webhooks/new')}`);
   await page.getByLabel('Search types').fill('');
   expect(await visible.count()).toBeGreaterThan(20);
 });
@@ -205,10 +205,10 @@ describe.each([
   ['en', 360],
 ] as const)('each page in %s, %i wide', (locale, width) => {
   test('is accessible, fits, asks nobody else and runs nothing foreign', async () => {
-    const merchant = await desk.newMerchant();
-    const { id } = await desk.webhooks.subscribe(merchant.tenant);
-    const hostile = await desk.webhooks.subscribe(merchant.tenant);
-    await desk.webhooks.sql(
+    const merchant = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(merchant.tenant);
+    const hostile = await fixture.webhooks.subscribe(merchant.tenant);
+    await fixture.webhooks.sql(
       `update webhooks.subscription set state = 'ERROR', error_at = now(), error_reason = $2, url = url || $2
         where id = $1`,
       [hostile.id, HOSTILE.repeat(4)],

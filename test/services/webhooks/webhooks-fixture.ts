@@ -12,7 +12,7 @@ import {
   WebhookSubscriptionService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newKey, type TestHouse } from '../../support/house.ts';
+import { newKey, type TestHarness } from '../../support/harness.ts';
 
 export type AttemptReportInit = MessageInitShape<typeof AttemptReportSchema>;
 
@@ -34,7 +34,7 @@ export const PAYMENT = {
 };
 
 /** The webhooks services as tests call them over one transport, and the database behind them. */
-export function webhooksDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Transport) {
+export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, transport: Transport) {
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   const events = createClient(EventService, transport);
   const dispatch = createClient(DispatchService, transport);
@@ -95,7 +95,7 @@ export function webhooksDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: T
 
     /** Runs SQL as nobody but a test would, to let time pass. */
     async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-      const client = new pg.Client({ connectionString: house.databaseUrl });
+      const client = new pg.Client({ connectionString: harness.databaseUrl });
       await client.connect();
       try {
         return (await client.query<Row>(text, values)).rows;
@@ -106,7 +106,7 @@ export function webhooksDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: T
   };
 }
 
-export type WebhooksDesk = ReturnType<typeof webhooksDesk>;
+export type WebhooksFixture = ReturnType<typeof webhooksFixture>;
 
 /** A report of an attempt that was answered with this status just now. */
 export const answered = (

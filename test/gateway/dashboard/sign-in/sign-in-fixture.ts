@@ -4,7 +4,7 @@ import { loadProviderSecrets, type ProviderSecrets } from '../../../../local/oid
 import { findFreePort } from '../../../../local/ports.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { temporaryDataFolder } from '../../../local/temporary-data-folder.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { CookieBrowser, type OpenedPage } from './cookie-browser.ts';
 
 export const SESSION = '__Host-session';
@@ -12,7 +12,7 @@ export const SESSION = '__Host-session';
 const PERSON = { subject: randomUUID(), email: 'ana@shop.example', name: 'Ana', role: Role.ADMIN };
 
 /** Dashboard, services, and the provider by which people sign in. */
-export interface SignInDesk extends DashboardDesk {
+export interface SignInFixture extends DashboardFixture {
   readonly issuer: string;
   readonly secrets: ProviderSecrets;
   /** Who can sign in. */
@@ -22,29 +22,29 @@ export interface SignInDesk extends DashboardDesk {
 }
 
 /** Starts services and dashboard; the provider is not there yet. */
-export async function startSignInDesk(overrides: Record<string, string> = {}): Promise<SignInDesk> {
+export async function startSignInFixture(overrides: Record<string, string> = {}): Promise<SignInFixture> {
   const data = temporaryDataFolder();
   const port = await findFreePort();
   const issuer = `http://127.0.0.1:${port}`;
   const secrets = loadProviderSecrets(data.folder, [PERSON]);
-  const desk = await startDashboardDesk({
+  const fixture = await startDashboardFixture({
     ...{ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'dashboard', OIDC_CLIENT_SECRET: secrets.clientSecret },
     ...overrides,
   });
   let provider: OidcProvider | undefined;
   return {
-    ...desk,
+    ...fixture,
     ...{ issuer, secrets, person: PERSON },
     async startProvider() {
       provider = await startOidcProvider({
         ...{ folder: data.folder, secrets, people: [PERSON], port },
         ...{ clientId: 'dashboard', clientSecret: secrets.clientSecret },
-        ...{ dashboardUrl: desk.baseUrl, redirectUri: `${desk.baseUrl}/sign-in/callback` },
+        ...{ dashboardUrl: fixture.baseUrl, redirectUri: `${fixture.baseUrl}/sign-in/callback` },
       });
       return provider;
     },
     async close() {
-      await desk.close();
+      await fixture.close();
       await provider?.stop().catch(() => undefined);
       data[Symbol.dispose]();
     },
@@ -52,15 +52,15 @@ export async function startSignInDesk(overrides: Record<string, string> = {}): P
 }
 
 /** Goes to the provider's form: from the dashboard's page, as a person does. */
-export async function goToProvider(desk: SignInDesk, browser: CookieBrowser, path = '/account') {
-  const wayIn = await browser.open(`${desk.baseUrl}/sign-in?return=${encodeURIComponent(path)}`);
+export async function goToProvider(fixture: SignInFixture, browser: CookieBrowser, path = '/account') {
+  const wayIn = await browser.open(`${fixture.baseUrl}/sign-in?return=${encodeURIComponent(path)}`);
   const start = wayIn.document.querySelector('a.button')!.getAttribute('href')!;
-  return browser.open(new URL(start, desk.baseUrl));
+  return browser.open(new URL(start, fixture.baseUrl));
 }
 
 /** Fills the provider's form in. */
 export function fillIn(
-  { secrets, person }: SignInDesk,
+  { secrets, person }: SignInFixture,
   browser: CookieBrowser,
   form: OpenedPage,
   until?: (url: URL) => boolean,
@@ -73,8 +73,8 @@ export function fillIn(
   );
 }
 
-/** Signs the desk's person in with a new browser, or the one that is given. */
-export async function signIn(desk: SignInDesk, browser = new CookieBrowser(), path = '/account') {
-  const page = await fillIn(desk, browser, await goToProvider(desk, browser, path));
+/** Signs the fixture's person in with a new browser, or the one that is given. */
+export async function signIn(fixture: SignInFixture, browser = new CookieBrowser(), path = '/account') {
+  const page = await fillIn(fixture, browser, await goToProvider(fixture, browser, path));
   return { browser, page };
 }

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type WebhooksDesk, webhooksDesk } from '../../../../services/webhooks/webhooks-desk.ts';
-import { newKey } from '../../../../support/house.ts';
-import { type DashboardDesk, type SeenPage, startDashboardDesk, type Visitor } from '../../dashboard-desk.ts';
+import { type WebhooksFixture, webhooksFixture } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { newKey } from '../../../../support/harness.ts';
+import {
+  type DashboardFixture,
+  type SeenPage,
+  startDashboardFixture,
+  type Visitor,
+} from '../../dashboard-fixture.ts';
 
 export const SECRET = /whsec_[A-Za-z0-9+/=]+/;
 export const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 
 /** A merchant of its own, with people of each role. */
-export interface MerchantDesk {
+export interface MerchantFixture {
   readonly tenant: { readonly merchantId: string; readonly environment: Environment };
   /** Its pages in the live environment: `at('/webhooks')`. */
   at(path: string): string;
@@ -24,31 +29,31 @@ export interface MerchantDesk {
   };
 }
 
-export interface SubscriptionsDesk extends DashboardDesk {
-  readonly webhooks: WebhooksDesk;
-  newMerchant(): Promise<MerchantDesk>;
+export interface SubscriptionsFixture extends DashboardFixture {
+  readonly webhooks: WebhooksFixture;
+  newMerchant(): Promise<MerchantFixture>;
 }
 
 /** The dashboard, and the webhooks services behind it as an internal team calls them. */
-export async function startSubscriptionsDesk(
+export async function startSubscriptionsFixture(
   overrides: Record<string, string> = {},
-): Promise<SubscriptionsDesk> {
-  const desk = await startDashboardDesk({
+): Promise<SubscriptionsFixture> {
+  const fixture = await startDashboardFixture({
     PUBLIC_URL_LIVE: 'https://api.pay.example',
     PUBLIC_URL_SANDBOX: 'https://sandbox.pay.example',
     ...overrides,
   });
   return {
-    ...desk,
-    webhooks: webhooksDesk(desk.house, desk.transport),
+    ...fixture,
+    webhooks: webhooksFixture(fixture.harness, fixture.transport),
     async newMerchant() {
       const merchantId = randomUUID();
       const tenant = { merchantId, environment: Environment.LIVE };
       return {
         tenant,
         at: (path) => `/live/${merchantId}${path}`,
-        viewer: await desk.signIn({ [merchantId]: Role.VIEWER }),
-        developer: await desk.signIn({ [merchantId]: Role.DEVELOPER }),
+        viewer: await fixture.signIn({ [merchantId]: Role.VIEWER }),
+        developer: await fixture.signIn({ [merchantId]: Role.DEVELOPER }),
         write: (subscriptionId) => ({ ...tenant, idempotencyKey: newKey(), subscriptionId }),
       };
     },

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { chromiumPath } from '../../support/chromium.ts';
-import type { Visitor } from './dashboard-desk.ts';
+import type { Visitor } from './dashboard-fixture.ts';
 
 /** A real browser for a test file. */
 export async function openChromium(): Promise<Browser> {

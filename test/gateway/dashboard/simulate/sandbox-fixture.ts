@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { DashboardDesk, SeenPage, Visitor } from '../dashboard-desk.ts';
+import type { DashboardFixture, SeenPage, Visitor } from '../dashboard-fixture.ts';
 
 /** Somebody at the panel of a merchant of her own. */
-export interface SandboxDesk {
+export interface SandboxFixture {
   readonly visitor: Visitor;
   readonly merchantId: string;
   /** The merchant's sandbox. */
@@ -17,9 +17,12 @@ export interface SandboxDesk {
 }
 
 /** A developer of a new merchant, at the panel. */
-export async function sandboxDesk(desk: DashboardDesk, role: Role = Role.DEVELOPER): Promise<SandboxDesk> {
+export async function sandboxFixture(
+  fixture: DashboardFixture,
+  role: Role = Role.DEVELOPER,
+): Promise<SandboxFixture> {
   const merchantId = randomUUID();
-  const visitor = await desk.signIn({ [merchantId]: role });
+  const visitor = await fixture.signIn({ [merchantId]: role });
   const home = `/sandbox/${merchantId}`;
   return {
     ...{ visitor, merchantId, home },

@@ -7,23 +7,23 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
-import { startHouse, type TestHouse } from '../../support/house.ts';
-import { startHouseWorker } from '../../support/house-worker.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal } from '../../support/temporal.ts';
 
 /** Services, Temporal and the worker with its dispatcher: what a write commands is carried out by itself. */
-export async function startRefundHouse(settings: Record<string, string> = {}) {
-  const [house, temporal] = await Promise.all([startHouse(settings), startTemporal()]);
-  const worker = await startHouseWorker(house, temporal);
+export async function startRefundHarness(settings: Record<string, string> = {}) {
+  const [harness, temporal] = await Promise.all([startHarness(settings), startTemporal()]);
+  const worker = await startHarnessWorker(harness, temporal);
   return {
-    house,
+    harness,
     temporal,
     async close() {
       const { RECORD_HISTORIES } = process.env;
       if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
       await worker.close();
-      await house.close();
+      await harness.close();
       await temporal[Symbol.asyncDispose]();
     },
   };
@@ -34,9 +34,9 @@ export const eventually = (check: () => Promise<void>, timeout = 20_000) =>
   vi.waitFor(check, { timeout, interval: 50 });
 
 /** A merchant's refunds and funds beside each other. */
-export function merchantOf(house: TestHouse) {
-  const refunds = refundsOf(house);
-  const funds = fundsCaller(house.transports.inProcess, refunds.tenant);
+export function merchantOf(harness: TestHarness) {
+  const refunds = refundsOf(harness);
+  const funds = fundsCaller(harness.transports.inProcess, refunds.tenant);
   const { tenant, write } = refunds;
   const caseOf = async (refundCaseId: string) =>
     (await refunds.refunds.getRefundCase({ ...tenant, refundCaseId })).refundCase!;

@@ -28,7 +28,7 @@ const LOOPBACK = '127.0.0.0/8,::1/128';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 /** Services, gateway, dashboard, worker and ops of one process. */
-export interface House {
+export interface LocalSystem {
   readonly liveUrl: string;
   readonly sandboxUrl: string;
   /** As people see it. */
@@ -81,14 +81,14 @@ function readPem(file: string): string {
   }
 }
 
-/** What every server of the house is, whatever the types of its routes. */
+/** What every server of the system is, whatever the types of its routes. */
 interface Listener {
   listen(options: { host: string; port: number }): Promise<unknown>;
   close(): Promise<unknown>;
   readonly server: { address(): AddressInfo | string | null };
 }
 
-export interface HouseOptions {
+export interface LocalSystemOptions {
   readonly config: Config;
   readonly databaseUrl: string;
   readonly temporalAddress: string;
@@ -98,13 +98,13 @@ export interface HouseOptions {
 }
 
 /** Starts services and gateway in this process; resolves when the API answers. The worker starts when it is told to. */
-export async function startHouse({
+export async function startLocalSystem({
   config,
   databaseUrl,
   temporalAddress,
   logger,
   stack,
-}: HouseOptions): Promise<House> {
+}: LocalSystemOptions): Promise<LocalSystem> {
   await migrate(databaseUrl);
   const services = await createServices({ config, databaseUrl, logger });
   stack.defer(() => services.close());

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { newKey, type newTenant } from '../../support/house.ts';
+import { newKey, type newTenant } from '../../support/harness.ts';
 
 type Tenant = ReturnType<typeof newTenant>;
 
@@ -29,7 +29,7 @@ export const signInRequest = (person = newPerson()) => ({
 });
 
 /** What a dashboard and an internal team do with accounts. */
-export function accountsDesk(transport: Transport) {
+export function accountsFixture(transport: Transport) {
   const client = createClient(AccountService, transport);
   const write = (tenant: Tenant) => ({ ...tenant, idempotencyKey: newKey() });
   const signIn = async (person = newPerson()) => {

@@ -9,8 +9,8 @@ import {
   type ResendDeliveriesRequestSchema,
   ResendState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, type TestHouse } from '../../support/house.ts';
-import { answered, type TestTenant, webhooksDesk } from './webhooks-desk.ts';
+import { newKey, type TestHarness } from '../../support/harness.ts';
+import { answered, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 type RequestInit = Exclude<MessageInitShape<typeof ResendDeliveriesRequestSchema>, { $typeName: string }>;
 export type Selection = NonNullable<RequestInit['selection']>;
@@ -19,37 +19,41 @@ export type ResendTerms = Pick<RequestInit, 'subscriptionId' | 'onlyFailed'>;
 const EVENT_TYPE = 'payment.succeeded.v1';
 
 /** The webhooks services as tests of resends call them. */
-export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Transport) {
-  const desk = webhooksDesk(house, transport);
+export function resendFixture(harness: Pick<TestHarness, 'databaseUrl'>, transport: Transport) {
+  const fixture = webhooksFixture(harness, transport);
   const resends = {
-    ...desk,
+    ...fixture,
 
     async resend(tenant: TestTenant, selection: Selection, terms: ResendTerms = {}) {
       const request = { ...tenant, ...terms, selection, idempotencyKey: newKey() };
-      return (await desk.deliveries.resendDeliveries(request)).resend!;
+      return (await fixture.deliveries.resendDeliveries(request)).resend!;
     },
 
     /** What its workflow does at each turn. */
     goOn: (resendId: string, maxDeliveries = 100) =>
-      desk.dispatch.continueResend({ resendId, maxDeliveries }),
+      fixture.dispatch.continueResend({ resendId, maxDeliveries }),
 
     get: async (tenant: TestTenant, resendId: string) =>
-      (await desk.deliveries.getResend({ ...tenant, resendId })).resend!,
+      (await fixture.deliveries.getResend({ ...tenant, resendId })).resend!,
 
     cancel: async (tenant: TestTenant, resendId: string) =>
-      (await desk.deliveries.cancelResend({ ...tenant, resendId, idempotencyKey: newKey() })).resend!,
+      (await fixture.deliveries.cancelResend({ ...tenant, resendId, idempotencyKey: newKey() })).resend!,
 
     disable: (tenant: TestTenant, subscriptionId: string) =>
-      desk.subscriptions.disableWebhookSubscription({ ...tenant, subscriptionId, idempotencyKey: newKey() }),
+      fixture.subscriptions.disableWebhookSubscription({
+        ...tenant,
+        subscriptionId,
+        idempotencyKey: newKey(),
+      }),
 
     period: (fromMs: number, toMs: number) => ({ from: timestampFromMs(fromMs), to: timestampFromMs(toMs) }),
 
     /** Takes every command and confirms it. */
     async claimAllCommands() {
       for (;;) {
-        const commandIds = (await desk.claimCommands()).map(({ id }) => id);
+        const commandIds = (await fixture.claimCommands()).map(({ id }) => id);
         if (commandIds.length === 0) return;
-        await desk.dispatch.confirmCommands({ commandIds });
+        await fixture.dispatch.confirmCommands({ commandIds });
       }
     },
 
@@ -57,18 +61,18 @@ export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Tra
     async deliverAll(status = 200) {
       const sent: { deliveryId: string; send: AttemptSend }[] = [];
       for (;;) {
-        const { batches } = await desk.claim();
+        const { batches } = await fixture.claim();
         if (batches.length === 0) return sent;
         const keys = batches.flatMap(({ id: batchId, deliveryIds }) =>
           deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
         );
-        const answers = await desk.ask(keys);
+        const answers = await fixture.ask(keys);
         const turn = keys.flatMap(({ deliveryId }, index) => {
           const answer = answers[index]!;
           return answer.case === 'send' ? [{ deliveryId, send: answer.value }] : [];
         });
         if (turn.length > 0) {
-          await desk.report(...turn.map(({ deliveryId, send }) => answered(deliveryId, send, status)));
+          await fixture.report(...turn.map(({ deliveryId, send }) => answered(deliveryId, send, status)));
         }
         sent.push(...turn);
       }
@@ -77,7 +81,7 @@ export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Tra
     /** Events as published at these times and past dispatch; answers their ids. */
     async published(tenant: TestTenant, times: readonly number[], type = EVENT_TYPE): Promise<string[]> {
       const ids = times.map((msecs) => uuidv7({ msecs }));
-      await desk.sql(
+      await fixture.sql(
         `insert into webhooks.event
            (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
          select $1, $2, id, $4, 'o', n, 'r', now(), '{}'
@@ -89,14 +93,14 @@ export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Tra
 
     /** All its deliveries so far, in the order of their making. */
     madeOf: (resendId: string) =>
-      desk.sql<{ id: string; event_id: string; subscription_id: string; status: string }>(
+      fixture.sql<{ id: string; event_id: string; subscription_id: string; status: string }>(
         `select id, event_id, subscription_id, status from webhooks.delivery where resend_id = $1 order by id`,
         [resendId],
       ),
 
     /** A delivery that has ended. */
     ended: (tenant: TestTenant, subscriptionId: string, eventId: string, status: string) =>
-      desk.sql(
+      fixture.sql(
         `insert into webhooks.ended_delivery (merchant_id, environment, id, subscription_id, event_id, event_type,
            object_id, sequence, request_id, ordered, status, attempt_count, ended_at)
          values ($1, $2, $3, $4, $5, 'payment.succeeded.v1', 'o', 1, 'r', false, $6, 1, now())`,
@@ -108,7 +112,7 @@ export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Tra
 
     /** A subscription with so many events behind it, and a resend of them that has begun. */
     async begun(tenant: TestTenant, events: number) {
-      const { id: subscriptionId } = await desk.subscribe(tenant);
+      const { id: subscriptionId } = await fixture.subscribe(tenant);
       await resends.deliverAll();
       const start = Date.now() - 60_000;
       const times = Array.from({ length: events }, (_, n) => start + n);
@@ -135,7 +139,7 @@ export function resendDesk(house: Pick<TestHouse, 'databaseUrl'>, transport: Tra
   };
 }
 
-export type ResendDesk = ReturnType<typeof resendDesk>;
+export type ResendFixture = ReturnType<typeof resendFixture>;
 
 const environmentOf = ({ environment }: TestTenant) => (environment === Environment.LIVE ? 'live' : 'test');
 
@@ -144,27 +148,27 @@ export const FRUITLESS: Readonly<
   Record<
     string,
     (
-      desk: ResendDesk,
+      fixture: ResendFixture,
       tenant: TestTenant,
       known: { subscriptionId: string; pingId: string },
     ) => Promise<{ selection: Selection; terms?: ResendTerms }>
   >
 > = {
-  'a period without events': async (desk, _tenant, { subscriptionId }) => {
-    const value = desk.period(Date.now() - 7_200_000, Date.now() - 3_600_000);
+  'a period without events': async (fixture, _tenant, { subscriptionId }) => {
+    const value = fixture.period(Date.now() - 7_200_000, Date.now() - 3_600_000);
     return { selection: { case: 'period', value }, terms: { subscriptionId } };
   },
   'a request that caused none': async () => ({ selection: { case: 'requestId', value: randomUUID() } }),
-  'an event that no subscription is for': async (desk, tenant) => {
-    const event = await desk.publish(tenant);
-    await desk.deliverAll();
+  'an event that no subscription is for': async (fixture, tenant) => {
+    const event = await fixture.publish(tenant);
+    await fixture.deliverAll();
     return { selection: { case: 'eventId', value: event.id } };
   },
-  'an event to a subscription of other types': async (desk, tenant, { subscriptionId }) => {
-    const [value] = await desk.published(tenant, [Date.now()]);
+  'an event to a subscription of other types': async (fixture, tenant, { subscriptionId }) => {
+    const [value] = await fixture.published(tenant, [Date.now()]);
     return { selection: { case: 'eventId', value: value! }, terms: { subscriptionId } };
   },
-  'a ping': async (_desk, _tenant, { subscriptionId, pingId }) => ({
+  'a ping': async (_fixture, _tenant, { subscriptionId, pingId }) => ({
     selection: { case: 'eventId', value: pingId },
     terms: { subscriptionId },
   }),

@@ -8,14 +8,14 @@ import type { ProviderSecrets } from './provider-secrets.ts';
 
 const BODY_LIMIT_BYTES = 10_000;
 
-interface Desk {
+interface SignInPagesOptions {
   readonly secrets: ProviderSecrets;
   readonly people: readonly DemoPerson[];
   readonly dashboardUrl: string;
 }
 
 /** Middleware that serves `/interaction/<uid>`: asks who somebody is and tells the provider. */
-export function signInDesk(provider: Provider, { secrets, people, dashboardUrl }: Desk) {
+export function signInPages(provider: Provider, { secrets, people, dashboardUrl }: SignInPagesOptions) {
   return async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
     if (!ctx.path.startsWith('/interaction/')) return next();
     const pages = new ProviderPages(ctx.get('accept-language'), dashboardUrl);

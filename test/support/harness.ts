@@ -46,7 +46,7 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
   });
 }
 
-export interface TestHouse {
+export interface TestHarness {
   readonly services: Services;
   readonly config: Config;
   readonly databaseUrl: string;
@@ -60,7 +60,7 @@ export interface TestHouse {
 }
 
 /** All services on a database and a port of their own. */
-export async function startHouse(
+export async function startHarness(
   overrides: Record<string, string> = {},
   onStatement?: (sql: string) => void,
 ) {
@@ -72,7 +72,7 @@ export async function startHouse(
   const services = await createServices({ config, databaseUrl, logger, ...(onStatement && { onStatement }) });
   await services.server.listen({ host: '127.0.0.1', port: 0 });
   const baseUrl = `http://127.0.0.1:${(services.server.server.address() as AddressInfo).port}`;
-  const house: TestHouse = {
+  const harness: TestHarness = {
     ...{ services, config, databaseUrl, baseUrl, token },
     transports: {
       inProcess: services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) }),
@@ -82,7 +82,7 @@ export async function startHouse(
     },
     close: () => services.close(),
   };
-  return house;
+  return harness;
 }
 
 /** Shows a service token with every call. */

@@ -9,7 +9,7 @@ import { csrfTokenOf } from '../../../gateway/dashboard/session-cookie.ts';
 import { AccountService, type Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../services/platform/telemetry.ts';
-import { newKey, startHouse, type TestHouse } from '../../support/house.ts';
+import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
 
 /** Nobody is at the issuer's: people get their sessions from the services. All of a test's people are at one address. */
 const OWN_SETTINGS = {
@@ -19,8 +19,8 @@ const OWN_SETTINGS = {
 };
 
 /** The dashboard on real services, and people who use it. */
-export interface DashboardDesk {
-  readonly house: TestHouse;
+export interface DashboardFixture {
+  readonly harness: TestHarness;
   readonly app: Dashboard;
   readonly baseUrl: string;
   /** Calls as an internal team with every grant. */
@@ -31,16 +31,18 @@ export interface DashboardDesk {
 }
 
 /** Starts services and dashboard on a database and ports of their own. */
-export async function startDashboardDesk(overrides: Record<string, string> = {}): Promise<DashboardDesk> {
-  const house = await startHouse({ ...OWN_SETTINGS, ...overrides });
-  const transport = house.services.transportFor(DASHBOARD_CALLER);
-  const logger = createLogger(house.config.LOG_LEVEL);
-  const app = await createDashboard({ config: house.config, transport, logger });
+export async function startDashboardFixture(
+  overrides: Record<string, string> = {},
+): Promise<DashboardFixture> {
+  const harness = await startHarness({ ...OWN_SETTINGS, ...overrides });
+  const transport = harness.services.transportFor(DASHBOARD_CALLER);
+  const logger = createLogger(harness.config.LOG_LEVEL);
+  const app = await createDashboard({ config: harness.config, transport, logger });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-  const accounts = createClient(AccountService, house.transports.inProcess);
+  const accounts = createClient(AccountService, harness.transports.inProcess);
   return {
-    ...{ house, app, baseUrl, transport: house.transports.inProcess },
+    ...{ harness, app, baseUrl, transport: harness.transports.inProcess },
     async signIn(roles, email = `${randomUUID()}@people.example`) {
       const token = randomBytes(32).toString('base64url');
       const { account } = await accounts.startSession({
@@ -68,7 +70,7 @@ export async function startDashboardDesk(overrides: Record<string, string> = {})
     },
     async close() {
       await app.close();
-      await house.close();
+      await harness.close();
     },
   };
 }

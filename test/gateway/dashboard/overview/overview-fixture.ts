@@ -5,8 +5,8 @@ import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.j
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
-import { newUrl, webhooksDesk } from '../../../services/webhooks/webhooks-desk.ts';
-import { type DashboardDesk, startDashboardDesk } from '../dashboard-desk.ts';
+import { newUrl, webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts';
+import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 
 export const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 
@@ -17,12 +17,12 @@ export interface Trouble {
   readonly goneDays?: number;
 }
 
-export type OverviewDesk = Awaited<ReturnType<typeof startOverviewDesk>>;
+export type OverviewFixture = Awaited<ReturnType<typeof startOverviewFixture>>;
 
 /** The dashboard, and merchants with all that their first page shows. */
-export async function startOverviewDesk() {
-  const desk: DashboardDesk = await startDashboardDesk();
-  const webhooks = webhooksDesk(desk.house, desk.transport);
+export async function startOverviewFixture() {
+  const fixture: DashboardFixture = await startDashboardFixture();
+  const webhooks = webhooksFixture(fixture.harness, fixture.transport);
 
   async function newMerchant(role = Role.DEVELOPER) {
     const merchantId = randomUUID();
@@ -30,9 +30,9 @@ export async function startOverviewDesk() {
     return {
       tenant,
       at: (path = '') => `/live/${merchantId}${path}`,
-      person: await desk.signIn({ [merchantId]: role }),
-      refunds: refundsOf(desk.house, 'inProcess', tenant),
-      funds: fundsCaller(desk.transport, tenant),
+      person: await fixture.signIn({ [merchantId]: role }),
+      refunds: refundsOf(fixture.harness, 'inProcess', tenant),
+      funds: fundsCaller(fixture.transport, tenant),
       /** A subscription in a state that takes days to come to. */
       async subscription(
         state: 'PENDING' | 'ACTIVE' | 'ERROR' | 'DISABLED',
@@ -51,5 +51,5 @@ export async function startOverviewDesk() {
       },
     };
   }
-  return { ...desk, webhooks, newMerchant, fundsClient: createClient(FundsService, desk.transport) };
+  return { ...fixture, webhooks, newMerchant, fundsClient: createClient(FundsService, fixture.transport) };
 }

@@ -5,7 +5,7 @@ import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../services/platform/telemetry.ts';
-import { newKey, startHouse, type TestHouse } from '../support/house.ts';
+import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
 import { listenOnFreePort } from './listen.ts';
 
 export const ALL_SCOPES: readonly ApiKeyScope[] = [
@@ -17,8 +17,8 @@ export const ALL_SCOPES: readonly ApiKeyScope[] = [
 ];
 
 /** Both listeners of the public API in front of real services. */
-export interface GatewayHouse {
-  readonly house: TestHouse;
+export interface GatewayHarness {
+  readonly harness: TestHarness;
   /** Port of each environment's listener. */
   readonly ports: Readonly<Record<'live' | 'test', number>>;
   /** Issues a key over RPC. */
@@ -38,19 +38,19 @@ export async function startGateways(
   overrides: Record<string, string> = {},
   standIns?: (router: ConnectRouter) => void,
   onStatement?: (sql: string) => void,
-): Promise<GatewayHouse> {
-  const house = await startHouse(overrides, onStatement);
-  const real = house.services.transportFor(GATEWAY_CALLER);
+): Promise<GatewayHarness> {
+  const harness = await startHarness(overrides, onStatement);
+  const real = harness.services.transportFor(GATEWAY_CALLER);
   const transport = standIns ? withStandIns(real, standIns) : real;
-  const logger = createLogger(house.config.LOG_LEVEL);
+  const logger = createLogger(harness.config.LOG_LEVEL);
   const start = async (environment: 'live' | 'test') => {
-    const app = createGateway({ environment, config: house.config, transport, logger });
+    const app = createGateway({ environment, config: harness.config, transport, logger });
     return { app, port: await listenOnFreePort(app) };
   };
   const [live, sandbox] = [await start('live'), await start('test')];
-  const apiKeys = createClient(ApiKeyService, house.transports.inProcess);
+  const apiKeys = createClient(ApiKeyService, harness.transports.inProcess);
   return {
-    house,
+    harness,
     ports: { live: live.port, test: sandbox.port },
     async issueKey(merchantId, environment, scopes = ALL_SCOPES) {
       const { key, apiKey } = await apiKeys.issueApiKey({
@@ -61,13 +61,13 @@ export async function startGateways(
     },
     async close() {
       await Promise.all([live.app.close(), sandbox.app.close()]);
-      await house.close();
+      await harness.close();
     },
   };
 }
 
 /** A merchant with a key for each environment. */
-export async function newMerchant(gateways: GatewayHouse) {
+export async function newMerchant(gateways: GatewayHarness) {
   const merchantId = randomUUID();
   const [live, test] = await Promise.all([
     gateways.issueKey(merchantId, Environment.LIVE),

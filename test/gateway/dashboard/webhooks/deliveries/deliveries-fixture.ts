@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type ResendDesk, resendDesk } from '../../../../services/webhooks/resend-desk.ts';
+import { type ResendFixture, resendFixture } from '../../../../services/webhooks/resend-fixture.ts';
 import {
   type AttemptReportInit,
   answered,
   type TestTenant,
-} from '../../../../services/webhooks/webhooks-desk.ts';
-import { type DashboardDesk, startDashboardDesk, type Visitor } from '../../dashboard-desk.ts';
+} from '../../../../services/webhooks/webhooks-fixture.ts';
+import { type DashboardFixture, startDashboardFixture, type Visitor } from '../../dashboard-fixture.ts';
 
 /** A merchant with a developer who looks on. */
 export interface Shop {
@@ -17,9 +17,9 @@ export interface Shop {
   readonly developer: Visitor;
 }
 
-export interface DeliveriesDesk extends DashboardDesk {
+export interface DeliveriesFixture extends DashboardFixture {
   /** The webhooks services, and what a worker does there. */
-  readonly webhooks: ResendDesk;
+  readonly webhooks: ResendFixture;
   shop(role?: Role): Promise<Shop>;
   /** A subscription whose ping has arrived. */
   subscribed(tenant: TestTenant, url?: string): Promise<{ id: string; url: string }>;
@@ -28,15 +28,17 @@ export interface DeliveriesDesk extends DashboardDesk {
 }
 
 /** Dashboard and services without a worker: attempts are reported by the tests. */
-export async function startDeliveriesDesk(overrides: Record<string, string> = {}): Promise<DeliveriesDesk> {
-  const desk = await startDashboardDesk(overrides);
-  const webhooks = resendDesk(desk.house, desk.transport);
+export async function startDeliveriesFixture(
+  overrides: Record<string, string> = {},
+): Promise<DeliveriesFixture> {
+  const fixture = await startDashboardFixture(overrides);
+  const webhooks = resendFixture(fixture.harness, fixture.transport);
   return {
-    ...desk,
+    ...fixture,
     webhooks,
     async shop(role = Role.DEVELOPER) {
       const merchantId = randomUUID();
-      const developer = await desk.signIn({ [merchantId]: role });
+      const developer = await fixture.signIn({ [merchantId]: role });
       const tenant = { merchantId, environment: Environment.LIVE };
       return { tenant, base: `/live/${merchantId}`, developer };
     },

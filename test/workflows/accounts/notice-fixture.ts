@@ -5,8 +5,8 @@ import { AccountService, Language } from '../../../proto/gen/payments/accounts/v
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type NoticeKind, workflowId } from '../../../workflows/accounts/notify-contact.contract.ts';
-import { webhooksDesk } from '../../services/webhooks/webhooks-desk.ts';
-import { newKey, newTenant, startHouse, type TestHouse } from '../../support/house.ts';
+import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import type { TestTemporal } from '../../support/temporal.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
@@ -17,8 +17,8 @@ const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 const TIMEOUT = { timeout: 20_000, interval: 50 };
 
 /** Services whose sandbox tries once, so that the first failure exhausts a delivery. */
-export function startNoticeHouse(inbox: SmtpInbox | undefined): Promise<TestHouse> {
-  return startHouse({
+export function startNoticeHarness(inbox: SmtpInbox | undefined): Promise<TestHarness> {
+  return startHarness({
     ...{ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s', PUBLIC_URL_DASHBOARD: DASHBOARD },
     ...(inbox && { SMTP_URL: inbox.url, MAIL_FROM: 'Pagamentos <no-reply@payments.example>' }),
   });
@@ -38,12 +38,12 @@ export class TroubledMerchant {
   readonly tenant = newTenant(Environment.TEST);
   readonly email = `contact-${randomUUID()}@merchant.example`;
   subscriptionId = '';
-  readonly #house: TestHouse;
+  readonly #harness: TestHarness;
   readonly #endpoints: Awaited<ReturnType<typeof startEndpoints>>;
   readonly #path = `/hooks/${randomUUID()}`;
 
-  constructor(house: TestHouse, endpoints: Awaited<ReturnType<typeof startEndpoints>>) {
-    this.#house = house;
+  constructor(harness: TestHarness, endpoints: Awaited<ReturnType<typeof startEndpoints>>) {
+    this.#harness = harness;
     this.#endpoints = endpoints;
   }
 
@@ -51,12 +51,12 @@ export class TroubledMerchant {
     return `https://localhost:${this.#endpoints.receiver.port}${this.#path}`;
   }
 
-  get desk() {
-    return webhooksDesk(this.#house, this.#house.transports.inProcess);
+  get fixture() {
+    return webhooksFixture(this.#harness, this.#harness.transports.inProcess);
   }
 
   get accounts() {
-    return createClient(AccountService, this.#house.transports.inProcess);
+    return createClient(AccountService, this.#harness.transports.inProcess);
   }
 
   /** Subscribes an endpoint that is well. */
@@ -64,7 +64,7 @@ export class TroubledMerchant {
     await this.accounts.setMerchantContact({
       ...{ ...this.tenant, idempotencyKey: newKey(), email: this.email, language },
     });
-    const { id } = await this.desk.subscribe(this.tenant, undefined, this.url);
+    const { id } = await this.fixture.subscribe(this.tenant, undefined, this.url);
     this.subscriptionId = id;
     await this.becomes(ACTIVE);
     return this;
@@ -76,14 +76,14 @@ export class TroubledMerchant {
   async becomes(state: WebhookSubscriptionState): Promise<void> {
     await vi.waitFor(async () => {
       const request = { ...this.tenant, subscriptionId: this.subscriptionId };
-      const { subscription } = await this.desk.subscriptions.getWebhookSubscription(request);
+      const { subscription } = await this.fixture.subscriptions.getWebhookSubscription(request);
       expect(WebhookSubscriptionState[subscription!.state]).toBe(WebhookSubscriptionState[state]);
     }, TIMEOUT);
   }
 
   async #publish(httpStatus: number, state: WebhookSubscriptionState): Promise<void> {
     this.#endpoints.answers.set(this.#path, httpStatus);
-    await this.desk.publish(this.tenant);
+    await this.fixture.publish(this.tenant);
     await this.becomes(state);
   }
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /** What measures times: after all the others, and beside nothing. */
@@ -7,8 +8,12 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/replay.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    // Tests wait for much: one core less than there are, vitest's own choice, would leave one of two cores idle.
+    maxWorkers: Math.max(availableParallelism() - 1, 2),
     testTimeout: 30_000,
     hookTimeout: 120_000,
+    // Beside other tests a machine is full: what must come is waited for, not timed.
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       {
         extends: true,

@@ -131,7 +131,7 @@ test.each<[moment: string, lose: (crashable: Crashable) => LossyProxy]>([
     await warmUp();
     const proxy = lose(crashable);
     const lost = Promise.allSettled([create(), open()]);
-    await expect.poll(() => proxy.losses, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => proxy.losses, { timeout: 10_000 }).toBe(2);
     await expect.poll(made).toEqual([1, 1]);
     await kill();
     const [unanswered, unopened] = await lost;
@@ -175,7 +175,7 @@ test(
     await lost;
 
     // The lock is still held, and PostgreSQL lets go of transactions that nobody waits for.
-    await expect.poll(waiting, { timeout: 5_000 }).toBe(0);
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
     await crashable.startServices();
     await lock.query('rollback');
     expect(await made()).toEqual([0, 0]);

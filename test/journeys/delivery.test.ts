@@ -59,7 +59,7 @@ describe('a webhook', () => {
       ...{ reason: 'does not fit', window: { case: 'refundWindowDays', value: 30 } },
       paidAt: timestampFromDate(new Date(Date.now() - 86_400_000)),
     });
-    await vi.waitFor(() => expect(merchant.arrivals).toHaveLength(1), { timeout: 5_000 });
+    await vi.waitFor(() => expect(merchant.arrivals).toHaveLength(1), { timeout: 10_000 });
     expect(merchant.arrivals).toMatchObject([
       {
         type: 'refund.requested.v1',
@@ -118,7 +118,7 @@ describe('a webhook', () => {
     await merchant.disable();
     const { attempts } = await merchant.delivery(eventId, CANCELED);
     const workflow = temporal.client.workflow.getHandle(delivery!.workflowId);
-    await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 5_000);
+    await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 10_000);
     const arrived = merchant.arrivals.length;
     await delay(1_500);
     expect(merchant.arrivals).toHaveLength(arrived);

@@ -161,7 +161,7 @@ async function isQuiet(): Promise<void> {
       expect(count).toBe(was);
       expect(await fixture.sql('select from webhooks.attempt where ended_at is null limit 1')).toEqual([]);
     },
-    { timeout: 90_000, interval: 2_000 },
+    { timeout: 90_000, interval: 10_000 },
   );
 }
 

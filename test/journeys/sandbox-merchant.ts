@@ -88,7 +88,7 @@ export class SandboxMerchant {
   }
 
   /** Waits until each of the events has arrived at least once. */
-  async received(eventIds: readonly string[], timeout = 10_000): Promise<void> {
+  async received(eventIds: readonly string[], timeout = 25_000): Promise<void> {
     await vi.waitFor(
       () => {
         const arrived = new Set(this.arrivals.map(({ id }) => id));
@@ -98,7 +98,7 @@ export class SandboxMerchant {
     );
   }
 
-  async becomes(state: WebhookSubscriptionState, timeout = 10_000): Promise<void> {
+  async becomes(state: WebhookSubscriptionState, timeout = 25_000): Promise<void> {
     await vi.waitFor(
       async () => {
         const { subscription } = await this.#subscriptions.getWebhookSubscription(this.#named);
@@ -109,7 +109,7 @@ export class SandboxMerchant {
   }
 
   /** The event's only delivery with its attempts, once it has come to this. */
-  async delivery(eventId: string, status: DeliveryStatus, timeout = 10_000) {
+  async delivery(eventId: string, status: DeliveryStatus, timeout = 25_000) {
     const deliveries = createClient(DeliveryService, this.#transport);
     return vi.waitFor(
       async () => {

@@ -96,7 +96,7 @@ describe('a failing delivery', () => {
     await merchant.delivery(eventId, CANCELED);
     await vi.waitFor(
       async () => expect((await workflowOf(delivery).describe()).status.name).toBe('CANCELLED'),
-      5_000,
+      10_000,
     );
     expect(merchant.arrivals).toHaveLength(2);
   });

@@ -39,7 +39,7 @@ test('a child that is killed is started again, and is gone after stop', async ()
   await part.start();
   const first = part.pid!;
   process.kill(first, 'SIGKILL');
-  await vi.waitFor(() => expect(part.pid).not.toBe(first), 5_000);
+  await vi.waitFor(() => expect(part.pid).not.toBe(first), 10_000);
   expect(onDown).toHaveBeenCalledWith('The part ended with signal SIGKILL');
   const second = part.pid!;
   await part.stop();
@@ -119,8 +119,8 @@ test('a program run to its end rejects with its last words, and an abort stops a
     const pid = Number(folder.read('logs/lasting.log'));
     expect(pid).toBeGreaterThan(0);
     return pid;
-  }, 5_000);
+  }, 10_000);
   stop.abort();
   await expect(lasting).rejects.toThrow('aborted');
-  await vi.waitFor(isGone(grandchild), 5_000);
+  await vi.waitFor(isGone(grandchild), 10_000);
 });

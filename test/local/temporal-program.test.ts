@@ -100,7 +100,7 @@ test('a build that is stopped ends at once and leaves nothing half made', async 
   install('go', `touch "$4"; ${GO(60)}`);
   const stop = new AbortController();
   const searching = search(folder, environment, { signal: stop.signal });
-  await vi.waitFor(() => expect(existsSync(environment.BUILDS)).toBe(true), 5_000);
+  await vi.waitFor(() => expect(existsSync(environment.BUILDS)).toBe(true), 10_000);
   await delay(50);
   stop.abort();
   await expect(searching).rejects.toThrow('aborted');

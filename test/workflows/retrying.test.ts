@@ -45,6 +45,6 @@ describe('retrying', () => {
     const startedAt = performance.now();
     const signal = AbortSignal.timeout(250);
     await expect(retrying(call, { forMs: 60_000, codeOf, signal })).rejects.toThrow();
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 });

@@ -146,7 +146,7 @@ describe('streams', () => {
     });
     const response = await fetch(url);
     const whole = response.text();
-    await expect.poll(() => looks, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => looks, { timeout: 10_000 }).toBe(1);
     await app.close();
     expect(await whole).toContain('as it was');
   });

@@ -229,7 +229,10 @@ describe('an advance whose steps are torn apart', () => {
     const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
-    await vi.waitFor(async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1));
+    await vi.waitFor(
+      async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1),
+      10_000,
+    );
     const [command] = await queryHarness<{ workflow_id: string }>(
       harness,
       "select workflow_id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
@@ -256,7 +259,10 @@ describe('an advance whose steps are torn apart', () => {
     const late = client.requestAdvance(asking);
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
-    await vi.waitFor(async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1));
+    await vi.waitFor(
+      async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1),
+      10_000,
+    );
     // As its workflow and a reviewer leave it.
     const refused = `insert into advances.request
         (merchant_id, environment, id, quote_id, schedule_id, amount_minor, fee_minor, net_minor, status, requested_at,

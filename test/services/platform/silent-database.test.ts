@@ -70,13 +70,13 @@ it('listens for work for longer than a server may be silent, and through a silen
   const isHeard = async () => {
     const before = looks;
     sender.committed('EVENTS');
-    await expect.poll(() => looks, { timeout: 5_000 }).toBeGreaterThan(before);
+    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(before);
   };
   await delay(3 * MAX_SILENCE_MS);
   await isHeard();
   expect(lines).toEqual([]);
   const end = link.begin('drop');
-  await expect.poll(() => lines.join(''), { timeout: 5_000 }).toContain('no longer listening for work');
+  await expect.poll(() => lines.join(''), { timeout: 10_000 }).toContain('no longer listening for work');
   end();
   await vi.waitFor(isHeard, { timeout: 20_000 });
   stop.abort();

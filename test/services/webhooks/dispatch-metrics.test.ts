@@ -100,7 +100,7 @@ describe('a scrape tells', () => {
       idempotencyKey: newKey(),
       subscriptionId: id,
     });
-    await desk.sql(
+    await fixture.sql(
       "update webhooks.subscription set paused_at = now() - interval '26 hours' where paused_at is not null",
     );
     const scraped = await scrapeAnew();

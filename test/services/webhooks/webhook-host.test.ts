@@ -68,7 +68,7 @@ describe('the host of a webhook URL', () => {
     names.set('silent.example.com', () => new Promise(() => undefined));
     const startedAt = performance.now();
     await expect(create('silent.example.com')).resolves.toBeDefined();
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
   });
 
   it('is not asked about for a repeated key, whatever it resolves to by then', async () => {

@@ -134,7 +134,7 @@ it('keeps quiet for its hour in another run when it was started too often for on
   inbox.refusals.delete(email);
   await mailTo(inbox, email);
   const first = temporal.client.workflow.getHandle(handle.workflowId, handle.signaledRunId);
-  await vi.waitFor(async () => expect((await first.describe()).status.name).toBe('CONTINUED_AS_NEW'));
+  await vi.waitFor(async () => expect((await first.describe()).status.name).toBe('CONTINUED_AS_NEW'), 10_000);
   const next = temporal.client.workflow.getHandle(handle.workflowId);
   await fails(501);
   await start();

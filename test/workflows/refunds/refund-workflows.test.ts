@@ -252,7 +252,7 @@ describe("the wait for a merchant's review", () => {
     await vi.waitFor(async () => {
       const { events } = await handle.fetchHistory();
       expect(events?.some((event) => event.timerStartedEventAttributes)).toBe(true);
-    });
+    }, 10_000);
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
     expect(await handle.result()).toBe('ENDED');
     expect(await runCommanded(refundCaseId)).toBe('ENDED');

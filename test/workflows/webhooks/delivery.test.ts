@@ -77,7 +77,7 @@ const isClosedAs = (handle: ReturnType<typeof retryOf>, status: string, timeout 
 const lastFailureOf = async (delivery: MemoryDelivery) =>
   (await retryOf(delivery).describe()).raw.pendingActivities?.[0]?.lastFailure?.message;
 const says = (delivery: MemoryDelivery, message: RegExp) =>
-  vi.waitFor(async () => expect(await lastFailureOf(delivery)).toMatch(message), { timeout: 5_000 });
+  vi.waitFor(async () => expect(await lastFailureOf(delivery)).toMatch(message), { timeout: 10_000 });
 
 /** All of a history, with its payloads decoded. */
 function textOf(history: unknown): string {
@@ -107,7 +107,7 @@ describe('the batch workflow', () => {
 
   it('ends while a slow receiver still thinks, and the one attempt is reported when it has ended', async () => {
     const delivery = send('/slow/4000');
-    await vi.waitFor(() => expect(delivery.status).toBe(RETRYING), { timeout: 3_000 });
+    await vi.waitFor(() => expect(delivery.status).toBe(RETRYING), { timeout: 10_000 });
     expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, goingOn: 1, left: 0 });
     await becomes(delivery, SUCCEEDED);
     expect(delivery.reports).toMatchObject([{ attemptNumber: 1, httpStatus: 200, stillRunning: false }]);
@@ -118,9 +118,9 @@ describe('the batch workflow', () => {
   it('repeats the report and not the sending while the services are away', async () => {
     dispatch.away.add('reportAttempts');
     const delivery = send('/ok');
-    await vi.waitFor(() => expect(received(delivery)).toHaveLength(1));
+    await vi.waitFor(() => expect(received(delivery)).toHaveLength(1), 10_000);
     const { reportAttempts } = dispatch.calls;
-    await vi.waitFor(() => expect(dispatch.calls.reportAttempts).toBeGreaterThan(reportAttempts + 3), 5_000);
+    await vi.waitFor(() => expect(dispatch.calls.reportAttempts).toBeGreaterThan(reportAttempts + 3), 10_000);
     dispatch.away.clear();
     await becomes(delivery, SUCCEEDED);
     expect(received(delivery)).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('the batch workflow', () => {
   it('starts the retry workflows that a run before it did not come to', async () => {
     dispatch.away.add('getAttempt');
     const delivery = send('/ok');
-    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''));
+    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), 10_000);
     // As that run had reported it.
     delivery.status = RETRYING;
     dispatch.away.clear();
@@ -174,7 +174,7 @@ describe('the retry workflow', () => {
 
   it('is found by what it is about, and says what came of the last attempt', async () => {
     const delivery = send('/fail/9', [0, 1, HOUR_MS]);
-    await vi.waitFor(() => expect(delivery.reports).toHaveLength(2), { timeout: 5_000 });
+    await vi.waitFor(() => expect(delivery.reports).toHaveLength(2), { timeout: 10_000 });
     const { subscriptionId, id } = delivery;
     await vi.waitFor(async () => {
       const found = temporal.client.workflow.list({ query: `SubscriptionIds = '${subscriptionId}'` });
@@ -183,7 +183,7 @@ describe('the retry workflow', () => {
       const { raw, staticSummary } = await retryOf(delivery).describe();
       expect(await staticSummary()).toBe(`product.created.v1 to subscription ${subscriptionId}`);
       expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(/^attempt 2: HTTP 500; next at 20/);
-    });
+    }, 10_000);
   });
 
   it('says what came of the attempt that was made before it began', async () => {
@@ -221,7 +221,7 @@ describe('the retry workflow', () => {
     dispatch.away.add('getAttempt');
     const { getAttempt } = dispatch.calls;
     await retryOf(delivery).signal('retryNow');
-    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBeGreaterThan(getAttempt + 2), 5_000);
+    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBeGreaterThan(getAttempt + 2), 10_000);
     dispatch.away.clear();
     await becomes(delivery, SUCCEEDED);
   });
@@ -237,7 +237,7 @@ describe('the retry workflow', () => {
       });
     const { getAttempt } = dispatch.calls;
     askAgain();
-    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBe(getAttempt + 1));
+    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBe(getAttempt + 1), 10_000);
     await says(delivery, /^attempt 1: HTTP 500/);
     delivery.dueAtMs = 0;
     askAgain();
@@ -248,7 +248,7 @@ describe('the retry workflow', () => {
   it('ends as canceled, with the request that asked for it, when its delivery is canceled', async () => {
     const delivery = send('/fail/9', [0, HOUR_MS]);
     await becomes(delivery, RETRYING);
-    await vi.waitFor(() => retryOf(delivery).describe());
+    await vi.waitFor(() => retryOf(delivery).describe(), 10_000);
     dispatch.cancel(delivery);
     await isClosedAs(retryOf(delivery), 'CANCELLED');
     expect(textOf(await retryOf(delivery).fetchHistory())).toContain('asked for by request request-2');

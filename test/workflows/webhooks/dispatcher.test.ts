@@ -106,7 +106,7 @@ describe('the dispatcher', () => {
       dispatch.command({ kind: CANCEL, workflowId: 'nobody' }),
     ];
     const refused = dispatch.command({ kind: UNSPECIFIED, workflowId: 'anybody' });
-    await vi.waitFor(() => expect(dispatch.confirmed.sort()).toEqual(ids.sort()), { timeout: 5_000 });
+    await vi.waitFor(() => expect(dispatch.confirmed.sort()).toEqual(ids.sort()), { timeout: 10_000 });
     expect(dispatch.confirmed).not.toContain(refused);
     const workflow = client.workflow.getHandle(workflowId);
     expect(await workflow.result()).toBe('SUCCEEDED');
@@ -159,7 +159,7 @@ describe('the dispatcher', () => {
     const dispatch = new MemoryDispatch();
     await startWith(dispatch);
     await isDelivered(send(dispatch), 20_000);
-    await vi.waitFor(() => expect(dispatch.calls.claimBatch).toBeGreaterThan(1));
+    await vi.waitFor(() => expect(dispatch.calls.claimBatch).toBeGreaterThan(1), 10_000);
     await temporal.kill();
     const { claimBatch } = dispatch.calls;
     dispatch.endWait();

@@ -116,7 +116,7 @@ describe('first attempts', () => {
     const { temporal, worker, send, received } = await startDelivering();
     await temporal.kill();
     const delivery = send('/204/12000');
-    await vi.waitFor(() => expect(received(delivery)).toBe(1));
+    await vi.waitFor(() => expect(received(delivery)).toBe(1), 10_000);
     await worker.close();
     expect(delivery.status).toBe(SUCCEEDED);
   });
@@ -150,7 +150,7 @@ describe('first attempts', () => {
     const { dispatch, send, becomes } = await startDelivering();
     dispatch.answersToLose = 1;
     const lost = send('/204/0');
-    await vi.waitFor(() => expect(dispatch.answersToLose).toBe(0));
+    await vi.waitFor(() => expect(dispatch.answersToLose).toBe(0), 10_000);
     const next = send('/204/0');
     await becomes(next, SUCCEEDED);
     expect(lost.batchId).not.toBe('');
@@ -175,7 +175,7 @@ describe('first attempts', () => {
     const { temporal, send, becomes, received, resultOf } = await startDelivering({}, setting);
     temporal.pause();
     const delivery = send('/204/0');
-    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''));
+    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), 10_000);
     await delay(500);
     expect(received(delivery)).toBe(0);
     temporal.resume();

@@ -99,7 +99,10 @@ describe('connecting', () => {
     const dial = () => net.connect(elsewhere.port, '127.0.0.1');
     await using guard = createLoopbackGuard(LIVE, { dial, dnsLookup: async () => [PUBLIC] });
     await expectFailure(post(guard, 'https://hooks.example.com/'), 'EGRESS_DENIED');
-    await vi.waitFor(() => expect(elsewhere.connections.every((socket) => socket.destroyed)).toBe(true));
+    await vi.waitFor(
+      () => expect(elsewhere.connections.every((socket) => socket.destroyed)).toBe(true),
+      10_000,
+    );
     expect(elsewhere.connections).toHaveLength(1);
     expect(bytes).toBe(0);
   });
@@ -149,7 +152,7 @@ describe('connecting', () => {
     await using silent = await listen(server, '127.0.0.1');
     await using guard = createLoopbackGuard({ connectTimeoutMs: 300 });
     await expectFailure(post(guard, `https://hooks.example.com:${silent.port}/`), 'CONNECT_TIMEOUT');
-    await vi.waitFor(() => expect(hungUp).toBe(true));
+    await vi.waitFor(() => expect(hungUp).toBe(true), 10_000);
     await using dns = await startDnsResponder(() => 'SILENCE');
     await using deaf = createLoopbackGuard({ connectTimeoutMs: 300, dnsServers: [dns.server] });
     await expectFailure(post(deaf, `https://hooks.example.com:${silent.port}/`), 'DNS');

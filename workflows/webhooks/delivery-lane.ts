@@ -28,8 +28,8 @@ const WHEN_FULL_MS = 100;
  * A workflow costs the same whatever the size of its batch, and what has begun does not wait for it: the busier it is,
  * the longer a batch is filled.
  */
-const FILL_PER_DELIVERY_MS = 25;
-const LONGEST_FILL_MS = 100;
+const FILL_PER_DELIVERY_MS = 50;
+const LONGEST_FILL_MS = 250;
 /** Of the attempts that this process may begin: what is new takes all there is, and retries come one by one. */
 const LEFT_FOR_RETRIES = 100;
 /** Rounds of starts that Temporal has not confirmed yet: until it does, no more is claimed. */

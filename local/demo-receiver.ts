@@ -55,8 +55,7 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
   const { folder, port, onDelivery } = options;
   const inbox = new DeliveryInbox(onDelivery);
   const { caFile, certificatePem, privateKeyPem } = await loadDemoCertificate(folder);
-  const answer = (request: IncomingMessage, response: ServerResponse) =>
-    void inbox.answer(request, response);
+  const answer = (request: IncomingMessage, response: ServerResponse) => void inbox.answer(request, response);
   const open = () => createServer({ cert: certificatePem, key: privateKeyPem }, answer);
   const first = open().listen(port, '127.0.0.1');
   await once(first, 'listening');

@@ -22,15 +22,22 @@ const AWAY = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'ENOENT'],
   ...['EHOSTUNREACH', 'ENETUNREACH'],
 ]);
+/** Connections fail (08); the server starts, stops or ends connections (57P). */
+const AWAY_STATE = /^(08|57P)/;
 /**
- * Connections fail (08), others win every time a transaction is tried (40), resources are used up (53), a lock does not
- * come in time (55P03), a transaction lay idle (25P03), the server only reads since another took over (25006), a
- * statement was canceled by an operator or a time limit, the server starts, stops or ends connections (57).
+ * Others win every time a transaction is tried (40), resources are used up (53), a lock does not come in time (55P03),
+ * a transaction lay idle (25P03), the server only reads since another took over (25006), a statement was canceled by an
+ * operator or a time limit (57).
  */
-const AWAY_STATE = /^(08|40|53|55P03|25P03|25006|57)/;
+const BUSY_STATE = /^(40|53|55P03|25P03|25006|57)/;
 
 /** Whether the database cannot be reached, is going down, has no room or is too busy, as opposed to refusing. */
 export function isDatabaseAway(error: unknown): boolean {
+  return isConnectionLost(error) || BUSY_STATE.test(sqlStateOf(error) ?? '');
+}
+
+/** Whether there is no connection to the database, or it has ended. */
+export function isConnectionLost(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return AWAY.has(state) || AWAY_STATE.test(state);
   return (

@@ -25,14 +25,14 @@ export interface DatabaseOptions {
   /** Off behind a pooler that does not keep prepared statements (PgBouncer before 1.21). */
   readonly preparedStatements: boolean;
   readonly entities: readonly EntityDefinition[];
-  /** A server that sends nothing for that long is given up for lost. Default: 30 s. */
+  /** A server that sends nothing for that long is given up for lost. Default: 75 s. */
   readonly maxSilenceMs?: number;
   /** Sees each statement's SQL; tests check with it that every statement names its tenant. */
   readonly onStatement?: (sql: string) => void;
 }
 
-/** Twice what a statement may wait for a lock. */
-const MAX_SILENCE_MS = 30_000;
+/** Longer than anybody waits for one statement: the verification of an account, a minute. */
+const MAX_SILENCE_MS = 75_000;
 const MAX_TRANSACTION_TRIES = 5;
 /** Less than what ends processes gives them. */
 const CLOSE_MS = 8_000;

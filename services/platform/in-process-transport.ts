@@ -22,7 +22,7 @@ import { type Caller, identifyActor, identifyCall } from './call-context.ts';
 import { InProcessAnswer, InProcessCall } from './in-process-call.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
-/** Header by which a caller inside the process hands on the id of the causing request. */
+/** Header by which a caller inside the system hands on the id of the causing request. */
 export const REQUEST_ID_HEADER = 'request-id';
 
 type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;

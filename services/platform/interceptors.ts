@@ -5,7 +5,7 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { validate as isUuid } from 'uuid';
 import { ACTOR_HEADERS, actorOf, callerOf, requestIdOf } from './call-context.ts';
-import { isDatabaseAway } from './database-errors.ts';
+import { isConnectionLost, isDatabaseAway } from './database-errors.ts';
 import { DomainError, invalidArgument, permissionDenied, toConnectError, unavailable } from './errors.ts';
 import { requiredGrant } from './grants.ts';
 import { unstorableValue } from './storable-values.ts';
@@ -35,10 +35,10 @@ function observe(logger: Logger): Interceptor {
         requestId: requestIdOf({ values: request.contextValues }),
         rpc: rpcName(request.method),
       };
-      if (mapped.code === Code.Internal) logger.error({ err: error, ...failed }, 'RPC failed');
       // Every call that is under way says so while the database is away: where in the code, is of no use then.
-      if (mapped.code === Code.Unavailable)
-        logger.warn({ reason: String(error), ...failed }, 'RPC unavailable');
+      if (isConnectionLost(error)) logger.warn({ reason: String(error), ...failed }, 'RPC unavailable');
+      else if (mapped.code === Code.Internal || mapped.code === Code.Unavailable)
+        logger.error({ err: error, ...failed }, 'RPC failed');
       throw mapped;
     }
   };

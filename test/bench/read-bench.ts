@@ -23,7 +23,7 @@ export async function benchReads(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const settings = await benchDatabase(stack);
   const apiKey = await seed(settings);
-  const ours = await startBenchProcess('harness-server.ts', settings);
+  const ours = await startBenchProcess('services-server.ts', settings);
   stack.defer(() => void ours.child.kill());
   const bare = await startBenchProcess('bare-server.ts', settings);
   stack.defer(() => void bare.child.kill());

@@ -42,7 +42,7 @@ const NOISE_MS = IS_LONG ? 5 : 250;
 let temporal: TestTemporal;
 let endpoints: HostileEndpoints;
 let receiver: Receiver;
-let harness: ChildProgram;
+let system: ChildProgram;
 let fixture: WebhooksFixture;
 /** When each event first came to the healthy endpoint, by its id. */
 const arrivedAt = new Map<string, number>();
@@ -61,7 +61,7 @@ beforeAll(async () => {
   const token = `mps_${randomBytes(24).toString('base64url')}`;
   const key = () => `v1:${randomBytes(32).toString('base64')}`;
   const databaseUrl = await createTestDatabase();
-  harness = startProgram('test/journeys/whole-process.ts', {
+  system = startProgram('test/journeys/whole-process.ts', {
     ...{ ...loopbackSettings(), DATABASE_URL: databaseUrl, LOG_LEVEL: 'fatal' },
     ...{ TEMPORAL_ADDRESS: temporal.address, GRPC_PORT: `${port}` },
     ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },
@@ -75,7 +75,7 @@ beforeAll(async () => {
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
-  await harness?.[Symbol.asyncDispose]();
+  await system?.[Symbol.asyncDispose]();
   await endpoints?.[Symbol.asyncDispose]();
   await receiver?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();
@@ -205,7 +205,7 @@ it("leaves a merchant's latency as it is while another's endpoints are all in tr
       mute: { CONNECT_TIMEOUT: expect.any(Number) },
     });
   }
-  expect(harness.errors).toBe('');
+  expect(system.errors).toBe('');
   const allowed = (p95: number) => Math.max(MOST_RATIO * p95, p95 + NOISE_MS);
   // What else the machine does spoils one round or another; who waits for another merchant does so in each.
   expect(Math.min(...troubled.map(p95Of))).toBeLessThanOrEqual(allowed(Math.max(...quiet.map(p95Of))));

@@ -90,8 +90,9 @@ export class WorkSignal {
 
   async #listen(): Promise<PoolClient | undefined> {
     const { database } = this.#dependencies;
+    let connection: PoolClient | undefined;
     try {
-      const connection = await database.connect();
+      connection = await database.connect();
       connection.on('notification', ({ payload = '' }) => {
         const work = this.#dependencies.outboxSignal.heard(payload);
         if (work) this.#wake(work);
@@ -101,6 +102,7 @@ export class WorkSignal {
       void pingUntilEnd(connection, database.maxSilenceMs / 3);
       return connection;
     } catch (error) {
+      connection?.release(true);
       this.#lost(error);
       return undefined;
     }

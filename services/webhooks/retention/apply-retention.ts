@@ -28,6 +28,8 @@ interface Applied {
 
 /** Of a call's minute: nothing new is begun after it. */
 const CALL_BUDGET_MS = 25_000;
+/** The transaction that holds the lock idles while others do the work. */
+const IDLES = "set local idle_in_transaction_session_timeout = '1min'";
 const DAY_MS = 86_400_000;
 
 /**
@@ -57,6 +59,7 @@ export async function applyRetention(
     if (!(await tryAdvisoryLock(em, 'webhook retention'))) {
       throw aborted('RETENTION_RUNNING', 'another call is applying the retention');
     }
+    await em.execute(IDLES);
     return [await applyTo(deps, 'live', endBy), await applyTo(deps, 'test', endBy)];
   });
   const droppedPartitions = applied.flatMap(({ dropped }) => dropped);

@@ -9,7 +9,7 @@ import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../../support/harness.ts';
 
 const POOL_SIZE = 2;
-const MAX_SILENCE_MS = 600;
+const MAX_SILENCE_MS = 2_000;
 let link: FaultyLink;
 let database: Database;
 let elsewhere: Database;

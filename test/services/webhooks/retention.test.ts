@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Code, createClient } from '@connectrpc/connect';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -349,6 +350,22 @@ describe('retention', () => {
     expect((await first).waitingPartitions).not.toEqual([]);
     await finish();
     expect((await other.applyRetention({})).droppedPartitions).not.toEqual([]);
+  });
+
+  it('keeps its lock while it waits for others longer than a transaction may idle', async () => {
+    const tenant = newTenant();
+    const { id } = await fixture.subscribe(tenant);
+    await deliverAll();
+    await fixture.publish(tenant);
+    await fixture.claim();
+    await growOlder(fixture, tenant.merchantId, '38 days');
+    const holder = await connect();
+    await holder.query('begin');
+    await holder.query('select from webhooks.subscription where id = $1 for update', [id]);
+    const applying = fixture.dispatch.applyRetention({});
+    await delay(11_000);
+    await holder.query('commit');
+    expect((await applying).expiredDeliveries).toBe(1n);
   });
 });
 

@@ -11,6 +11,7 @@ import { createTestDatabase } from '../../support/harness.ts';
 const POOL_SIZE = 2;
 const MAX_SILENCE_MS = 2_000;
 let link: FaultyLink;
+let open: (poolSize: number) => Promise<Database>;
 let database: Database;
 let elsewhere: Database;
 
@@ -26,7 +27,8 @@ beforeAll(async () => {
   link = await openLink(Number(url.port));
   url.port = `${link.port}`;
   url.hostname = '127.0.0.1';
-  database = await Database.open({ ...options, url: url.href });
+  open = (poolSize) => Database.open({ ...options, poolSize, url: url.href });
+  database = await open(POOL_SIZE);
 });
 afterAll(async () => {
   await database.close();
@@ -82,3 +84,21 @@ it('listens for work for longer than a server may be silent, and through a silen
   stop.abort();
   await waiting;
 }, 40_000);
+
+it('gives a connection back on which it could not listen', async () => {
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line) => void lines.push(line) });
+  const single = await open(1);
+  const work = new WorkSignal({ database: single, outboxSignal: new OutboxSignal(single), logger });
+  await single.ping();
+  const end = link.begin('drop');
+  const stop = new AbortController();
+  const look = async () => ({ found: undefined, pollMs: 60_000 });
+  const waiting = work.await({ work: 'EVENTS', waitMs: 60_000, signal: stop.signal }, look);
+  await expect.poll(() => lines.join('')).toContain('no longer listening for work');
+  stop.abort();
+  await waiting;
+  end();
+  await single.ping();
+  await single.close();
+});

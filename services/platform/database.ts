@@ -31,6 +31,8 @@ export interface DatabaseOptions {
   readonly onStatement?: (sql: string) => void;
 }
 
+type OpenOptions = DatabaseOptions & { readonly maxSilenceMs: number };
+
 /** Longer than anybody waits for one statement: the verification of an account, a minute. */
 const MAX_SILENCE_MS = 75_000;
 const MAX_TRANSACTION_TRIES = 5;
@@ -63,20 +65,22 @@ const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan
 export class Database {
   readonly #orm: MikroORM;
   readonly #reads: Pool;
-  /** Who holds a connection and waits for what the server has to tell sends a statement more often than that. */
-  readonly maxSilenceMs: number;
-  readonly #options: DatabaseOptions;
+  readonly #options: OpenOptions;
   readonly #statementNames = new Map<string, string>();
 
-  private constructor(orm: MikroORM, reads: Pool, options: DatabaseOptions) {
+  private constructor(orm: MikroORM, reads: Pool, options: OpenOptions) {
     this.#orm = orm;
     this.#reads = reads;
-    this.maxSilenceMs = maxSilenceOf(options);
     this.#options = options;
   }
 
+  /** Who holds a connection and waits for what the server has to tell sends a statement more often than that. */
+  get maxSilenceMs(): number {
+    return this.#options.maxSilenceMs;
+  }
+
   static async open(options: DatabaseOptions): Promise<Database> {
-    const maxSilenceMs = maxSilenceOf(options);
+    const { maxSilenceMs = MAX_SILENCE_MS } = options;
     const connection = { connectionTimeoutMillis: 5_000, stream: () => createSocket(maxSilenceMs) };
     const orm = await MikroORM.init({
       clientUrl: options.url,
@@ -102,7 +106,7 @@ export class Database {
     // process: the pool tells of a connection that is idle, one that somebody holds tells of itself.
     reads.on('error', () => undefined);
     reads.on('connect', (client) => client.on('error', () => undefined));
-    return new Database(orm, reads, options);
+    return new Database(orm, reads, { ...options, maxSilenceMs });
   }
 
   /**
@@ -165,8 +169,6 @@ export async function retryTransaction<T>(transaction: () => Promise<T>): Promis
     }
   }
 }
-
-const maxSilenceOf = ({ maxSilenceMs = MAX_SILENCE_MS }: DatabaseOptions) => maxSilenceMs;
 
 /**
  * TCP by itself waits a quarter of an hour for a server that is gone without a word, as behind a network that swallows

@@ -31,22 +31,19 @@ function observe(logger: Logger): Interceptor {
       const mapped = mapError(error);
       const labels = { ...labelsOf(request.method), code: Code[mapped.code] };
       rpcDuration.observe(labels, (performance.now() - startedAt) / 1_000);
-      const failed = {
-        requestId: requestIdOf({ values: request.contextValues }),
-        rpc: rpcName(request.method),
-      };
-      // Every call that is under way says so while the database is away: where in the code, is of no use then.
-      if (isConnectionLost(error)) logger.warn({ reason: String(error), ...failed }, 'RPC unavailable');
-      else if (mapped.code === Code.Internal || mapped.code === Code.Unavailable)
-        logger.error({ err: error, ...failed }, 'RPC failed');
+      if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
+        const requestId = requestIdOf({ values: request.contextValues });
+        const call = { requestId, rpc: `${labels.service}/${labels.method}` };
+        // Every call that is under way says so while the database is away: where in the code, is of no use then.
+        if (isConnectionLost(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
+        else logger.error({ err: error, ...call }, 'RPC failed');
+      }
       throw mapped;
     }
   };
 }
 
 const labelsOf = (method: DescMethod) => ({ service: method.parent.typeName, method: method.name });
-
-const rpcName = ({ parent, name }: DescMethod) => `${parent.typeName}/${name}`;
 
 const answered = new Map<DescMethod, ReturnType<typeof rpcDuration.labels>>();
 

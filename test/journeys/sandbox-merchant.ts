@@ -16,6 +16,7 @@ import type { Receiver } from '../support/tls-receiver.ts';
 
 const EVENT_TYPE = 'payment.succeeded.v1';
 const PING = 'webhook.ping.v1';
+const WAIT_MS = 25_000;
 
 /** What a receiver makes of a request that it has verified. */
 export interface Arrival {
@@ -88,7 +89,7 @@ export class SandboxMerchant {
   }
 
   /** Waits until each of the events has arrived at least once. */
-  async received(eventIds: readonly string[], timeout = 25_000): Promise<void> {
+  async received(eventIds: readonly string[], timeout = WAIT_MS): Promise<void> {
     await vi.waitFor(
       () => {
         const arrived = new Set(this.arrivals.map(({ id }) => id));
@@ -98,7 +99,7 @@ export class SandboxMerchant {
     );
   }
 
-  async becomes(state: WebhookSubscriptionState, timeout = 25_000): Promise<void> {
+  async becomes(state: WebhookSubscriptionState, timeout = WAIT_MS): Promise<void> {
     await vi.waitFor(
       async () => {
         const { subscription } = await this.#subscriptions.getWebhookSubscription(this.#named);
@@ -109,7 +110,7 @@ export class SandboxMerchant {
   }
 
   /** The event's only delivery with its attempts, once it has come to this. */
-  async delivery(eventId: string, status: DeliveryStatus, timeout = 25_000) {
+  async delivery(eventId: string, status: DeliveryStatus, timeout = WAIT_MS) {
     const deliveries = createClient(DeliveryService, this.#transport);
     return vi.waitFor(
       async () => {

@@ -36,6 +36,11 @@ afterAll(async () => {
   await link[Symbol.asyncDispose]();
 });
 
+function recordedLog() {
+  const lines: string[] = [];
+  return { lines, logger: pino({}, { write: (line) => void lines.push(line) }) };
+}
+
 it('gives up a server that sends nothing any more, and has all its connections again', async () => {
   const pings = () => Array.from({ length: POOL_SIZE }, () => database.ping());
   const writes = () =>
@@ -59,8 +64,7 @@ it('lives on when connections that idle are given up', async () => {
 });
 
 it('listens for work for longer than a server may be silent, and through a silence', async () => {
-  const lines: string[] = [];
-  const logger = pino({}, { write: (line) => void lines.push(line) });
+  const { lines, logger } = recordedLog();
   const [outboxSignal, sender] = [new OutboxSignal(database), new OutboxSignal(elsewhere)];
   const work = new WorkSignal({ database, outboxSignal, logger });
   const stop = new AbortController();
@@ -86,8 +90,7 @@ it('listens for work for longer than a server may be silent, and through a silen
 }, 40_000);
 
 it('gives a connection back on which it could not listen', async () => {
-  const lines: string[] = [];
-  const logger = pino({}, { write: (line) => void lines.push(line) });
+  const { lines, logger } = recordedLog();
   const single = await open(1);
   const work = new WorkSignal({ database: single, outboxSignal: new OutboxSignal(single), logger });
   await single.ping();

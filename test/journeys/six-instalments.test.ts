@@ -15,7 +15,7 @@ import { centavos, readSections, type Section, type TableRow } from './worked-ex
  * The worked example of the documentation, played: every title below is a heading there, and every figure there is
  * compared with the public API once the step is done.
  */
-const DOCUMENT = new URL('../../services/funds/README.md', import.meta.url);
+const DOCUMENT = new URL('../../docs/funds-worked-example.md', import.meta.url);
 const MONTHS = ['2024-10', '2024-11', '2024-12', '2025-01', '2025-02', '2025-03', '2025-04', '2025-05'];
 
 const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;

@@ -10,7 +10,7 @@ const EVENTS = 6;
 const RESENT_PER_SECOND = 2;
 
 /**
- * Starts `npm start` with a merchant whose endpoint answers 503, does in the Temporal UI what OPERATIONS.md describes, and
+ * Starts `npm start` with a merchant whose endpoint answers 503, does in the Temporal UI what docs/operations/webhooks.md describes, and
  * sees over RPC that it had its effect; then runs the commands of that guide.
  */
 export async function takeOperationsPictures(folder: string): Promise<void> {
@@ -34,7 +34,7 @@ export async function takeOperationsPictures(folder: string): Promise<void> {
   await pictureCancellation(ui, merchant, second!.id);
   await pictureBatch(ui, merchant, working);
   await pictureResend(ui, merchant, working);
-  runGuideCommands('services/webhooks/OPERATIONS.md', data.path);
+  runGuideCommands('docs/operations/webhooks.md', data.path);
 }
 
 async function pictureFinding(ui: TemporalUi, { tenant }: FailingMerchant): Promise<void> {

@@ -4,8 +4,8 @@ import { takeOperationsPictures } from './operations.ts';
 
 /** Where each set of pictures goes, and how it is taken. */
 const SETS: Readonly<Record<string, { folder: string; take: (folder: string) => Promise<void> }>> = {
-  operations: { folder: 'services/webhooks/operations', take: takeOperationsPictures },
-  dashboard: { folder: 'gateway/dashboard/pictures', take: takeDashboardPictures },
+  operations: { folder: 'docs/operations', take: takeOperationsPictures },
+  dashboard: { folder: 'docs/dashboard', take: takeDashboardPictures },
 };
 
 /** `npm run screenshots -- operations|dashboard`: takes the pictures of a guide anew, of a whole system started for it. */

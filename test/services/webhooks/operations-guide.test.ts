@@ -8,14 +8,15 @@ import {
 import { SEARCH_ATTRIBUTES } from '../../../workflows/search-attributes.ts';
 import * as workflows from '../../../workflows/workflows.ts';
 
-const FOLDER = new URL('../../../services/webhooks/', import.meta.url);
+const FOLDER = new URL('../../../docs/operations/', import.meta.url);
+const ALERTS = new URL('../../../services/webhooks/alerts.yaml', import.meta.url);
 const MOST_BYTES = 150_000;
-const guide = readFileSync(new URL('OPERATIONS.md', FOLDER), 'utf8');
+const guide = readFileSync(new URL('webhooks.md', FOLDER), 'utf8');
 const named = (pattern: RegExp) => new Set([...guide.matchAll(pattern)].map(([, name]) => name!));
 
 describe('the guide for operations', () => {
   it('has each picture that it shows, and none that is large', () => {
-    const pictures = [...named(/!\[[^\]]+\]\((operations\/[a-z-]+\.png)\)/g)];
+    const pictures = [...named(/!\[[^\]]+\]\(([a-z-]+\.png)\)/g)];
     expect(pictures.length).toBeGreaterThan(5);
     for (const picture of pictures)
       expect(statSync(new URL(picture, FOLDER)).size, picture).toBeLessThan(MOST_BYTES);
@@ -38,7 +39,7 @@ describe('the guide for operations', () => {
   });
 
   it('has every alert, and leads to headings that there are', () => {
-    const alerts = [...readFileSync(new URL('alerts.yaml', FOLDER), 'utf8').matchAll(/- alert: (\w+)/g)];
+    const alerts = [...readFileSync(ALERTS, 'utf8').matchAll(/- alert: (\w+)/g)];
     expect(alerts.length).toBeGreaterThan(10);
     for (const [, alert] of alerts) expect(guide).toContain(`\`${alert}\``);
     const headings = [...named(/^## (.+)$/gm)].map((heading) =>

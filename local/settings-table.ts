@@ -3,8 +3,8 @@ import { SETTINGS, type Setting } from '../services/platform/config.ts';
 import { textTable } from './text-table.ts';
 
 const ENV_EXAMPLE = new URL('../.env.example', import.meta.url);
-const README = new URL('../README.md', import.meta.url);
-const README_BLOCK = /(?<=<!-- settings -->\n).*?(?=<!-- \/settings -->)/s;
+const SETTINGS_PAGE = new URL('../docs/settings.md', import.meta.url);
+const TABLE_BLOCK = /(?<=<!-- settings -->\n).*?(?=<!-- \/settings -->)/s;
 const REQUIRED = 'made once by npm start, else required';
 
 const rows = Object.entries<Setting<unknown>>(SETTINGS);
@@ -25,13 +25,14 @@ export function envExample(): string {
   return `# Generated from services/platform/config.ts by: npm run settings\n\n${entries.join('\n')}`;
 }
 
-/** A README with the table of settings between its markers. Throws where there are none. */
-export function withSettings(readme: string): string {
-  if (!README_BLOCK.test(readme)) throw new Error('README.md has no <!-- settings --> … <!-- /settings -->');
-  return readme.replace(README_BLOCK, () => readmeTable());
+/** The page with the table of settings between its markers. Throws when it has no markers. */
+export function withSettings(page: string): string {
+  if (!TABLE_BLOCK.test(page))
+    throw new Error('docs/settings.md has no <!-- settings --> … <!-- /settings -->');
+  return page.replace(TABLE_BLOCK, () => markdownTable());
 }
 
-function readmeTable(): string {
+function markdownTable(): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
   const lines = rows.map(([name, { fallback, description }]) => {
     const absent = fallback === undefined ? REQUIRED : fallback && `\`${fallback}\``;
@@ -42,5 +43,5 @@ function readmeTable(): string {
 
 if (import.meta.main) {
   await writeFile(ENV_EXAMPLE, envExample());
-  await writeFile(README, withSettings(await readFile(README, 'utf8')));
+  await writeFile(SETTINGS_PAGE, withSettings(await readFile(SETTINGS_PAGE, 'utf8')));
 }

@@ -34,7 +34,7 @@ const setting = <T>(parse: Parser<T>, fallback: string | undefined, description:
   description,
 });
 
-/** Every setting there is. The README, .env.example and `npm start -- --help` list this table. */
+/** Every setting. docs/settings.md, .env.example and `npm start -- --help` list this table. */
 export const SETTINGS = {
   LIVE_PORT: setting(integer(0, 65535), '8080', 'public API, live environment'),
   SANDBOX_PORT: setting(integer(0, 65535), '8081', 'public API, sandbox environment'),

@@ -6,10 +6,10 @@ import { readConfig, SETTINGS } from '../../services/platform/config.ts';
 
 const file = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
 
-test('.env.example and README.md hold the table of settings as it is (npm run settings writes both)', async () => {
+test('.env.example and docs/settings.md match the settings (npm run settings writes both)', async () => {
   expect(await file('.env.example')).toBe(envExample());
-  const readme = await file('README.md');
-  expect(readme).toBe(withSettings(readme));
+  const page = await file('docs/settings.md');
+  expect(page).toBe(withSettings(page));
 });
 
 test('.env.example uncommented is the same configuration as none', () => {
@@ -27,6 +27,6 @@ test('the help names every setting on a line of its own', () => {
   expect(names).toEqual(Object.keys(SETTINGS));
 });
 
-test('a README without markers is refused, not left as it is', () => {
+test('a page without markers is rejected', () => {
   expect(() => withSettings('# Payments\n')).toThrow('<!-- settings -->');
 });

@@ -6,8 +6,8 @@ import { ProductService } from '../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService, WebhookSubscriptionService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Caller } from '../services/platform/call-context.ts';
-import { REQUEST_ID_HEADER } from '../services/platform/in-process-transport.ts';
+import type { Caller } from '../services/platform/rpc/call-context.ts';
+import { REQUEST_ID_HEADER } from '../services/platform/rpc/in-process-transport.ts';
 
 /** Who the gateway is to the services, and all that it may do there. */
 export const GATEWAY_CALLER: Caller = {

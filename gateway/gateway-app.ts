@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, RawServerDefault } from 'fastify';
 import type { Logger } from 'pino';
-import type { ApiCaller } from './api-key-authenticator.ts';
+import type { Access } from './auth/access.ts';
+import type { ApiCaller } from './auth/api-key-authenticator.ts';
 import type { Clients } from './clients.ts';
-import type { Access } from './plugins/access.ts';
-import type { ProblemCode } from './problem-types.ts';
+import type { ProblemCode } from './problems/problem-types.ts';
 
 /** The Fastify instance of one environment; schemas are the source of its handlers' types. */
 export type GatewayApp = FastifyInstance<

@@ -1,15 +1,15 @@
 import { createClient } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Health, HealthCheckResponse_ServingStatus as Status } from '../proto/gen/health/v1/health_pb.js';
-import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/config.ts';
-import { createOpsServer } from '../services/platform/ops-server.ts';
-import { remoteTransport } from '../services/platform/remote-transport.ts';
-import { runProcess } from '../services/platform/run-process.ts';
-import { createLogger, metrics } from '../services/platform/telemetry.ts';
+import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { createOpsServer } from '../services/platform/process/ops-server.ts';
+import { runProcess } from '../services/platform/process/run-process.ts';
+import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
+import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
 import { createGateway } from './app.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
-import type { DashboardConfig } from './dashboard/room.ts';
-import { signInFaults } from './dashboard/secure-address.ts';
+import { signInFaults } from './dashboard/session/secure-address.ts';
+import type { DashboardConfig } from './dashboard/shell/feature.ts';
 
 const HEALTH_DEADLINE_MS = 2_000;
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
 import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-clients.ts';
-import type { Caller } from '../services/platform/call-context.ts';
-import { GRANT_AREAS } from '../services/platform/grants.ts';
+import type { Caller } from '../services/platform/rpc/call-context.ts';
+import { GRANT_AREAS } from '../services/platform/rpc/grants.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';
 import { newKeyRings, newServiceToken } from './generated-secrets.ts';
 

@@ -1,6 +1,6 @@
 import type { Transport } from '@connectrpc/connect';
 import { CALLBACK_PATH } from '../gateway/dashboard/sign-in/sign-in.routes.ts';
-import type { Config } from '../services/platform/config.ts';
+import type { Config } from '../services/platform/process/config.ts';
 import type { DataFolder } from './data-folder.ts';
 import { makeDemoMembers } from './demo-data/demo-members.ts';
 import { DEMO_PEOPLE } from './oidc/demo-people.ts';

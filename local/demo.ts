@@ -16,7 +16,7 @@ import {
   DeliveryService,
   WebhookSubscriptionService,
 } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import type { ReceivedDelivery } from './demo-receiver.ts';
 
 const DEADLINE_MS = 50_000;

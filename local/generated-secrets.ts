@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { KEY_RINGS } from '../services/platform/config.ts';
+import type { KEY_RINGS } from '../services/platform/process/config.ts';
 import type { DataFolder } from './data-folder.ts';
 import { StartError } from './start-error.ts';
 

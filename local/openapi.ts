@@ -1,8 +1,8 @@
 import { createRouterTransport } from '@connectrpc/connect';
 import { createGateway } from '../gateway/app.ts';
 import { EventService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
-import { createLogger } from '../services/platform/telemetry.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { createLogger } from '../services/platform/process/telemetry.ts';
 import { listEventTypes } from '../services/webhooks/events/list-event-types.ts';
 
 /** `npm run openapi [live|test]`: writes the document as the gateway serves it, without a running system. */

@@ -1,5 +1,5 @@
-import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/config.ts';
-import { createLogger } from '../services/platform/telemetry.ts';
+import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { createLogger } from '../services/platform/process/telemetry.ts';
 import { DataFolder } from './data-folder.ts';
 import { loadDemoCertificate } from './demo-certificate.ts';
 import { type DemoAccess, writeDemoData } from './demo-data.ts';

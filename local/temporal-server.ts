@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../workflows/temporal/search-attributes.ts';
 import type { DataFolder } from './data-folder.ts';
 import { assertPortsFree } from './ports.ts';
 import { type ChildCommand, plainEnvironment } from './recorded-child.ts';

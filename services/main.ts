@@ -1,8 +1,8 @@
-import { readConfig } from './platform/config.ts';
-import { migrate } from './platform/migrate.ts';
-import { createOpsServer } from './platform/ops-server.ts';
-import { runProcess } from './platform/run-process.ts';
-import { createLogger, metrics } from './platform/telemetry.ts';
+import { migrate } from './platform/database/migrate.ts';
+import { readConfig } from './platform/process/config.ts';
+import { createOpsServer } from './platform/process/ops-server.ts';
+import { runProcess } from './platform/process/run-process.ts';
+import { createLogger, metrics } from './platform/process/telemetry.ts';
 import { createServices } from './server.ts';
 
 /** The internal services as a process of their own: the areas of SERVICES on GRPC_PORT, migrations first. */

@@ -1,6 +1,6 @@
-import { KEY_RINGS, readConfig } from './platform/config.ts';
-import { migrate } from './platform/migrate.ts';
-import { runTask } from './platform/run-process.ts';
+import { migrate } from './platform/database/migrate.ts';
+import { KEY_RINGS, readConfig } from './platform/process/config.ts';
+import { runTask } from './platform/process/run-process.ts';
 
 /** Brings the database up to date and ends, for deployments that migrate before they start anything. */
 await runTask('migrate', async () => {

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { readConfig } from './platform/config.ts';
-import { runTask } from './platform/run-process.ts';
+import { readConfig } from './platform/process/config.ts';
+import { runTask } from './platform/process/run-process.ts';
 import { countSealedOtherwise, reencryptSecrets } from './webhooks/subscriptions/reencrypt-secrets.ts';
 
 /**

@@ -13,11 +13,11 @@ import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
+import type { WorkflowStarter } from './relay/workflow-starter.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 import { createResendActivities } from './webhooks/resend.activities.ts';
 import { createRetentionActivities } from './webhooks/retention.activities.ts';
-import type { WorkflowStarter } from './webhooks/workflow-starter.ts';
 
 export interface ActivityDependencies {
   /** To the services, as the worker. */

@@ -1,8 +1,8 @@
-import { KEY_RINGS, readConfig } from '../services/platform/config.ts';
-import { createOpsServer } from '../services/platform/ops-server.ts';
-import { remoteTransport } from '../services/platform/remote-transport.ts';
-import { runProcess } from '../services/platform/run-process.ts';
-import { createLogger, metrics } from '../services/platform/telemetry.ts';
+import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { createOpsServer } from '../services/platform/process/ops-server.ts';
+import { runProcess } from '../services/platform/process/run-process.ts';
+import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
+import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
 import { startWorker } from './worker.ts';
 
 /** The worker as a process of its own, beside services and a Temporal that run elsewhere. */

@@ -1,4 +1,4 @@
-import type { Caller } from '../services/platform/call-context.ts';
+import type { Caller } from '../services/platform/rpc/call-context.ts';
 
 /** Who the worker is to the services, and all that its activities and its dispatcher may do there. */
 export const WORKER_CALLER: Caller = {

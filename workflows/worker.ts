@@ -3,15 +3,15 @@ import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { pause } from './retrying.ts';
+import { createDelivery } from './webhooks/delivery.ts';
+import { registerTemporalUp } from './webhooks/dispatch-metrics.ts';
 import {
   bundleWorkflows,
   openSession,
   type SessionDeps,
   type TemporalSession,
   type WorkerConfig,
-} from './temporal-session.ts';
-import { createDelivery } from './webhooks/delivery.ts';
-import { registerTemporalUp } from './webhooks/dispatch-metrics.ts';
+} from './worker-session.ts';
 
 export interface WorkerOptions {
   readonly config: WorkerConfig;

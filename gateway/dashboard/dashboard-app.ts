@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, RawServerDefault } from 'fastify';
 import type { Logger } from 'pino';
-import type { Person, View } from './view.ts';
+import type { Person, View } from './shell/view.ts';
 
 /** The Fastify instance of the dashboard. */
 export type DashboardApp = FastifyInstance<

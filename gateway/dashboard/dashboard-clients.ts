@@ -2,9 +2,9 @@ import { type CallOptions, type Client, createClient, type Transport } from '@co
 import type { FastifyRequest } from 'fastify';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ACTOR_HEADERS, type Caller } from '../../services/platform/call-context.ts';
+import { ACTOR_HEADERS, type Caller } from '../../services/platform/rpc/call-context.ts';
 import { type Clients, callFor, createClients } from '../clients.ts';
-import type { Person } from './view.ts';
+import type { Person } from './shell/view.ts';
 
 /** Who the dashboard is to the services: it acts for people, and may do what the most powerful of them may. */
 export const DASHBOARD_CALLER: Caller = {

@@ -1,8 +1,8 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { Histogram } from 'prom-client';
-import { metrics } from '../../services/platform/telemetry.ts';
-import { asksForStream } from './live.ts';
+import { metrics } from '../../services/platform/process/telemetry.ts';
+import { asksForStream } from './shell/live.ts';
 
 const pageDuration = new Histogram({
   name: 'payments_dashboard_duration_seconds',

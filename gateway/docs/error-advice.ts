@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../problem-types.ts';
+import type { ProblemCode } from '../problems/problem-types.ts';
 
 /** Whether the same request can succeed when it is sent again. */
 type Retry = 'NO' | 'SOON' | 'AFTER_RETRY_AFTER' | 'BACKING_OFF' | 'A_FEW_TIMES';

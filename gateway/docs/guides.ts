@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import type { Listener } from '../openapi/listener.ts';
 import type { RoutedOperation } from '../openapi/operations.ts';
-import { PROBLEM_TYPES } from '../problem-types.ts';
+import { PROBLEM_TYPES } from '../problems/problem-types.ts';
 
 /** The guides in the order in which they are read, each a file here with one first-level heading. */
 const GUIDES = [

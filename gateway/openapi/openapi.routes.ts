@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import type { OperationSchema } from '../operation.ts';
+import type { OperationSchema } from '../routes/operation.ts';
 import { openApiDocument } from './document.ts';
 import type { Listener } from './listener.ts';
 import type { RoutedOperation } from './operations.ts';

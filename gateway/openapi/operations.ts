@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
-import type { OperationSchema } from '../operation.ts';
 import { type Deprecation, deprecationHeaders } from '../plugins/deprecation.ts';
+import type { OperationSchema } from '../routes/operation.ts';
 import { exampleOf } from './example.ts';
 import { type HeaderName, headerReferences } from './headers.ts';
 import type { Listener } from './listener.ts';

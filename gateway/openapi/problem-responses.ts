@@ -1,10 +1,16 @@
 import { Type } from 'typebox';
 import type { ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
-import { keyOfOtherEnvironment, missingScope } from '../access-problems.ts';
-import type { OperationErrors, OperationSchema } from '../operation.ts';
-import { ERROR_DOCS_PATH, PROBLEM_MEDIA_TYPE, Problem, type ProblemBody, problemBody } from '../problem.ts';
-import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemType } from '../problem-types.ts';
-import { oneOf, resource } from '../schemas.ts';
+import { keyOfOtherEnvironment, missingScope } from '../problems/access-problems.ts';
+import {
+  ERROR_DOCS_PATH,
+  PROBLEM_MEDIA_TYPE,
+  Problem,
+  type ProblemBody,
+  problemBody,
+} from '../problems/problem.ts';
+import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemType } from '../problems/problem-types.ts';
+import type { OperationErrors, OperationSchema } from '../routes/operation.ts';
+import { oneOf, resource } from '../routes/schemas.ts';
 import { EXAMPLE_REQUEST_ID, type HeaderName, headerReferences } from './headers.ts';
 import type { Listener } from './listener.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';

@@ -2,9 +2,9 @@ import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { Histogram } from 'prom-client';
 import { withoutApiKeys } from '../../services/platform/api-key-format.ts';
-import { metrics } from '../../services/platform/telemetry.ts';
+import { metrics } from '../../services/platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
-import { pathOf } from '../problem.ts';
+import { pathOf } from '../problems/problem.ts';
 
 const httpDuration = new Histogram({
   name: 'payments_http_duration_seconds',

@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib';
 import scalar, { type ApiReferenceConfiguration } from '@scalar/fastify-api-reference';
 import type { FastifyReply } from 'fastify';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../problems/problem.ts';
 
 /** Where the reference is read; the page itself is one slash further. */
 const DOCS_PATH = '/docs';

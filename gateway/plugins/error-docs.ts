@@ -5,8 +5,14 @@ import { EXAMPLE_REQUEST_ID } from '../openapi/headers.ts';
 import type { Listener } from '../openapi/listener.ts';
 import { exampleTarget, type RoutedOperation } from '../openapi/operations.ts';
 import { exampleProblems } from '../openapi/problem-responses.ts';
-import { ERROR_DOCS_PATH, Problem, type ProblemBody, plainProblem, problemBody } from '../problem.ts';
-import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
+import {
+  ERROR_DOCS_PATH,
+  Problem,
+  type ProblemBody,
+  plainProblem,
+  problemBody,
+} from '../problems/problem.ts';
+import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode } from '../problems/problem-types.ts';
 
 /** Headers that an error of a status brings besides those of every answer. */
 const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {

@@ -2,9 +2,9 @@ import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { GatewayApp } from '../gateway-app.ts';
-import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problem.ts';
-import { PROBLEM_TYPES } from '../problem-types.ts';
-import { internalError, problemOfRpc } from '../rpc-problems.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problems/problem.ts';
+import { PROBLEM_TYPES } from '../problems/problem-types.ts';
+import { internalError, problemOfRpc } from '../problems/rpc-problems.ts';
 import { undecodablePath } from './routing.ts';
 
 /** Answers failures with the closed body of the API, and logs those of our own. */

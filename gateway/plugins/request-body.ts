@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { GatewayApp } from '../gateway-app.ts';
-import { idempotencyKeyOf } from '../idempotency-key.ts';
-import { repeatedMember } from '../json-members.ts';
-import { MAX_POINTER_SHOWN, Problem } from '../problem.ts';
+import { idempotencyKeyOf } from '../http/idempotency-key.ts';
+import { repeatedMember } from '../http/json-members.ts';
+import { MAX_POINTER_SHOWN, Problem } from '../problems/problem.ts';
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { GatewayApp } from '../gateway-app.ts';
-import { Problem, pathOf, plainProblem } from '../problem.ts';
+import { Problem, pathOf, plainProblem } from '../problems/problem.ts';
 
 const MAX_TARGET_LENGTH = 8_000;
 /** A name or address with an optional port, as RFC 3986 has it; empty where the target's origin has none. */

@@ -1,8 +1,8 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { PROBLEM_MEDIA_TYPE, Problem, plainProblem } from '../problem.ts';
-import { PROBLEM_TYPES } from '../problem-types.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, plainProblem } from '../problems/problem.ts';
+import { PROBLEM_TYPES } from '../problems/problem-types.ts';
 import type { AccessLog } from './access-log.ts';
 import type { ProblemWriter } from './problem-details.ts';
 import { answerHeaders, newRequestId } from './response-headers.ts';

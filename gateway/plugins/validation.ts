@@ -1,8 +1,8 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { MAX_POINTER_SHOWN, Problem } from '../problem.ts';
-import { type ParsedQuery, QUERY_FAULT } from '../query-string.ts';
+import { type ParsedQuery, QUERY_FAULT } from '../http/query-string.ts';
+import { MAX_POINTER_SHOWN, Problem } from '../problems/problem.ts';
 
 /** What operations have schemas of; headers are checked by code of their own. */
 type HttpPart = 'params' | 'querystring' | 'body';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { OperationSchema } from '../operation.ts';
+import type { OperationSchema } from './operation.ts';
 import {
   amount,
   closedObject,
@@ -9,7 +9,7 @@ import {
   pageLimit,
   resource,
   uuid,
-} from '../schemas.ts';
+} from './schemas.ts';
 
 const STATUSES = {
   PENDING_REVIEW: 'under review; what it covers is reserved for it.',

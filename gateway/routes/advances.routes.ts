@@ -5,9 +5,9 @@ import {
 import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { jsonTimestamp, optionalTimestamp } from '../json-timestamp.ts';
-import { operation } from '../operation.ts';
+import { jsonTimestamp, optionalTimestamp } from '../http/json-timestamp.ts';
 import { advanceRequestListSchema } from './advance-request.schema.ts';
+import { operation } from './operation.ts';
 
 /** GET /v1/advance/requests */
 export function advancesRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {

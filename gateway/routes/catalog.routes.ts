@@ -12,8 +12,8 @@ import { enumName } from '../../services/platform/enum-name.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { jsonTimestamp, optionalTimestamp } from '../json-timestamp.ts';
-import { operation } from '../operation.ts';
+import { jsonTimestamp, optionalTimestamp } from '../http/json-timestamp.ts';
+import { operation } from './operation.ts';
 import { productSchema } from './product.schema.ts';
 
 /** GET /v1/products/{id} */

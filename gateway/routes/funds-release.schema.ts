@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { OperationSchema } from '../operation.ts';
+import type { OperationSchema } from './operation.ts';
 import {
   amount,
   calendarDate,
@@ -13,7 +13,7 @@ import {
   page,
   pageLimit,
   resource,
-} from '../schemas.ts';
+} from './schemas.ts';
 
 const STATUSES = {
   BLOCKED: 'held back, for the `blockedReasons`.',

@@ -6,9 +6,9 @@ import {
 import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { operation } from '../operation.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../problems/problem.ts';
 import { fundsReleaseListSchema, releaseCalendarSchema } from './funds-release.schema.ts';
+import { operation } from './operation.ts';
 
 /** GET /v1/funds/releases and /v1/funds/releases/calendar */
 export function fundsRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { OperationSchema } from '../operation.ts';
-import { amount, closedObject, count, dateTime, noQuery, oneOf, resource, uuid } from '../schemas.ts';
+import type { OperationSchema } from './operation.ts';
+import { amount, closedObject, count, dateTime, noQuery, oneOf, resource, uuid } from './schemas.ts';
 
 const PRODUCT_ID = '01a1fda2-a1ec-77d1-a69a-9452e21e477e';
 const PRICE_ID = '01a1fda2-a22d-73b4-8d1c-c8fa018aed98';

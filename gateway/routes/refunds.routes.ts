@@ -9,8 +9,8 @@ import {
 import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { jsonTimestamp, nullableTimestamp } from '../json-timestamp.ts';
-import { operation } from '../operation.ts';
+import { jsonTimestamp, nullableTimestamp } from '../http/json-timestamp.ts';
+import { operation } from './operation.ts';
 import { refundCaseListSchema } from './refund-case.schema.ts';
 
 /** GET /v1/refund-cases */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { OperationSchema } from '../operation.ts';
+import type { OperationSchema } from './operation.ts';
 import {
   closedObject,
   cursor,
@@ -10,7 +10,7 @@ import {
   pageLimit,
   resource,
   uuid,
-} from '../schemas.ts';
+} from './schemas.ts';
 
 const TAGS = ['Webhooks'];
 const SUBSCRIPTION_ID = '01a1fda3-4967-7115-8904-c76380c6a16e';

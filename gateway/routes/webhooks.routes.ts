@@ -2,14 +2,14 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { REPLAYED_HEADER } from '../../services/platform/call-context.ts';
 import { enumName } from '../../services/platform/enum-name.ts';
+import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { operation } from '../operation.ts';
-import { Problem } from '../problem.ts';
-import { invalidEventType } from '../rpc-problems.ts';
+import { Problem } from '../problems/problem.ts';
+import { invalidEventType } from '../problems/rpc-problems.ts';
+import { operation } from './operation.ts';
 import {
   webhookSubscriptionCreateSchema,
   webhookSubscriptionDisableSchema,

@@ -1,6 +1,6 @@
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Area } from '../platform/area.ts';
-import { bindService } from '../platform/service-binding.ts';
+import { bindService } from '../platform/rpc/service-binding.ts';
 import { accountService } from './accounts.service.ts';
 import { forgottenSessions } from './sessions/forgotten-sessions.ts';
 

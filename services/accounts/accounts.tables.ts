@@ -1,4 +1,4 @@
-import { queryBuilder } from '../platform/database.ts';
+import { queryBuilder } from '../platform/database/database.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import type { RoleName } from './members/role.ts';
 

@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition, notFound } from '../platform/errors.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { AdvanceRequestEntity, type AdvanceRequestRow } from './advance.entity.ts';
 import { advanceEventData } from './advance.event.ts';
 import { type AdvanceRequest, isRefusal, type Refusal } from './advance-request.ts';

@@ -1,6 +1,6 @@
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Area } from '../platform/area.ts';
-import { bindService } from '../platform/service-binding.ts';
+import { bindService } from '../platform/rpc/service-binding.ts';
 import { AdvanceRequestEntity, QuoteEntity, QuotePartEntity, RateEntity } from './advance.entity.ts';
 import { advanceService } from './advances.service.ts';
 

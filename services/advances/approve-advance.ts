@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { civilDateAt } from '../platform/civil-date.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { approve } from './advance-request.ts';
 import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';

@@ -1,5 +1,5 @@
 import type { HandlerContext } from '@connectrpc/connect';
-import { callerOf } from '../platform/call-context.ts';
+import { callerOf } from '../platform/rpc/call-context.ts';
 
 /** When something is asked for, and by whom. */
 export interface Asking {

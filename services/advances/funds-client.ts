@@ -1,9 +1,9 @@
 import type { Client, HandlerContext } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { requestIdOf } from '../platform/call-context.ts';
-import { REQUEST_ID_HEADER } from '../platform/in-process-transport.ts';
-import type { Writes } from '../platform/writes.ts';
+import { requestIdOf } from '../platform/rpc/call-context.ts';
+import { REQUEST_ID_HEADER } from '../platform/rpc/in-process-transport.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 
 /** What a use case across the two areas works with: commits here, calls there, never the one inside the other. */
 export interface AdvanceDependencies {

@@ -2,7 +2,7 @@ import type {
   GetAdvanceRequestRequest,
   GetAdvanceRequestResponse,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { advanceRequestMessage } from './advance.message.ts';
 import { selectRequest } from './advance.queries.ts';

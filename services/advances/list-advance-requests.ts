@@ -2,8 +2,8 @@ import type {
   ListAdvanceRequestsRequest,
   ListAdvanceRequestsResponse,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { Database } from '../platform/database.ts';
-import type { Pagination } from '../platform/pagination.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { advanceRequestMessage } from './advance.message.ts';
 import { requestOrder, selectRequests } from './advance.queries.ts';

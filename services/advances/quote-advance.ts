@@ -4,10 +4,10 @@ import type {
   QuoteAdvanceRequest,
   QuoteAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import { QuoteEntity, QuotePartEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';

@@ -4,7 +4,7 @@ import type {
   RefuseAdvanceRequest,
   RefuseAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import * as advanceRefusal from '../../workflows/advances/advance-refusal.contract.ts';
+import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.ts';
 import { civilDateAt } from '../platform/civil-date.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';

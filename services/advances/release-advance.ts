@@ -4,11 +4,11 @@ import type {
   ReleaseAdvanceRequest,
   ReleaseAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import * as advanceRelease from '../../workflows/advances/advance-release.contract.ts';
-import { requestIdOf } from '../platform/call-context.ts';
+import * as advanceRelease from '../contracts/advances/advance-release.contract.ts';
 import { addDays, civilDateAt, startOfDay } from '../platform/civil-date.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';

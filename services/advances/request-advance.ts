@@ -4,11 +4,11 @@ import type {
   RequestAdvanceRequest,
   RequestAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import * as advanceRequest from '../../workflows/advances/advance-request.contract.ts';
-import { requestIdOf } from '../platform/call-context.ts';
+import * as advanceRequest from '../contracts/advances/advance-request.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { errorInfoOf } from '../platform/errors.ts';
+import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
 import {
   AdvanceRequestEntity,

@@ -5,7 +5,7 @@ import type {
   SetAdvanceRateResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { occurrenceOf, timestampOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { RateEntity } from './advance.entity.ts';
 import { advanceRateMessage } from './advance.message.ts';
 

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { apiKeyHint, newApiKey } from '../platform/api-key-format.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { ApiKeyEntity } from './api-key.entity.ts';
 import { requireFutureExpiry, type ScopeName } from './api-key.ts';
 import { storedHash } from './key-hash.ts';

@@ -5,7 +5,7 @@ import {
   type AuthenticateApiKeyResponse,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { environmentOfApiKey } from '../platform/api-key-format.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { unauthenticated } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import { environmentName } from '../platform/tenant.ts';

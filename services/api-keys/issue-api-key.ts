@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
 import { storedApiKeyMessage } from './api-key.message.ts';
 

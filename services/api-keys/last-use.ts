@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
-import type { Database } from '../platform/database.ts';
-import { LateWrites } from '../platform/late-writes.ts';
+import type { Database } from '../platform/database/database.ts';
+import { LateWrites } from '../platform/writes/write-behind.ts';
 import type { ShownKeyRow } from './api-key.queries.ts';
 
 /** The last use is kept to the minute: a busy key costs a write a minute, not one a request. */

@@ -2,8 +2,8 @@ import type {
   ListApiKeysRequest,
   ListApiKeysResponse,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import type { Database } from '../platform/database.ts';
-import type { Pagination } from '../platform/pagination.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { apiKeyMessage } from './api-key.message.ts';
 import { apiKeyOrder, selectApiKeys } from './api-key.queries.ts';

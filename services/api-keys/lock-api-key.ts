@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { ApiKeyEntity, type ApiKeyRow } from './api-key.entity.ts';
 
 /** The record, locked until the transaction ends. NOT_FOUND (API_KEY_NOT_FOUND). */

@@ -3,7 +3,7 @@ import type {
   RevokeApiKeyRequest,
   RevokeApiKeyResponseSchema,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { storedApiKeyMessage } from './api-key.message.ts';
 import { lockApiKey } from './lock-api-key.ts';
 

@@ -5,7 +5,7 @@ import type {
   RotateApiKeyResponseSchema,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { KeyRing } from '../platform/key-ring.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
 import { storedApiKeyMessage } from './api-key.message.ts';
 import { rotatedExpiry } from './api-key.ts';

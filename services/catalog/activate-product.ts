@@ -4,7 +4,7 @@ import type {
   ActivateProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { activated } from './product.ts';
 import { currentPrices, lockProduct, publishEvent, viewProduct } from './product-store.ts';
 

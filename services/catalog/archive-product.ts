@@ -4,7 +4,7 @@ import type {
   ArchiveProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { archived } from './product.ts';
 import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
 

@@ -9,7 +9,7 @@ import {
 import { enumName } from '../platform/enum-name.ts';
 import { failedPrecondition, notFound } from '../platform/errors.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { offerMessage } from './product.message.ts';
 import { requirePeriod, requireUnarchived } from './product.ts';

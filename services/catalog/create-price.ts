@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { PriceEntity } from './product.entity.ts';
 import { priceMessage } from './product.message.ts';
 import { requireIntervalFor, requireUnarchived } from './product.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { ProductEntity } from './product.entity.ts';
 import { publishEvent, viewProduct } from './product-store.ts';
 

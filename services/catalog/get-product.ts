@@ -2,7 +2,7 @@ import type {
   GetProductRequest,
   GetProductResponse,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { productMessage } from './product.message.ts';
 import { selectProduct } from './product.queries.ts';

@@ -3,9 +3,9 @@ import {
   type ListProductsResponse,
   ProductStatus,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
-import type { Pagination } from '../platform/pagination.ts';
+import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { productMessage } from './product.message.ts';
 import { productOrder, selectProducts } from './product.queries.ts';

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { notFound } from '../platform/errors.ts';
 import { later, occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity } from './product.entity.ts';
 import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
 

@@ -5,7 +5,7 @@ import type {
   AwaitFundingResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { coverOf } from './refund-cover.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';

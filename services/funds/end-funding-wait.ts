@@ -3,7 +3,7 @@ import type {
   EndFundingWaitRequest,
   EndFundingWaitResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { FundsAccount } from './funds-account.ts';
 
 /** Has a refund wait for the balance no more. */

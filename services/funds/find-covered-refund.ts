@@ -3,9 +3,9 @@ import type {
   FindCoveredRefundRequest,
   FindCoveredRefundResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { requestIdOf } from '../platform/call-context.ts';
+import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { FundsAccount } from './funds-account.ts';
 
 /** The oldest waiting refund that is covered, under the account's lock: as of one moment. */

@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { ReservationEntity } from './funds.entity.ts';
 
 /** The reservation of an advance request. NOT_FOUND (RESERVATION_NOT_FOUND). */

@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import * as refundFunding from '../../workflows/refunds/refund-funding.contract.ts';
+import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
 import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { outOfRange } from '../platform/errors.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { AccountEntity, DeductionEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
 import { eventOfMove, publishReleases } from './funds.event.ts';
 import { statusOf } from './part.ts';

@@ -1,6 +1,6 @@
 import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Area } from '../platform/area.ts';
-import { bindService } from '../platform/service-binding.ts';
+import { bindService } from '../platform/rpc/service-binding.ts';
 import {
   AccountEntity,
   BlockEntity,

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, type Opt, p } from '@mikro-orm/postgresql';
-import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
+import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
 import type { BlockReason, ReleaseStatus } from './part.ts';
 import type { SaleMethod } from './sale-schedule.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { type Part, type ReleaseStatus, statusOf } from './part.ts';
 import { blockedReasons, type ReleaseRow, rowLeftMinor, rowOriginalMinor } from './release-rows.ts';
 

@@ -1,9 +1,9 @@
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
-import { queryBuilder } from '../platform/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/list-order.ts';
-import { prepareRead, type ReadParameters } from '../platform/prepared-read.ts';
+import { queryBuilder } from '../platform/database/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type {
   AccountEntity,

@@ -1,5 +1,5 @@
 import type { GetBalanceRequest, GetBalanceResponse } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { outOfRange } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectBalance } from './funds.queries.ts';

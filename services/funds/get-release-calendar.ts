@@ -3,7 +3,7 @@ import type {
   GetReleaseCalendarResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { ACCOUNT_TIME_ZONE, addDays, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { bankHolidays } from './business-days.ts';

@@ -5,7 +5,7 @@ import type {
   ListAdvanceablePartsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt, isCivilDate } from '../platform/civil-date.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';

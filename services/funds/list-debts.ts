@@ -3,8 +3,8 @@ import type {
   ListDebtsRequest,
   ListDebtsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../platform/database.ts';
-import type { Pagination } from '../platform/pagination.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { type DebtReadRow, debtOrder, selectDebts } from './debt.queries.ts';
 

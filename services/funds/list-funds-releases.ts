@@ -4,10 +4,10 @@ import {
   type ListFundsReleasesResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { ACCOUNT_TIME_ZONE, isCivilDate } from '../platform/civil-date.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { invalidArgument } from '../platform/errors.ts';
-import type { Pagination } from '../platform/pagination.ts';
+import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { releaseMessage } from './funds.message.ts';
 import { type ReleaseFilter, releaseOrder, selectReleases } from './funds.queries.ts';

@@ -1,7 +1,7 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { requireGrant } from '../platform/call-context.ts';
 import { invalidArgument } from '../platform/errors.ts';
+import { requireGrant } from '../platform/rpc/call-context.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
 
 /**

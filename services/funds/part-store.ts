@@ -1,4 +1,4 @@
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, PartEntity, type PartRow } from './funds.entity.ts';
 import { type Block, leftMinor, type Part, statusOf } from './part.ts';
 

@@ -9,7 +9,7 @@ import { civilDateAt } from '../platform/civil-date.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists, invalidArgument } from '../platform/errors.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { SaleEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';

@@ -5,14 +5,14 @@ import type {
   ReleaseDueFundsRequest,
   ReleaseDueFundsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { recordAudit } from '../platform/audit.ts';
-import { requestIdOf } from '../platform/call-context.ts';
 import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { invalidArgument } from '../platform/errors.ts';
+import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
-import type { Writes } from '../platform/writes.ts';
+import { recordAudit } from '../platform/writes/audit.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
 import { FundsAccount } from './funds-account.ts';
 import { namedTenant } from './named-tenant.ts';

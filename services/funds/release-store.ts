@@ -1,4 +1,4 @@
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { ReleaseEntity, type ReleaseEntityRow } from './funds.entity.ts';
 import { type ReleaseRow, rowKey } from './release-rows.ts';
 

@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { SaleEntity } from './funds.entity.ts';
 
 /** Refuses a sale that this merchant does not have in this environment. NOT_FOUND (SALE_NOT_FOUND). */

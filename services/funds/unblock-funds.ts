@@ -8,7 +8,7 @@ import {
 import { enumName } from '../platform/enum-name.ts';
 import { notFound } from '../platform/errors.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';

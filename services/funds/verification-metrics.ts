@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import { metrics } from '../platform/telemetry.ts';
+import { metrics } from '../platform/process/telemetry.ts';
 import { INVARIANTS } from './funds-checks.ts';
 
 /**

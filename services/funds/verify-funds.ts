@@ -9,7 +9,7 @@ import {
   type VerifyFundsRequest,
   type VerifyFundsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
 import { type DifferenceReadRow, selectDifferences } from './funds-checks.ts';

@@ -1,4 +1,4 @@
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { WaitingDebitEntity } from './funds.entity.ts';
 
 /** A refund that the balance did not cover. Amount in centavos. */

@@ -1,12 +1,12 @@
 import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
-import type { Config } from './config.ts';
-import type { Database, EntityDefinition } from './database.ts';
-import type { MaintenanceTask } from './maintenance.ts';
-import type { OutboxSignal } from './outbox.ts';
-import type { Pagination } from './pagination.ts';
-import type { ServiceBinding } from './service-binding.ts';
-import type { Writes } from './writes.ts';
+import type { Database, EntityDefinition } from './database/database.ts';
+import type { OutboxSignal } from './outbox/outbox.ts';
+import type { Config } from './process/config.ts';
+import type { MaintenanceTask } from './process/maintenance.ts';
+import type { Pagination } from './reads/pagination.ts';
+import type { ServiceBinding } from './rpc/service-binding.ts';
+import type { Writes } from './writes/writes.ts';
 
 /** What an area builds its services from. */
 export interface AreaDependencies {

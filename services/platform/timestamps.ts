@@ -1,7 +1,7 @@
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
-import { requireGrant } from './call-context.ts';
 import { invalidArgument } from './errors.ts';
+import { requireGrant } from './rpc/call-context.ts';
 
 /** A Date as the wire writes it; undefined for a missing one, so that an unset field stays unset. */
 export function timestampOf(date: Date): Timestamp;

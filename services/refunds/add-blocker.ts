@@ -4,7 +4,7 @@ import type {
   AddBlockerResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { addBlocker } from './refund-execution.ts';

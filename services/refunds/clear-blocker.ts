@@ -4,10 +4,10 @@ import type {
   ClearBlockerRequest,
   ClearBlockerResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as refundFunding from '../../workflows/refunds/refund-funding.contract.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { awaitsFundingOnly, clearBlocker } from './refund-execution.ts';

@@ -4,9 +4,9 @@ import {
   type DecideRefundCaseResponseSchema,
   MerchantDecisionKind,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as merchantReview from '../../workflows/refunds/merchant-review.contract.ts';
+import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';

@@ -2,7 +2,7 @@ import type {
   GetDisputeRequest,
   GetDisputeResponse,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { disputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';

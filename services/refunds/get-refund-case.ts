@@ -2,7 +2,7 @@ import type {
   GetRefundCaseRequest,
   GetRefundCaseResponse,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { refundCaseMessage } from './refund-case.message.ts';
 import { selectRefundCase } from './refund-case.queries.ts';

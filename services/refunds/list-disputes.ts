@@ -2,8 +2,8 @@ import type {
   ListDisputesRequest,
   ListDisputesResponse,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../platform/database.ts';
-import type { Pagination } from '../platform/pagination.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { disputeMessage } from './dispute.message.ts';
 import { disputeOrder, selectDisputes } from './dispute.queries.ts';

@@ -5,9 +5,9 @@ import {
   RefundCaseStatus,
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
-import type { Pagination } from '../platform/pagination.ts';
+import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { refundCaseMessage } from './refund-case.message.ts';
 import {

@@ -3,11 +3,11 @@ import type {
   OpenDisputeRequest,
   OpenDisputeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as disputeHold from '../../workflows/refunds/dispute-hold.contract.ts';
+import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { alreadyExists } from '../platform/errors.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { disputedSale } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';

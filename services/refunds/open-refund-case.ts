@@ -8,14 +8,14 @@ import {
   type OpenRefundCaseResponseSchema,
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as merchantReview from '../../workflows/refunds/merchant-review.contract.ts';
-import * as refundHold from '../../workflows/refunds/refund-hold.contract.ts';
-import { requestIdOf } from '../platform/call-context.ts';
+import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
+import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
-import { REQUEST_ID_HEADER } from '../platform/in-process-transport.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import { requestIdOf } from '../platform/rpc/call-context.ts';
+import { REQUEST_ID_HEADER } from '../platform/rpc/in-process-transport.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,

@@ -5,11 +5,11 @@ import {
   type RecordProviderOutcomeRequest,
   type RecordProviderOutcomeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as refundReversal from '../../workflows/refunds/refund-reversal.contract.ts';
+import * as refundReversal from '../contracts/refunds/refund-reversal.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import type { ProviderAccount } from './refund-execution.ts';

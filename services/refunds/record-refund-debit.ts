@@ -6,7 +6,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { recordDebit } from './refund-execution.ts';

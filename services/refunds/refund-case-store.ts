@@ -1,6 +1,6 @@
-import * as refundHold from '../../workflows/refunds/refund-hold.contract.ts';
+import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
 import {
   DisputeEntity,
   PaymentEntity,

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
-import { amountColumn, tenantColumns, timestampColumn } from '../platform/tenant-columns.ts';
+import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
 import type { DisputeOutcome } from './dispute.ts';
 import type { ApprovalMode, Blocker, Initiator, MerchantDecision, RefundStatus } from './refund-case.ts';
 

@@ -1,4 +1,4 @@
-import type { TenantTransaction } from '../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { type LimitBlocker, limitBlockers, type RefundLimits } from './refund-policy.ts';
 
 /**

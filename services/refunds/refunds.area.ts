@@ -1,6 +1,6 @@
 import { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Area } from '../platform/area.ts';
-import { bindService } from '../platform/service-binding.ts';
+import { bindService } from '../platform/rpc/service-binding.ts';
 import { DisputeEntity, PaymentEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { refundCaseService } from './refunds.service.ts';
 

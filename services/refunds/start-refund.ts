@@ -3,9 +3,9 @@ import type {
   StartRefundRequest,
   StartRefundResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as refundExecution from '../../workflows/refunds/refund-execution.contract.ts';
+import * as refundExecution from '../contracts/refunds/refund-execution.contract.ts';
 import { occurrenceOf } from '../platform/timestamps.ts';
-import type { Writes } from '../platform/writes.ts';
+import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { startExecution } from './refund-execution.ts';

@@ -5,9 +5,9 @@ import {
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Area } from '../platform/area.ts';
-import type { Config } from '../platform/config.ts';
 import { createEnvironmentGuards, type EnvironmentGuards } from '../platform/egress/environment-guards.ts';
-import { bindService } from '../platform/service-binding.ts';
+import type { Config } from '../platform/process/config.ts';
+import { bindService } from '../platform/rpc/service-binding.ts';
 import { deliveryService } from './deliveries/deliveries.service.ts';
 import { DeliveryEntity } from './deliveries/delivery.entity.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/process/config.ts';
 
 /** The address of a workflow in the Temporal UI; undefined where TEMPORAL_UI_URL is not set. */
 export type WorkflowLink = (workflowId: string) => string | undefined;

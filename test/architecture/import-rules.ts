@@ -7,22 +7,32 @@ interface Room {
 }
 
 const PLATFORM = 'services/platform/';
+const CONTRACTS = 'services/contracts/';
 const GENERATED = 'proto/gen/';
 
 /** Who may import whom. The first room that a file is in counts. */
 const ROOMS: readonly Room[] = [
   { files: /^gateway\//, may: ['gateway/', PLATFORM, GENERATED] },
   { files: /^services\/platform\//, may: [PLATFORM, GENERATED] },
+  // A contract is bundled into workflows: ids and types, nothing that runs elsewhere.
   {
-    files: /^services\/(?<area>[^/]+)\//,
-    may: ['services/$area/', PLATFORM, GENERATED, 'workflows/[^/]+/[^/]+\\.contract\\.ts$'],
+    files: /^services\/contracts\//,
+    may: [CONTRACTS, `${PLATFORM}tenant\\.ts$`, `${PLATFORM}outbox/workflow-command\\.ts$`],
   },
+  { files: /^services\/(?<area>[^/]+)\//, may: ['services/$area/', CONTRACTS, PLATFORM, GENERATED] },
   { files: /^services\/[^/]+$/, may: ['services/', GENERATED] },
   {
     files: /^workflows\/(?<area>[^/]+)\//,
-    may: ['workflows/$area/', 'workflows/[^/]+$', PLATFORM, GENERATED],
+    may: [
+      'workflows/$area/',
+      'workflows/(temporal|relay|webhooks)/',
+      'workflows/[^/]+$',
+      CONTRACTS,
+      PLATFORM,
+      GENERATED,
+    ],
   },
-  { files: /^workflows\/[^/]+$/, may: ['workflows/', PLATFORM, GENERATED] },
+  { files: /^workflows\/[^/]+$/, may: ['workflows/', CONTRACTS, PLATFORM, GENERATED] },
   { files: /^local\//, may: ['local/', 'services/', 'gateway/', 'workflows/', GENERATED, '\\(computed\\)'] },
   { files: /^test\//, may: [''] },
 ];
@@ -31,14 +41,15 @@ const ROOMS: readonly Room[] = [
 const REACHES = [
   {
     // The store of rate limits belongs to gateways alone and may be any database.
-    files: /^(gateway\/(?!rate-limit-store\.ts$)|workflows\/)/,
+    files: /^(gateway\/(?!rate-limits\/rate-limit-store\.ts$)|workflows\/)/,
     refused: (to: string) => /^(pg|kysely|@mikro-orm\/.*)$/.test(to),
-    through: (file: string) => file !== 'gateway/rate-limit-store.ts',
+    through: (file: string) => file !== 'gateway/rate-limits/rate-limit-store.ts',
     because: 'only services hold a database',
   },
   {
     files: /\.workflow\.ts$/,
-    refused: (to: string) => !/^(workflows\/.*\.ts|@temporalio\/(workflow|common))$/.test(to),
+    refused: (to: string) =>
+      !/^((workflows|services\/contracts)\/.*\.ts|@temporalio\/(workflow|common))$/.test(to),
     through: () => true,
     because: 'a workflow is replayed: it runs on nothing but its contract and the Temporal SDK',
   },

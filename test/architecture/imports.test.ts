@@ -45,11 +45,13 @@ describe('the rules', () => {
     ['gateway/app.ts', 'services/server.ts'],
     ['gateway/app.ts', 'workflows/worker.ts'],
     ['gateway/app.ts', 'local/ports.ts'],
-    ['services/platform/writes.ts', 'services/catalog/product.ts'],
-    ['services/platform/writes.ts', 'services/server.ts'],
+    ['services/platform/writes/writes.ts', 'services/catalog/product.ts'],
+    ['services/platform/writes/writes.ts', 'services/server.ts'],
     ['services/funds/funds.area.ts', 'services/refunds/refund-case.ts'],
     ['services/funds/funds.area.ts', 'services/server.ts'],
     ['services/refunds/start-refund.ts', 'workflows/refunds/refund-execution.workflow.ts'],
+    ['services/refunds/start-refund.ts', 'workflows/funds/daily-release.contract.ts'],
+    ['services/contracts/refunds/merchant-review.contract.ts', 'services/platform/writes/writes.ts'],
     ['services/refunds/start-refund.ts', 'workflows/funds/release.activities.ts'],
     ['services/server.ts', 'gateway/app.ts'],
     ['services/server.ts', 'local/ports.ts'],
@@ -58,7 +60,7 @@ describe('the rules', () => {
     ['workflows/worker.ts', 'services/server.ts'],
     ['local/start.ts', 'test/support/harness.ts'],
     ['gateway/app.ts', '(computed)'],
-    ['elsewhere/main.ts', 'services/platform/config.ts'],
+    ['elsewhere/main.ts', 'services/platform/process/config.ts'],
   ])('refuse that %s imports %s', (from, to) => {
     expect(forbiddenImports(imported(from, to))).toEqual([`${from} imports ${to}`]);
   });
@@ -66,8 +68,8 @@ describe('the rules', () => {
   test('allow what architecture is made of', () => {
     const allowed = [
       imported('gateway/app.ts', 'services/platform/errors.ts', 'proto/gen/a_pb.js', 'fastify'),
-      imported('services/refunds/start-refund.ts', 'workflows/refunds/refund-execution.contract.ts'),
-      imported('services/funds/funds-account.ts', 'workflows/refunds/refund-funding.contract.ts'),
+      imported('services/refunds/start-refund.ts', 'services/contracts/refunds/refund-execution.contract.ts'),
+      imported('services/funds/funds-account.ts', 'services/contracts/refunds/refund-funding.contract.ts'),
       imported('services/refunds/start-refund.ts', 'services/refunds/refund-case.ts'),
       imported('services/server.ts', 'services/refunds/refunds.area.ts'),
       imported('workflows/refunds/refund.activities.ts', 'workflows/retrying.ts'),
@@ -80,23 +82,25 @@ describe('the rules', () => {
 
   test('refuse a database at the end of a path, unless only types lead there', () => {
     const path = [
-      ...imported('gateway/app.ts', 'services/platform/pages.ts'),
-      ...imported('services/platform/pages.ts', 'services/platform/database.ts'),
-      ...imported('services/platform/database.ts', 'pg'),
+      ...imported('gateway/app.ts', 'services/platform/reads/pages.ts'),
+      ...imported('services/platform/reads/pages.ts', 'services/platform/database/database.ts'),
+      ...imported('services/platform/database/database.ts', 'pg'),
     ];
     expect(forbiddenReaches(path)).toEqual([
-      'gateway/app.ts → services/platform/pages.ts → services/platform/database.ts → pg: only services hold a database',
+      'gateway/app.ts → services/platform/reads/pages.ts → services/platform/database/database.ts → pg: only services hold a database',
     ]);
     expect(forbiddenReaches(path.map((one) => ({ ...one, typeOnly: true })))).toEqual([]);
   });
 
   test('allow gateways to count requests in a database, and nothing besides', () => {
     const store = [
-      ...imported('gateway/app.ts', 'gateway/rate-limit-store.ts'),
-      ...imported('gateway/rate-limit-store.ts', 'pg'),
+      ...imported('gateway/app.ts', 'gateway/rate-limits/rate-limit-store.ts'),
+      ...imported('gateway/rate-limits/rate-limit-store.ts', 'pg'),
     ];
     expect(forbiddenReaches(store)).toEqual([]);
-    expect(forbiddenReaches([...store, ...imported('gateway/rate-limits.ts', 'pg')])).toHaveLength(1);
+    expect(
+      forbiddenReaches([...store, ...imported('gateway/rate-limits/rate-limits.ts', 'pg')]),
+    ).toHaveLength(1);
   });
 
   test('refuse that a workflow runs its activities or anything of Node', () => {

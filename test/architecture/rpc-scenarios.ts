@@ -27,7 +27,7 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ACTOR_HEADERS } from '../../services/platform/call-context.ts';
+import { ACTOR_HEADERS } from '../../services/platform/rpc/call-context.ts';
 import { accountsFixture, newPerson } from '../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';

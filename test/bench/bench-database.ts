@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres.ts';
-import { migrate } from '../../services/platform/migrate.ts';
+import { migrate } from '../../services/platform/database/migrate.ts';
 
 /** A migrated PostgreSQL of the bench's own, gone when the stack unwinds; answers the settings of services on it. */
 export async function benchDatabase(stack: AsyncDisposableStack) {

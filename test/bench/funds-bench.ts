@@ -7,8 +7,8 @@ import { FundsReleaseStatus, FundsService } from '../../proto/gen/payments/funds
 import { selectProduct } from '../../services/catalog/product.queries.ts';
 import { selectCalendar, selectReleases } from '../../services/funds/funds.queries.ts';
 import { addDays, type CivilDate, civilDateAt } from '../../services/platform/civil-date.ts';
-import { readConfig } from '../../services/platform/config.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { readConfig } from '../../services/platform/process/config.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
 import { createServices } from '../../services/server.ts';
 import { benchDatabase, median } from './bench-database.ts';

@@ -1,7 +1,7 @@
 import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
-import { readConfig } from '../../services/platform/config.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { readConfig } from '../../services/platform/process/config.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createServices } from '../../services/server.ts';
 import { announcePort } from './bench-process.ts';
 

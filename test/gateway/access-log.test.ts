@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { apiKeyHint, newApiKey } from '../../services/platform/api-key-format.ts';
-import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { testConfig } from '../support/harness.ts';
 import { call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';

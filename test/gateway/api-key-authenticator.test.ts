@@ -1,6 +1,6 @@
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ApiKeyAuthenticator } from '../../gateway/api-key-authenticator.ts';
+import { ApiKeyAuthenticator } from '../../gateway/auth/api-key-authenticator.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { toConnectError, unauthenticated } from '../../services/platform/errors.ts';

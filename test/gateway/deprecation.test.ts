@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
+import type { Access } from '../../gateway/auth/access.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import type { GatewayApp } from '../../gateway/gateway-app.ts';
-import { type OperationSchema, operation } from '../../gateway/operation.ts';
-import type { Access } from '../../gateway/plugins/access.ts';
-import { Problem } from '../../gateway/problem.ts';
-import { closedObject } from '../../gateway/schemas.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { Problem } from '../../gateway/problems/problem.ts';
+import { type OperationSchema, operation } from '../../gateway/routes/operation.ts';
+import { closedObject } from '../../gateway/routes/schemas.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
 import type { Document } from './openapi-reader.ts';
 

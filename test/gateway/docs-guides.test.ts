@@ -4,12 +4,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGuides } from '../../gateway/docs/guides.ts';
 import type { Listener } from '../../gateway/openapi/listener.ts';
-import { PROBLEM_TYPES } from '../../gateway/problem-types.ts';
+import { PROBLEM_TYPES } from '../../gateway/problems/problem-types.ts';
 import { advanceRequestListSchema } from '../../gateway/routes/advance-request.schema.ts';
 import { fundsReleaseListSchema } from '../../gateway/routes/funds-release.schema.ts';
 import { refundCaseListSchema } from '../../gateway/routes/refund-case.schema.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
-import { KEY_RINGS, readConfig } from '../../services/platform/config.ts';
+import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { objectsIn } from './openapi-reader.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
+import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, exchange, expectProblem } from './http-call.ts';
 

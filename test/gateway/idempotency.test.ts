@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ProblemCode } from '../../gateway/problem-types.ts';
+import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { queryHarness } from '../services/refunds/refund-case-fixture.ts';

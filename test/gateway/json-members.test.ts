@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { repeatedMember } from '../../gateway/json-members.ts';
+import { repeatedMember } from '../../gateway/http/json-members.ts';
 
 it.each([
   ['{"a":1,"b":2,"a":3}', '/a'],

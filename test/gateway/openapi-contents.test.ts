@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
+import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { EVENT_CATALOGUE } from '../../services/webhooks/events/event-types/event-catalogue.ts';
 import { call } from './http-call.ts';
 import { type Document, DocumentValidator, objectsIn, operationsOf, webhooksOf } from './openapi-reader.ts';

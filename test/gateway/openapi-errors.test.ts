@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
-import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problem-types.ts';
+import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { DomainError, toConnectError } from '../../services/platform/errors.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';

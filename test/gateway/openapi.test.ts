@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import type { GatewayApp } from '../../gateway/gateway-app.ts';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { listEventTypes } from '../../services/webhooks/events/list-event-types.ts';
 import { testConfig } from '../support/harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';

@@ -1,6 +1,6 @@
 import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createServices } from '../../services/server.ts';
 import type { TestHarness } from '../support/harness.ts';
 import { listenOnFreePort } from './listen.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ProblemCode } from '../../gateway/problem-types.ts';
+import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, exchange, expectOwnHeaders, expectProblem, sendRaw } from './http-call.ts';
 

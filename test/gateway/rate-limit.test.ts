@@ -3,12 +3,12 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { countedAddress } from '../../gateway/client-address.ts';
-import { RateLimit } from '../../gateway/rate-limit.ts';
+import { countedAddress } from '../../gateway/rate-limits/client-address.ts';
+import { RateLimit } from '../../gateway/rate-limits/rate-limit.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { rpcDuration } from '../../services/platform/telemetry.ts';
+import { rpcDuration } from '../../services/platform/process/telemetry.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { ProblemCode } from '../../gateway/problem-types.ts';
+import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Call, call, expectProblem } from './http-call.ts';
 

@@ -7,7 +7,7 @@ import { createGateway } from '../../gateway/app.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { toConnectError, unauthenticated } from '../../services/platform/errors.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { testConfig } from '../support/harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';

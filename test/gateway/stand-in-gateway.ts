@@ -3,7 +3,7 @@ import { Code, ConnectError, createRouterTransport, type Transport } from '@conn
 import { createGateway } from '../../gateway/app.ts';
 import { type ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { listEventTypes } from '../../services/webhooks/events/list-event-types.ts';
 import { testConfig } from '../support/harness.ts';

@@ -1,8 +1,8 @@
 // Run as a program: all services and the worker in one process, which kills itself at a step of one merchant's refund.
 import type { Transport } from '@connectrpc/connect';
-import { readConfig } from '../../services/platform/config.ts';
-import { runProcess } from '../../services/platform/run-process.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { readConfig } from '../../services/platform/process/config.ts';
+import { runProcess } from '../../services/platform/process/run-process.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createServices } from '../../services/server.ts';
 import { startWorker } from '../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';

@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { signInFaults } from '../../gateway/dashboard/secure-address.ts';
-import { type Config, readConfig, SETTINGS } from '../../services/platform/config.ts';
+import { signInFaults } from '../../gateway/dashboard/session/secure-address.ts';
+import { type Config, readConfig, SETTINGS } from '../../services/platform/process/config.ts';
 import { readComposeFile } from '../support/compose-file.ts';
 
 const root = new URL('../../', import.meta.url);

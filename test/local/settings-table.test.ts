@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
 import { envExample, settingsHelp, withSettings } from '../../local/settings-table.ts';
-import { readConfig, SETTINGS } from '../../services/platform/config.ts';
+import { readConfig, SETTINGS } from '../../services/platform/process/config.ts';
 
 const file = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { identifyProcess } from '../../local/process-identity.ts';
 import { TemporalServer, type TemporalStatus } from '../../local/temporal-server.ts';
-import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { temporaryDataFolder } from './temporary-data-folder.ts';
 

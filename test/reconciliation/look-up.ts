@@ -2,7 +2,7 @@ import { createClient } from '@connectrpc/connect';
 import pg from 'pg';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryService, DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import type { LoggedAttempt, LoggedDelivery } from './records.ts';
 import type { System } from './system.ts';
 

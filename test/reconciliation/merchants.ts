@@ -8,7 +8,7 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { pause } from '../../workflows/retrying.ts';
 import type { ArrivalLog } from './endpoints.ts';
 import { untilClear } from './publishers.ts';

@@ -4,7 +4,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Client, ConnectError, createClient } from '@connectrpc/connect';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { remoteTransport } from '../../services/platform/remote-transport.ts';
+import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { retrying } from '../../workflows/retrying.ts';
 import type { AcceptedEvent } from './records.ts';
 

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres.ts';
-import { migrate } from '../../services/platform/migrate.ts';
+import { migrate } from '../../services/platform/database/migrate.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 
 declare module 'vitest' {

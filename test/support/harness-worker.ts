@@ -1,4 +1,4 @@
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import type { TestHarness } from './harness.ts';

@@ -9,9 +9,9 @@ import {
 import { Client } from 'pg';
 import { inject } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type Config, readConfig } from '../../services/platform/config.ts';
-import { GRANT_AREAS, STANDALONE_GRANTS } from '../../services/platform/grants.ts';
-import { createLogger } from '../../services/platform/telemetry.ts';
+import { type Config, readConfig } from '../../services/platform/process/config.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { GRANT_AREAS, STANDALONE_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { createServices, type Services } from '../../services/server.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 

@@ -4,7 +4,7 @@ import {
   type EgressParts,
   type EgressSettings,
 } from '../../services/platform/egress/egress-guard.ts';
-import { portRanges } from '../../services/platform/setting-parsers.ts';
+import { portRanges } from '../../services/platform/process/setting-parsers.ts';
 import { testAuthority } from './tls-receiver.ts';
 
 /** A guard as development has it: loopback is exempt, the test authority is trusted. Every name is on loopback. */

@@ -1,5 +1,5 @@
-import { createOpsServer } from '../../services/platform/ops-server.ts';
-import { metrics } from '../../services/platform/telemetry.ts';
+import { createOpsServer } from '../../services/platform/process/ops-server.ts';
+import { metrics } from '../../services/platform/process/telemetry.ts';
 
 /** What /metrics says of a sample, by its name with labels in their order: `up`, `up{job="a",instance="b"}`. */
 export type Scraped = (sample: string) => number | undefined;

@@ -9,7 +9,7 @@ import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { StartError } from '../../local/start-error.ts';
 import { findTemporalProgram } from '../../local/temporal-program.ts';
-import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 
 /** A Temporal dev server of a test's own, whose state outlives its death. */
 export interface TestTemporal extends AsyncDisposable {

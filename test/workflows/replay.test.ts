@@ -1,8 +1,8 @@
 import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { beforeAll, expect, it } from 'vitest';
-import { createLogger } from '../../services/platform/telemetry.ts';
-import { installRuntime } from '../../workflows/temporal-runtime.ts';
-import { bundleWorkflows } from '../../workflows/temporal-session.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { installRuntime } from '../../workflows/temporal/temporal-runtime.ts';
+import { bundleWorkflows } from '../../workflows/worker-session.ts';
 import * as workflows from '../../workflows/workflows.ts';
 import { readHistories, whereItWaited } from '../support/recorded-histories.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
-import { prepareNamespace } from '../../workflows/temporal-namespace.ts';
+import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
+import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
 
 let temporal: TestTemporal;

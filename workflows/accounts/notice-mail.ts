@@ -1,11 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Invitation } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { ACCOUNT_TIME_ZONE } from '../../services/platform/civil-date.ts';
 import { failureCause } from './failure-cause.ts';
 import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
-import type { NotifyContactInput } from './notify-contact.contract.ts';
 import type { Mail, MailConfig } from './smtp-mailer.ts';
 
 /** Where links in mail lead. */

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
+import {
+  type NotifyContactInput,
+  workflowId,
+} from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { type NoticeClients, readNotice } from './notice.ts';
 import { composeMail, type MailPlaces } from './notice-mail.ts';
-import { type NotifyContactInput, workflowId } from './notify-contact.contract.ts';
 import { MailRefusal, type SendMail } from './smtp-mailer.ts';
 
 export interface NoticeDependencies extends NoticeClients {

@@ -10,8 +10,8 @@ import {
   type WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
-import type { NotifyContactInput } from './notify-contact.contract.ts';
 
 export interface NoticeClients {
   readonly accounts: Client<typeof AccountService>;

@@ -9,10 +9,13 @@ import {
   setHandler,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import { searchAttributesOf } from '../search-attributes.ts';
-import { STARTED_AGAIN_SIGNAL } from '../told-of-starts.ts';
+import type {
+  NotifyContactInput,
+  NotifyContactResult,
+} from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { STARTED_AGAIN_SIGNAL } from '../signal-with-start.ts';
+import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import type { NoticeActivities } from './notice.activities.ts';
-import type { NotifyContactInput, NotifyContactResult } from './notify-contact.contract.ts';
 
 const { findNotice } = proxyActivities<NoticeActivities>({
   startToCloseTimeout: '30 seconds',

@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { Config } from '../../services/platform/config.ts';
+import type { Config } from '../../services/platform/process/config.ts';
 
 export type MailConfig = Pick<
   Config,

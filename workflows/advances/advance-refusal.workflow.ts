@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
+import type { FreeRefusedAdvanceInput } from '../../services/contracts/advances/advance-refusal.contract.ts';
 import type { AdvanceActivities } from './advance.activities.ts';
-import type { FreeRefusedAdvanceInput } from './advance-refusal.contract.ts';
 
 const { freeRefusedParts } = proxyActivities<AdvanceActivities>({
   startToCloseTimeout: '1 minute',

@@ -1,6 +1,9 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
+import {
+  COMPLETE_AFTER,
+  type ReleaseAdvanceInput,
+} from '../../services/contracts/advances/advance-release.contract.ts';
 import type { AdvanceActivities } from './advance.activities.ts';
-import { COMPLETE_AFTER, type ReleaseAdvanceInput } from './advance-release.contract.ts';
 
 const { finishAdvanceRelease, settleReleasedAdvance } = proxyActivities<AdvanceActivities>({
   startToCloseTimeout: '1 minute',

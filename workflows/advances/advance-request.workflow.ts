@@ -1,10 +1,10 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
-import type { AdvanceActivities } from './advance.activities.ts';
 import {
   COMPLETE_AFTER,
   type CompleteAdvanceRequestInput,
   type CompleteAdvanceRequestResult,
-} from './advance-request.contract.ts';
+} from '../../services/contracts/advances/advance-request.contract.ts';
+import type { AdvanceActivities } from './advance.activities.ts';
 
 const { finishAdvanceRequest } = proxyActivities<AdvanceActivities>({
   startToCloseTimeout: '1 minute',

@@ -1,12 +1,12 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import * as advanceRefusal from '../../services/contracts/advances/advance-refusal.contract.ts';
+import * as advanceRelease from '../../services/contracts/advances/advance-release.contract.ts';
+import * as advanceRequest from '../../services/contracts/advances/advance-request.contract.ts';
 import { errorInfoOf } from '../../services/platform/errors.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import * as advanceRefusal from './advance-refusal.contract.ts';
-import * as advanceRelease from './advance-release.contract.ts';
-import * as advanceRequest from './advance-request.contract.ts';
 
 export interface AdvanceClients {
   readonly advances: Client<typeof AdvanceService>;

@@ -1,6 +1,6 @@
 import { type Client, ScheduleOverlapPolicy } from '@temporalio/client';
 import { ACCOUNT_TIME_ZONE } from '../../services/platform/civil-date.ts';
-import { ensureSchedule } from '../schedules.ts';
+import { ensureSchedule } from '../temporal/schedules.ts';
 import * as dailyRelease from './daily-release.contract.ts';
 import * as nightlyVerification from './nightly-verification.contract.ts';
 

@@ -1,7 +1,7 @@
 import { log, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { DisputeHoldInput } from './dispute-hold.contract.ts';
+import type { DisputeHoldInput } from '../../services/contracts/refunds/dispute-hold.contract.ts';
+import type { HoldResult } from '../../services/contracts/refunds/refund-hold.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
-import type { HoldResult } from './refund-hold.contract.ts';
 
 const { holdForDispute, endHoldForDispute } = proxyActivities<RefundActivities>({
   startToCloseTimeout: '30 seconds',

@@ -1,5 +1,8 @@
 import { patched, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
-import type { AwaitMerchantReviewInput, AwaitMerchantReviewResult } from './merchant-review.contract.ts';
+import type {
+  AwaitMerchantReviewInput,
+  AwaitMerchantReviewResult,
+} from '../../services/contracts/refunds/merchant-review.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
 
 const { readReviewDeadline, announceReviewDeadline, expireMerchantReview } =

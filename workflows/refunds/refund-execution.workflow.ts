@@ -1,6 +1,9 @@
 import { patched, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type {
+  ExecuteRefundInput,
+  ExecuteRefundResult,
+} from '../../services/contracts/refunds/refund-execution.contract.ts';
 import type { DebitOutcome, RefundActivities } from './refund.activities.ts';
-import type { ExecuteRefundInput, ExecuteRefundResult } from './refund-execution.contract.ts';
 
 const { holdForRefund, debitRefund, awaitRefundFunding, recordRefundDebit } =
   proxyActivities<RefundActivities>({

@@ -1,6 +1,9 @@
 import { continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type {
+  ExecuteFundedRefundsInput,
+  WaitingRefund,
+} from '../../services/contracts/refunds/refund-funding.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
-import type { ExecuteFundedRefundsInput, WaitingRefund } from './refund-funding.contract.ts';
 
 /** Bounds the history of one run. */
 const REFUNDS_PER_RUN = 50;

@@ -1,9 +1,9 @@
 import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
+import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
 import { errorInfoOf } from '../../services/platform/errors.ts';
-import * as disputeHold from './dispute-hold.contract.ts';
 import { CALL, isClosed, type RefundClients, readCase, requestOf, tenantOf } from './refund-clients.ts';
-import * as refundHold from './refund-hold.contract.ts';
 
 type HoldResult = refundHold.HoldResult;
 

@@ -1,6 +1,6 @@
 import { log, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { HoldResult, RefundHoldInput } from '../../services/contracts/refunds/refund-hold.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
-import type { HoldResult, RefundHoldInput } from './refund-hold.contract.ts';
 
 const { holdForRefund, endHoldForRefund } = proxyActivities<RefundActivities>({
   startToCloseTimeout: '30 seconds',

@@ -1,6 +1,6 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { ReverseRefundInput } from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
-import type { ReverseRefundInput } from './refund-reversal.contract.ts';
 
 const { reverseRefundDebit } = proxyActivities<RefundActivities>({
   startToCloseTimeout: '30 seconds',

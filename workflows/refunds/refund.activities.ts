@@ -1,13 +1,13 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { RefundCaseStatus, RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
+import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { errorInfoOf } from '../../services/platform/errors.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { createReviewActivities } from './merchant-review.activities.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
-import * as refundExecution from './refund-execution.contract.ts';
 import { createFundingActivities } from './refund-funding.activities.ts';
 import { createHoldActivities } from './refund-hold.activities.ts';
-import * as refundReversal from './refund-reversal.contract.ts';
 
 export type RefundActivities = ReturnType<typeof createRefundActivities>;
 

@@ -1,8 +1,14 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { proxyLocalActivities, setCurrentDetails, startChild } from '@temporalio/workflow';
-import type { DeliverBatchInput, DeliverBatchResult } from './deliver-batch.contract.ts';
+import type {
+  DeliverBatchInput,
+  DeliverBatchResult,
+} from '../../services/contracts/webhooks/deliver-batch.contract.ts';
+import {
+  type RetryDeliveryInput,
+  workflowType as retryDelivery,
+} from '../../services/contracts/webhooks/retry-delivery.contract.ts';
 import type { BatchOutcome, DeliveryActivities } from './delivery.activities.ts';
-import { type RetryDeliveryInput, workflowType as retryDelivery } from './retry-delivery.contract.ts';
 import { retryDeliveryStart } from './retry-delivery.start.ts';
 
 /** A batch that fails stays open in PostgreSQL and is handed out again: a few tries are enough here. */

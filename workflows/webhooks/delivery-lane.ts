@@ -5,12 +5,12 @@ import type {
   ClaimBatchResponse,
   DispatchService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { allTaken } from './all-taken.ts';
-import { CLAIM_WAIT_MS, claimCall } from './claim-wait.ts';
+import { CLAIM_WAIT_MS, claimCall } from '../claim-wait.ts';
+import type { WorkflowStarter } from '../relay/workflow-starter.ts';
+import { allTaken } from '../settle-handover.ts';
 import { batchSize } from './dispatch-metrics.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { OpenBatches } from './open-batches.ts';
-import type { WorkflowStarter } from './workflow-starter.ts';
 
 export interface DeliveryLaneDeps {
   readonly dispatch: Client<typeof DispatchService>;

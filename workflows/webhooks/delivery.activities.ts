@@ -8,13 +8,16 @@ import {
   DeliveryStatus,
   type RetryStart,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { DeliverBatchInput } from '../../services/contracts/webhooks/deliver-batch.contract.ts';
+import type {
+  RetryDeliveryInput,
+  RetryDeliveryResult,
+} from '../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
-import { nextTurn } from '../next-turn.ts';
+import { nextTurn } from '../retry-later.ts';
 import { retrying } from '../retrying.ts';
-import type { DeliverBatchInput } from './deliver-batch.contract.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { type MakeAttemptsDeps, makeAttempts, type Turn } from './make-attempts.ts';
-import type { RetryDeliveryInput, RetryDeliveryResult } from './retry-delivery.contract.ts';
 
 export interface BatchOutcome {
   readonly succeeded: number;

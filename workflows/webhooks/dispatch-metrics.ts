@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { metrics } from '../../services/platform/telemetry.ts';
+import { metrics } from '../../services/platform/process/telemetry.ts';
 
 /**
  * What goes wrong on the way between services and Temporal, all of it repeated:

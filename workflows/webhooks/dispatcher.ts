@@ -1,5 +1,5 @@
+import { dispatchCommands } from '../relay/command-relay.ts';
 import { pause } from '../retrying.ts';
-import { dispatchCommands } from './command-lane.ts';
 import { DeliveryLane, type DeliveryLaneDeps } from './delivery-lane.ts';
 import { countDispatchErrors } from './dispatch-metrics.ts';
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { Counter, Gauge } from 'prom-client';
 import type { AttemptSend } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentGuards } from '../../services/platform/egress/environment-guards.ts';
-import { metrics } from '../../services/platform/telemetry.ts';
+import { metrics } from '../../services/platform/process/telemetry.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
 import { attemptDuration } from './dispatch-metrics.ts';
 import { type AttemptRecord, isDelivered, sendAttempt } from './send-attempt.ts';

@@ -6,9 +6,12 @@ import {
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import { searchAttributesOf } from '../search-attributes.ts';
+import type {
+  ResendDeliveriesInput,
+  ResendDeliveriesResult,
+} from '../../services/contracts/webhooks/resend-deliveries.contract.ts';
+import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import type { ResendActivities } from './resend.activities.ts';
-import type { ResendDeliveriesInput, ResendDeliveriesResult } from './resend-deliveries.contract.ts';
 
 /** Fails after every turn that another is to follow, and names when: the history does not grow by turns. */
 const { continueResend } = proxyActivities<ResendActivities>({

@@ -7,15 +7,15 @@ import {
   type Resend,
   ResendState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { environmentEnum } from '../../services/platform/tenant.ts';
-import { withFinalRefusals } from '../final-refusal.ts';
-import { nextTurn } from '../next-turn.ts';
 import {
   MAX_OPEN,
   type ResendDeliveriesInput,
   type ResendDeliveriesResult,
   workflowId,
-} from './resend-deliveries.contract.ts';
+} from '../../services/contracts/webhooks/resend-deliveries.contract.ts';
+import { environmentEnum } from '../../services/platform/tenant.ts';
+import { withFinalRefusals } from '../final-refusal.ts';
+import { nextTurn } from '../retry-later.ts';
 
 interface Clients {
   readonly dispatch: Client<typeof DispatchService>;

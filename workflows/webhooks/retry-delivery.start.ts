@@ -1,5 +1,8 @@
-import { searchAttributesOf } from '../search-attributes.ts';
-import { type RetryDeliveryInput, workflowId } from './retry-delivery.contract.ts';
+import {
+  type RetryDeliveryInput,
+  workflowId,
+} from '../../services/contracts/webhooks/retry-delivery.contract.ts';
+import { searchAttributesOf } from '../temporal/search-attributes.ts';
 
 /** How a retry workflow is started, be it by its batch or by the dispatcher. */
 export const retryDeliveryStart = (retry: RetryDeliveryInput) => ({

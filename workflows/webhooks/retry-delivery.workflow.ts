@@ -8,13 +8,13 @@ import {
   setHandler,
   sleep,
 } from '@temporalio/workflow';
-import type { DeliveryActivities } from './delivery.activities.ts';
 import {
   ASK_AGAIN_SIGNAL,
   RETRY_NOW_SIGNAL,
   type RetryDeliveryInput,
   type RetryDeliveryResult,
-} from './retry-delivery.contract.ts';
+} from '../../services/contracts/webhooks/retry-delivery.contract.ts';
+import type { DeliveryActivities } from './delivery.activities.ts';
 
 /**
  * Fails after every attempt that another is to follow, and names when: Temporal waits in between, and the history

@@ -1,5 +1,5 @@
 import { type Client, ScheduleOverlapPolicy } from '@temporalio/client';
-import { ensureSchedule } from '../schedules.ts';
+import { ensureSchedule } from '../temporal/schedules.ts';
 import * as retention from './retention.contract.ts';
 
 /**

@@ -2,15 +2,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ListSessionsResponse, Session } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
-import { badge, dataTable, details, moment, NONE, pageParameter, pager, personForm } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import { LANGUAGES } from '../language.ts';
-import { sendPage } from '../layout.ts';
-import { requireOwnForm } from '../pages.ts';
-import type { RoomDependencies } from '../room.ts';
-import { clearSessionCookie } from '../session-cookie.ts';
+import { clearSessionCookie } from '../session/session-cookie.ts';
+import {
+  badge,
+  dataTable,
+  details,
+  moment,
+  NONE,
+  pageParameter,
+  pager,
+  personForm,
+} from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { LANGUAGES } from '../shell/language.ts';
+import { sendPage } from '../shell/layout.ts';
+import { requireOwnForm } from '../shell/pages.ts';
+import { type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { SIGNED_OUT_PATH } from '../sign-in/sign-out.routes.ts';
-import { type Page, type Person, type PlainView, textsFor } from '../view.ts';
 import { accountTexts } from './account.texts.ts';
 import { browserName } from './browser-name.ts';
 import { languageRoute } from './language.routes.ts';

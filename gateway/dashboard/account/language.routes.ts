@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { LANGUAGE_COOKIE, LANGUAGES, languageOf } from '../language.ts';
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { LANGUAGE_COOKIE, LANGUAGES, languageOf } from '../shell/language.ts';
 import { returnPathOf } from '../sign-in/return-path.ts';
 
 const YEAR_S = 365 * 24 * 60 * 60;

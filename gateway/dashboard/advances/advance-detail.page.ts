@@ -1,10 +1,10 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { details, moment } from '../components.ts';
-import { html } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import type { RoomDependencies } from '../room.ts';
-import { trail } from '../trail.ts';
-import { textsFor } from '../view.ts';
+import { trail } from '../shell/breadcrumbs.ts';
+import { details, moment } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { html } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { textsFor } from '../shell/view.ts';
 import { statusBadge } from './advance-status.ts';
 import { advanceTimeline } from './advance-timeline.ts';
 import { advancesTexts } from './advances.texts.ts';

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { amountColumn, dataTable, moment, pageParameter, pager } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import type { RoomDependencies } from '../room.ts';
-import { mayDevelop, pathTo, textsFor, type View } from '../view.ts';
+import { amountColumn, dataTable, moment, pageParameter, pager } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { mayDevelop, pathTo, textsFor, type View } from '../shell/view.ts';
 import { statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 

@@ -1,7 +1,7 @@
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { badge } from '../components.ts';
-import { type Html, nothing } from '../html.ts';
-import { type PlainView, textsFor } from '../view.ts';
+import { badge } from '../shell/components.ts';
+import { type Html, nothing } from '../shell/html.ts';
+import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 /** A request's state in a word and a colour. */

@@ -3,9 +3,9 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { moment, type TimelineStep, timeline } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { type PlainView, textsFor } from '../view.ts';
+import { moment, type TimelineStep, timeline } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 interface Step {

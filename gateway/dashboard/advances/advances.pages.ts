@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
 import { advanceDetailPage } from './advance-detail.page.ts';
 import { advanceListPage } from './advance-list.page.ts';
 import { quotePages } from './quote.pages.ts';

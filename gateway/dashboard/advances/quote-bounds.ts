@@ -1,6 +1,6 @@
 import { type CivilDate, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
-import { MAX_AMOUNT_MINOR, parseReais, typedReais } from '../reais-input.ts';
-import { type PlainView, textsFor } from '../view.ts';
+import { MAX_AMOUNT_MINOR, parseReais, typedReais } from '../shell/reais-input.ts';
+import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 const EXAMPLE_MINOR = 123_456n;

@@ -1,9 +1,9 @@
 import type { GetAdvanceRateResponse } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { ListAdvanceablePartsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { details, field, form, notice } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { type Page, type PlainView, pathTo, textsFor, type View } from '../view.ts';
+import { details, field, form, notice } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Page, type PlainView, pathTo, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { type BoundFaults, exampleAmount, type TypedBounds } from './quote-bounds.ts';
 

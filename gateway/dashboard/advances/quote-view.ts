@@ -1,7 +1,7 @@
 import type { AdvanceQuote, QuotePart } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { amountColumn, dataTable, details, form, hiddenFields, moment, notice } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { amountColumn, dataTable, details, form, hiddenFields, moment, notice } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 import type { TypedBounds } from './quote-bounds.ts';
 import { percentOf } from './quote-form.ts';

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
-import { ID, type Outcome } from '../pages.ts';
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { ID, type Outcome } from '../shell/pages.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 const form = Type.Object({

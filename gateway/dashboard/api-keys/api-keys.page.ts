@@ -1,10 +1,10 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { ApiKey } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
-import { badge, confirmForm, details, moment, pager, select, type Tone } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { badge, confirmForm, details, moment, pager, select, type Tone } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 import { expiryInput, type KeyEntry, keyForm } from './key-form.ts';
 

@@ -1,9 +1,9 @@
 import { type ApiKey, KeyAbsentReason } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
-import { confirmForm, details, moment, notice } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { shownOnce } from '../shown-once.ts';
-import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { confirmForm, details, moment, notice } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { shownOnce } from '../shell/shown-once.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { API_KEYS_PATH } from './api-keys.page.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 

@@ -1,9 +1,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
 import { addDays, civilDateAt, isCivilDate, startOfDay } from '../../../services/platform/civil-date.ts';
-import { field, form } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { textsFor, type View } from '../view.ts';
+import { field, form } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 
 /** Nobody means a later one, and times end somewhere. */

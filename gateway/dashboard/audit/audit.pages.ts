@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import { queryForm } from '../query-form.ts';
-import type { RoomDependencies } from '../room.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { queryForm } from '../shell/query-form.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { auditTexts } from './audit.texts.ts';
 import { auditedActions } from './audited-actions.texts.ts';
 

@@ -1,9 +1,9 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { money, notice } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { reasonOf } from '../failures.ts';
-import { type Html, html } from '../html.ts';
-import { textsFor, type View } from '../view.ts';
+import { money, notice } from '../shell/components.ts';
+import { reasonOf } from '../shell/failures.ts';
+import { type Html, html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 
 /** The balance; undefined when its sums exceed what can be counted. */

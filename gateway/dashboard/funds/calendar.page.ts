@@ -6,11 +6,20 @@ import type {
   ListDebtsResponse,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
-import { amountColumn, dataTable, field, moment, money, NONE, pageParameter, pager } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { queryForm } from '../query-form.ts';
-import type { RoomDependencies } from '../room.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import {
+  amountColumn,
+  dataTable,
+  field,
+  moment,
+  money,
+  NONE,
+  pageParameter,
+  pager,
+} from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { queryForm } from '../shell/query-form.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, presentKinds, sumOf } from './amounts.ts';
 import { balanceCards, balanceOf } from './balance-cards.ts';
 import { fundsTexts } from './funds.texts.ts';

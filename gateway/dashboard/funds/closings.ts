@@ -1,7 +1,7 @@
 import { BankHoliday, type ReleaseCalendarHoliday } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { CivilDate } from '../../../services/platform/civil-date.ts';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { type PlainView, textsFor } from '../view.ts';
+import { type PlainView, textsFor } from '../shell/view.ts';
 import { closingTexts } from './closings.texts.ts';
 import { isWeekend } from './months.ts';
 

@@ -6,11 +6,11 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { addDays, type CivilDate, isCivilDate, weekday } from '../../../services/platform/civil-date.ts';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { amountColumn, badge, dataTable, money } from '../components.ts';
-import { noSuchPage } from '../failures.ts';
-import { type Html, html, nothing } from '../html.ts';
-import type { RoomDependencies } from '../room.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { amountColumn, badge, dataTable, money } from '../shell/components.ts';
+import { noSuchPage } from '../shell/failures.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, presentKinds, sumOf } from './amounts.ts';
 import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';

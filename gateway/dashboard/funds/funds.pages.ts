@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
 import { calendarPage } from './calendar.page.ts';
 import { dayPage } from './day.page.ts';
 import { projectionPage } from './projection.page.ts';

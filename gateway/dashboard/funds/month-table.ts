@@ -3,9 +3,9 @@ import type {
   ReleaseCalendarDay,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, weekday } from '../../../services/platform/civil-date.ts';
-import { badge, money } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { badge, money } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, presentKinds } from './amounts.ts';
 import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';

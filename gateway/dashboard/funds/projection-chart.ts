@@ -1,5 +1,5 @@
-import { type Html, html } from '../html.ts';
-import { textsFor, type View } from '../view.ts';
+import { type Html, html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import type { Amounts } from './amounts.ts';
 import { fundsTexts } from './funds.texts.ts';
 import type { YearMonth } from './months.ts';

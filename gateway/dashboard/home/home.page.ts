@@ -1,8 +1,8 @@
 import type { Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { moment, pager, personForm } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
 import { roleName, roleTexts } from '../members/role.texts.ts';
-import { type Page, type Person, type PlainView, textsFor } from '../view.ts';
+import { moment, pager, personForm } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { homeTexts } from './home.texts.ts';
 
 const PAGE_SIZE = 30;

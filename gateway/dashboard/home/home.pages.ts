@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { callFor } from '../../clients.ts';
 import { callAs } from '../dashboard-clients.ts';
-import { failureOf } from '../failures.ts';
-import { sendPage } from '../layout.ts';
-import { ID, requireOwnForm } from '../pages.ts';
-import type { RoomDependencies } from '../room.ts';
+import { failureOf } from '../shell/failures.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { sendPage } from '../shell/layout.ts';
+import { ID, requireOwnForm } from '../shell/pages.ts';
 import { homePage } from './home.page.ts';
 import { homeTexts } from './home.texts.ts';
 

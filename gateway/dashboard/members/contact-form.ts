@@ -2,9 +2,9 @@ import {
   type GetMerchantContactResponse,
   Language,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { field, form, select } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { textsFor, type View } from '../view.ts';
+import { field, form, select } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
 
 /** The languages of messages as forms name them. */

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { badge, dataTable, field, form, moment, pageParameter, pager, select } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import type { RoomDependencies } from '../room.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { badge, dataTable, field, form, moment, pageParameter, pager, select } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
 import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { ROLE_NAMES, type RoleName, roleName, roleOptions, roleTexts } from './role.texts.ts';

@@ -1,9 +1,9 @@
 import type { Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { badge, confirmForm, dataTable, form, moment, notice, pager, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { leaveForm } from '../home/home.page.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { badge, confirmForm, dataTable, form, moment, notice, pager, select } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { type ContactEntry, contactForm } from './contact-form.ts';
 import { type InvitationEntry, invitationTable, inviteForm } from './invitations.ts';
 import { membersTexts } from './members.texts.ts';

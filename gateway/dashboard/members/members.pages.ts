@@ -1,11 +1,11 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { pageParameter } from '../components.ts';
-import { refusalText } from '../failures.ts';
-import type { Outcome } from '../pages.ts';
-import type { RoomDependencies } from '../room.ts';
-import { isAtLeast, textsFor, type View } from '../view.ts';
+import { pageParameter } from '../shell/components.ts';
+import { refusalText } from '../shell/failures.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import type { Outcome } from '../shell/pages.ts';
+import { isAtLeast, textsFor, type View } from '../shell/view.ts';
 import { CONTACT_LANGUAGES } from './contact-form.ts';
 import { invitationsPage } from './invitations.ts';
 import { membersPage, type Refused } from './members.page.ts';

@@ -1,5 +1,5 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type PlainView, textsFor } from '../view.ts';
+import { type PlainView, textsFor } from '../shell/view.ts';
 
 /** The roles as forms name them, from the least to the most powerful. */
 export const ROLES = { viewer: Role.VIEWER, developer: Role.DEVELOPER, admin: Role.ADMIN } as const;

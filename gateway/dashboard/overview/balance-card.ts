@@ -1,9 +1,9 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { details, money } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { balanceOf } from '../funds/balance-cards.ts';
-import { type Html, html } from '../html.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { details, money } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { card, drawn } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 

@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect';
-import { type Html, html } from '../html.ts';
-import { textsFor, type View } from '../view.ts';
+import { type Html, html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { overviewTexts } from './overview.texts.ts';
 
 /** A heading, what there is to say, and where there is more. */

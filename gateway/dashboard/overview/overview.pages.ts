@@ -1,10 +1,10 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { html } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import type { RoomDependencies } from '../room.ts';
-import { withTroubleBanner } from '../trouble-banner.ts';
-import { type Page, textsFor, type View } from '../view.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { html } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { withTroubleBanner } from '../shell/trouble-banner.ts';
+import { type Page, textsFor, type View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
 import { balanceCard } from './balance-card.ts';
 import { overviewTexts } from './overview.texts.ts';

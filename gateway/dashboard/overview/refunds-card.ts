@@ -1,9 +1,9 @@
 import { type RefundCase, RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { money } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html } from '../html.ts';
-import { deadline } from '../refunds/refund-case.parts.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { deadline } from '../refunds/refund-case.components.ts';
+import { money } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { card, drawn } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 

@@ -1,10 +1,10 @@
 import type { ReleaseCalendarDay } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
-import { money } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { monthOf, monthsFrom } from '../funds/months.ts';
-import { type Html, html } from '../html.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { money } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { card, drawn } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 

@@ -2,8 +2,8 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type Html, html, nothing } from '../html.ts';
-import { mayDevelop, pathTo, textsFor, type View } from '../view.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { mayDevelop, pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateBadges } from '../webhooks/subscriptions/subscription-state.ts';
 import { card, drawn } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';

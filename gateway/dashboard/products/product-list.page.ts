@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import { queryForm } from '../query-form.ts';
-import type { RoomDependencies } from '../room.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
-import { chargeText, STATES, type StateName, stateBadge, typeText } from './product.parts.ts';
+import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { queryForm } from '../shell/query-form.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { chargeText, STATES, type StateName, stateBadge, typeText } from './product.components.ts';
 import { productsTexts } from './products.texts.ts';
 
 const PAGE_SIZE = 25;

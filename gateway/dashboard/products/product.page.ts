@@ -6,12 +6,12 @@ import {
   type Product,
   ProductStatus,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { amountColumn, copyable, dataTable, details, moment, NONE } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import type { RoomDependencies } from '../room.ts';
-import { trail } from '../trail.ts';
-import { textsFor, type View } from '../view.ts';
-import { chargeText, stateBadge, typeText } from './product.parts.ts';
+import { trail } from '../shell/breadcrumbs.ts';
+import { amountColumn, copyable, dataTable, details, moment, NONE } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
+import { chargeText, stateBadge, typeText } from './product.components.ts';
 import { productsTexts } from './products.texts.ts';
 
 /** One product with its current prices and offers, to look at. */

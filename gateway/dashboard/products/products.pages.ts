@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
 import { productPage } from './product.page.ts';
 import { productListPage } from './product-list.page.ts';
 

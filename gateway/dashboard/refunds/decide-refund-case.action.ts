@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { MerchantDecisionKind } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { RoomDependencies } from '../room.ts';
-import { textsFor, type View } from '../view.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import type { DecisionDraft } from './decision-forms.ts';
 import { drawRefundCase } from './refund-case.page.ts';
 import { refundsTexts } from './refunds.texts.ts';

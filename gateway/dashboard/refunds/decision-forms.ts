@@ -1,7 +1,7 @@
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { field, form } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { textsFor, type View } from '../view.ts';
+import { field, form } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 /** A decision as it was typed, and why it is refused. */

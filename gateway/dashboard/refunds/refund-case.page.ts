@@ -6,15 +6,15 @@ import {
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, moment } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import type { RoomDependencies } from '../room.ts';
-import { trail } from '../trail.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../view.ts';
+import { trail } from '../shell/breadcrumbs.ts';
+import { dataTable, moment } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
-import { blockerList, deadline, stateBadge, stateOf } from './refund-case.parts.ts';
+import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
 import { facts, providerSide } from './refund-facts.ts';
 import { caseTimeline } from './refund-timeline.ts';
 import { refundsTexts } from './refunds.texts.ts';

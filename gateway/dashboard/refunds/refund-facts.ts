@@ -4,9 +4,9 @@ import {
   type RefundCase,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { copyable, details, moment } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { copyable, details, moment } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 type Fact = readonly [name: string, value: Html | string | undefined];

@@ -7,13 +7,13 @@ import {
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../components.ts';
-import { type Html, html } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import { queryForm } from '../query-form.ts';
-import type { RoomDependencies } from '../room.ts';
-import { type Page, pathTo, textsFor, type View } from '../view.ts';
-import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.parts.ts';
+import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { queryForm } from '../shell/query-form.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.components.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const PAGE_SIZE = 25;

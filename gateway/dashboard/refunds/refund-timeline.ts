@@ -4,9 +4,9 @@ import {
   type RefundCase,
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { moment, type TimelineStep, timeline } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { textsFor, type View } from '../view.ts';
+import { moment, type TimelineStep, timeline } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 type TimeName = keyof (typeof refundsTexts)['en']['times'];

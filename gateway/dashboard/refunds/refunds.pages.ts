@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
 import { decideRefundCaseActions } from './decide-refund-case.action.ts';
 import { refundCasePage } from './refund-case.page.ts';
 import { refundListPage } from './refund-list.page.ts';

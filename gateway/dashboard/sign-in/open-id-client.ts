@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import { isSecureAddress } from '../secure-address.ts';
+import { isSecureAddress } from '../session/secure-address.ts';
 import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;

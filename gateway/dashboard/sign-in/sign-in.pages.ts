@@ -1,5 +1,5 @@
-import { type Html, html, nothing } from '../html.ts';
-import { type Page, type PlainView, textsFor } from '../view.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Page, type PlainView, textsFor } from '../shell/view.ts';
 import { signInTexts } from './sign-in.texts.ts';
 import { FAULT_STATUS, type SignInFault } from './sign-in-faults.ts';
 

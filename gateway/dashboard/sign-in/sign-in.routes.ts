@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sendPage } from '../layout.ts';
-import type { RoomDependencies } from '../room.ts';
-import { SIGN_IN_PATH } from '../session-door.ts';
+import { SIGN_IN_PATH } from '../session/session-guard.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { sendPage } from '../shell/layout.ts';
 import { OpenIdClient } from './open-id-client.ts';
 import { returnPathOf } from './return-path.ts';
 import { faultPage, signInPage } from './sign-in.pages.ts';

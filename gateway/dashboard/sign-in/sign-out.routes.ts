@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { callFor } from '../../clients.ts';
-import { sendPage } from '../layout.ts';
-import { requireOwnForm } from '../pages.ts';
-import type { RoomDependencies } from '../room.ts';
-import { clearSessionCookie, sessionTokenOf } from '../session-cookie.ts';
+import { clearSessionCookie, sessionTokenOf } from '../session/session-cookie.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
+import { sendPage } from '../shell/layout.ts';
+import { requireOwnForm } from '../shell/pages.ts';
 import type { OpenIdClient } from './open-id-client.ts';
 import { signedOutPage } from './sign-in.pages.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callFor } from '../../clients.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { sessionTokenOf, setSessionCookie, tokenHashOf } from '../session-cookie.ts';
+import { sessionTokenOf, setSessionCookie, tokenHashOf } from '../session/session-cookie.ts';
 import type { Identity } from './open-id-client.ts';
 
 const TOKEN_BYTES = 32;

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { moment } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html } from '../html.ts';
-import { pathTo, textsFor, type View } from '../view.ts';
+import { moment } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { simulateTexts } from './simulate.texts.ts';
 
 const MOST_EVENTS = 20;

@@ -5,13 +5,13 @@ import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/fu
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { statusBadge } from '../advances/advance-status.ts';
-import { amountColumn, dataTable, details, field, form, moment, select } from '../components.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Html, html } from '../html.ts';
-import { liveRegion } from '../live.ts';
-import { STATES, stateBadge } from '../refunds/refund-case.parts.ts';
+import { STATES, stateBadge } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
-import { type Page, pathTo, textsFor, type View } from '../view.ts';
+import { amountColumn, dataTable, details, field, form, moment, select } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { refundForm } from './refunds/refund-form.ts';
 import { saleForm } from './sales/sale-form.ts';

@@ -1,9 +1,9 @@
 import type { Static, TObject } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { REQUEST_ID_HEADER } from '../../../services/platform/in-process-transport.ts';
-import { noSuchPage } from '../failures.ts';
-import type { Outcome, Pages } from '../pages.ts';
-import type { Page, View } from '../view.ts';
+import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/in-process-transport.ts';
+import { noSuchPage } from '../shell/failures.ts';
+import type { Outcome, Pages } from '../shell/pages.ts';
+import type { Page, View } from '../shell/view.ts';
 import { simulateTexts } from './simulate.texts.ts';
 
 type Params = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
 import { advanceStepActions, simulatedAdvancePage } from './advances/advance.page.ts';
 import { pastAdvanceAction } from './advances/past-advance.action.ts';
 import { publishEventAction, simulatedEventPage } from './events.page.ts';

@@ -1,9 +1,9 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
-import { field } from '../components.ts';
-import { type Html, html, nothing } from '../html.ts';
-import { MAX_AMOUNT_MINOR, parseReais } from '../reais-input.ts';
-import type { View } from '../view.ts';
+import { field } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { MAX_AMOUNT_MINOR, parseReais } from '../shell/reais-input.ts';
+import type { View } from '../shell/view.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../room.ts';
+import type { RoomDependencies } from '../shell/feature.ts';
 import { deliveriesListPages } from './deliveries/deliveries-list.pages.ts';
 import { deliveryActions } from './deliveries/delivery.actions.ts';
 import { deliveryPage } from './deliveries/delivery.page.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/list-order.ts';
-import { prepareRead } from '../../platform/prepared-read.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 import { db } from '../accounts.tables.ts';
 

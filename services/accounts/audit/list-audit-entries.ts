@@ -3,8 +3,8 @@ import type {
   ListAuditEntriesRequest,
   ListAuditEntriesResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
-import type { Pagination } from '../../platform/pagination.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
 import { environmentEnum, tenantOf } from '../../platform/tenant.ts';
 import { type AuditEntryReadRow, auditEntryOrder, selectAuditEntries } from './audit.queries.ts';
 

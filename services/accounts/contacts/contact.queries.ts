@@ -1,4 +1,4 @@
-import { prepareRead } from '../../platform/prepared-read.ts';
+import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { db } from '../accounts.tables.ts';
 

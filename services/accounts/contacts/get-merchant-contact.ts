@@ -3,7 +3,7 @@ import {
   type GetMerchantContactResponse,
   Language,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { selectAdminEmails, selectContact } from './contact.queries.ts';
 

@@ -5,7 +5,7 @@ import {
   type SetMerchantContactResponseSchema,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { enumName } from '../../platform/enum-name.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 
 const PUT_CONTACT = `
 insert into accounts.merchant_contact (merchant_id, environment, email, language)

@@ -4,8 +4,8 @@ import {
   type AcceptInvitationResponseSchema,
   Role,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { comparedEmail } from '../email-address.ts';
 import { invitationState } from './invitation.ts';
 import { lockInvitation, noInvitation } from './invitation-store.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { enumName } from '../../platform/enum-name.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { memberMessage } from './member.message.ts';
 import type { MemberReadRow } from './member.queries.ts';
 import { lockMember, requireOtherAdmin } from './member-store.ts';

@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { notFound } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import { INVITATION_STATE, type InvitationState } from './invitation.ts';
 import { lockMembers } from './member-store.ts';
 import type { RoleName } from './role.ts';

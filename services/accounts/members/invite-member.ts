@@ -5,12 +5,12 @@ import {
   type InviteMemberResponseSchema,
   Role,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { notifyContactCommand } from '../../../workflows/accounts/notify-contact.contract.ts';
+import { notifyContactCommand } from '../../contracts/accounts/notify-contact.contract.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { alreadyExists } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { comparedEmail } from '../email-address.ts';
 import { INVITATION_LIFETIME_MS } from './invitation.ts';
 import { lockMembers, requireRoom } from './member-store.ts';

@@ -2,7 +2,7 @@ import type {
   ListAccountInvitationsRequest,
   ListAccountInvitationsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { comparedEmail } from '../email-address.ts';
 import { invitationMessage } from './invitation.message.ts';
 import { selectInvitationsTo, selectVerifiedEmail } from './invitation.queries.ts';

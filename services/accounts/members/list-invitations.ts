@@ -2,8 +2,8 @@ import type {
   ListInvitationsRequest,
   ListInvitationsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
-import type { Pagination } from '../../platform/pagination.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { invitationMessage } from './invitation.message.ts';
 import { invitationOrder, selectOpenInvitations } from './invitation.queries.ts';

@@ -2,8 +2,8 @@ import type {
   ListMembersRequest,
   ListMembersResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
-import type { Pagination } from '../../platform/pagination.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { memberMessage } from './member.message.ts';
 import { memberOrder, selectMembers } from './member.queries.ts';

@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, notFound, resourceExhausted } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import type { RoleName } from './role.ts';
 
 const MOST_MEMBERS = 500;

@@ -1,6 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/list-order.ts';
-import { prepareRead } from '../../platform/prepared-read.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { AccountColumns } from '../account.message.ts';
 import { db } from '../accounts.tables.ts';
 import type { RoleName } from './role.ts';

@@ -3,7 +3,7 @@ import type {
   RemoveMemberRequest,
   RemoveMemberResponseSchema,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { lockMember, requireOtherAdmin } from './member-store.ts';
 
 /** Removes a member. MEMBER_NOT_FOUND, LAST_ADMIN. */

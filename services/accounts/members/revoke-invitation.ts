@@ -3,7 +3,7 @@ import type {
   RevokeInvitationRequest,
   RevokeInvitationResponseSchema,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { invitationState } from './invitation.ts';
 import { lockInvitation, noInvitation } from './invitation-store.ts';
 

@@ -3,7 +3,7 @@ import {
   type AuthenticateSessionResponse,
   Role,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { unauthenticated } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
 import type { LastSeen } from './last-seen.ts';

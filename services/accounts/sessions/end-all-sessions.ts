@@ -2,7 +2,7 @@ import type {
   EndAllSessionsRequest,
   EndAllSessionsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { openBounds, type SessionLimits } from './session.ts';
 
 /**

@@ -2,7 +2,7 @@ import type {
   EndSessionRequest,
   EndSessionResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 
 /** How a session ends, given the time twice: it is over then, and forgotten as long after as one that has expired. */
 export const END_SESSION = 'update accounts.session set ended_at = ?, expires_at = least(expires_at, ?)';

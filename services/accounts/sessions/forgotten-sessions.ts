@@ -1,5 +1,5 @@
 import type { QueryResult } from '@mikro-orm/postgresql';
-import type { MaintenanceTask } from '../../platform/maintenance.ts';
+import type { MaintenanceTask } from '../../platform/process/maintenance.ts';
 
 const BATCH_ROWS = 1_000;
 

@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
-import type { Database } from '../../platform/database.ts';
-import { LateWrites } from '../../platform/late-writes.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { LateWrites } from '../../platform/writes/write-behind.ts';
 import type { ShownSessionRow } from './session.queries.ts';
 
 /** A session in use costs a write a minute, not one a request; sessions that idle out sooner, a few writes. */

@@ -2,8 +2,8 @@ import type {
   ListSessionsRequest,
   ListSessionsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
-import type { Pagination } from '../../platform/pagination.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
 import { sessionMessage } from './session.message.ts';
 import { selectOpenSessions, sessionOrder } from './session.queries.ts';
 import { openBounds, type SessionLimits } from './session.ts';

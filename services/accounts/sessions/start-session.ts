@@ -4,7 +4,7 @@ import type {
   StartSessionRequest,
   StartSessionResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { alreadyExists } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
 import { END_SESSION } from './end-session.ts';

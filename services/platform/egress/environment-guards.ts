@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Config } from '../config.ts';
+import type { Config } from '../process/config.ts';
 import type { EnvironmentName } from '../tenant.ts';
 import { createEgressGuard, type EgressGuard } from './egress-guard.ts';
 

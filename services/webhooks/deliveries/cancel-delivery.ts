@@ -3,8 +3,8 @@ import type {
   CancelDeliveryRequest,
   CancelDeliveryResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
-import type { Writes } from '../../platform/writes.ts';
+import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import { storedDeliveryMessage } from './delivery.message.ts';
 import type { DeliveryStatusName } from './delivery.ts';

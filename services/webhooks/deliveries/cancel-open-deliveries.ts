@@ -1,6 +1,6 @@
 import { NIL } from 'uuid';
-import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { DeliveryStatusName } from './delivery.ts';
 import { endDeliveries } from './end-deliveries.ts';
 

@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, notFound } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import { DeliveryEntity, type DeliveryRow } from './delivery.entity.ts';
 
 /** What every RPC answers for a delivery that this merchant does not have in this environment. */

@@ -5,8 +5,8 @@ import {
   type Delivery,
   DeliveryStatus,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import * as deliverBatch from '../../../workflows/webhooks/deliver-batch.contract.ts';
-import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
+import * as deliverBatch from '../../contracts/webhooks/deliver-batch.contract.ts';
+import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import { idTimeMs } from '../id-time.ts';

@@ -2,7 +2,7 @@ import type {
   GetDeliveryRequest,
   GetDeliveryResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import { attemptMessage, deliveryMessage } from './delivery.message.ts';

@@ -1,4 +1,4 @@
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { PING_TYPE } from '../events/ping.event.ts';
 
 /** An object whose events go to an ordered subscription one after the other. */

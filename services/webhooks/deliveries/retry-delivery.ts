@@ -3,9 +3,9 @@ import type {
   RetryDeliveryRequest,
   RetryDeliveryResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import * as retryDeliveryWorkflow from '../../../workflows/webhooks/retry-delivery.contract.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import * as retryDeliveryWorkflow from '../../contracts/webhooks/retry-delivery.contract.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import type { DeliveryRow } from './delivery.entity.ts';
 import { storedDeliveryMessage } from './delivery.message.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { aborted } from '../../platform/errors.ts';
-import type { OutboxSignal } from '../../platform/outbox.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { Writes } from '../../platform/writes.ts';
+import type { WorkSignal } from '../../platform/outbox/work-signal.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { restartResends } from '../resends/restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import { DeliveryClaims } from './claim-deliveries.ts';
@@ -8,7 +9,6 @@ import type { DispatchDatabase } from './dispatch-database.ts';
 import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
 import { releaseHeld } from './release-held.ts';
 import { unblockStuck } from './unblock-deliveries.ts';
-import type { WorkSignal } from './work-signal.ts';
 
 /** What a worker is to do. */
 export interface ClaimedWork {

@@ -1,5 +1,5 @@
 import pg, { type PoolClient } from 'pg';
-import { type Database, retryTransaction } from '../../platform/database.ts';
+import { type Database, retryTransaction } from '../../platform/database/database.ts';
 
 /** A statement over all merchants, prepared under its name. */
 export interface Statement {

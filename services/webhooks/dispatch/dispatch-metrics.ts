@@ -1,6 +1,6 @@
 import { Histogram } from 'prom-client';
-import { registerMeasuredGauges } from '../../platform/measured-gauges.ts';
-import { metrics } from '../../platform/telemetry.ts';
+import { registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
+import { metrics } from '../../platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { DispatchDatabase, Statement } from './dispatch-database.ts';

@@ -1,7 +1,8 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../../platform/area.ts';
-import { callerOf, requestIdOf } from '../../platform/call-context.ts';
+import { WorkSignal } from '../../platform/outbox/work-signal.ts';
+import { callerOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { continueResend } from '../resends/continue-resend.ts';
 import { applyRetention } from '../retention/apply-retention.ts';
 import { PartitionsAhead } from '../retention/partitions.ts';
@@ -21,7 +22,6 @@ import { registerDispatchMetrics } from './dispatch-metrics.ts';
 import { getAttempt } from './get-attempt.ts';
 import { QueueUpkeep } from './queue-upkeep.ts';
 import { reportAttempts } from './report-attempts.ts';
-import { WorkSignal } from './work-signal.ts';
 
 const COMMAND_POLL_MS = 1_000;
 

@@ -1,4 +1,4 @@
-import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
+import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { LOST_AFTER_MS } from '../deliveries/delivery.ts';

@@ -2,7 +2,7 @@ import type {
   GetEventRequest,
   GetEventResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { notFound } from '../../platform/errors.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { eventMessage } from './event.message.ts';

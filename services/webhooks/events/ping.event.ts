@@ -1,4 +1,4 @@
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { SubscriptionRow } from '../subscriptions/subscription.entity.ts';
 
 /** Sent to one subscription, when it is created or reactivated or as a test; nobody subscribes to it or publishes it. */

@@ -6,7 +6,7 @@ import {
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../platform/timestamps.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { withoutData } from './published-answer.ts';
 
 /** Publishes a valid event in a transaction of its own. */

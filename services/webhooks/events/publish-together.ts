@@ -3,7 +3,7 @@ import {
   type PublishEventResponse,
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { IdempotencyScope } from '../../platform/writes.ts';
+import type { IdempotencyScope } from '../../platform/writes/writes.ts';
 import type { DispatchDatabase, Run, Statement } from '../dispatch/dispatch-database.ts';
 import { withoutData } from './published-answer.ts';
 

@@ -3,8 +3,8 @@ import type {
   CancelResendRequest,
   CancelResendResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { workflowId } from '../../../workflows/webhooks/resend-deliveries.contract.ts';
-import type { Writes } from '../../platform/writes.ts';
+import { workflowId } from '../../contracts/webhooks/resend-deliveries.contract.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import { storedResendMessage } from './resend.message.ts';

@@ -3,11 +3,11 @@ import type {
   ContinueResendRequest,
   ContinueResendResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { MAX_OPEN } from '../../../workflows/webhooks/resend-deliveries.contract.ts';
-import type { OutboxSignal } from '../../platform/outbox.ts';
+import { MAX_OPEN } from '../../contracts/webhooks/resend-deliveries.contract.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import type { ResendRow } from './resend.entity.ts';

@@ -3,9 +3,9 @@ import {
   type ListResendsResponse,
   ResendState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { enumName } from '../../platform/enum-name.ts';
-import type { Pagination } from '../../platform/pagination.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import { resendMessage } from './resend.message.ts';

@@ -4,9 +4,9 @@ import type {
   ResendDeliveriesRequest,
   ResendDeliveriesResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { notFound } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { requireEnabled } from '../subscriptions/subscription.ts';
 import { readSubscription } from '../subscriptions/subscription-store.ts';
 import type { WorkflowLink } from '../workflow-link.ts';

@@ -1,4 +1,4 @@
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { ResendRow } from './resend.entity.ts';
 
 /** Of deliveries that are listed as open, those that have ended; one that retention has dropped was exhausted. */

@@ -1,6 +1,6 @@
-import * as resendWorkflow from '../../../workflows/webhooks/resend-deliveries.contract.ts';
+import * as resendWorkflow from '../../contracts/webhooks/resend-deliveries.contract.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, notFound } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import { ResendEntity, type ResendRow } from './resend.entity.ts';
 
 const MAX_RUNNING = 10;

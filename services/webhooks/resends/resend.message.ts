@@ -1,5 +1,5 @@
 import { type Resend, ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { workflowId } from '../../../workflows/webhooks/resend-deliveries.contract.ts';
+import { workflowId } from '../../contracts/webhooks/resend-deliveries.contract.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import type { WorkflowLink } from '../workflow-link.ts';

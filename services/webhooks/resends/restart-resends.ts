@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
 import { OVERDUE_AFTER_MS } from '../dispatch/dispatch-limits.ts';
 import { startResendWorkflow } from './resend-store.ts';

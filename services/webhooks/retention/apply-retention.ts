@@ -1,8 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import type { ApplyRetentionResponseSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { tryAdvisoryLock } from '../../platform/advisory-lock.ts';
-import type { Database } from '../../platform/database.ts';
+import { tryAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { aborted } from '../../platform/errors.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { Database } from '../../platform/database.ts';
-import { isLockTimeout } from '../../platform/database-errors.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { isLockTimeout } from '../../platform/database/database-errors.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 /** A partition that is on its way out, as far as an earlier run has come with it. */

@@ -1,5 +1,5 @@
 import { Counter } from 'prom-client';
-import { metrics } from '../../platform/telemetry.ts';
+import { metrics } from '../../platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
-import { awaitAdvisoryLock } from '../../platform/advisory-lock.ts';
-import type { Database } from '../../platform/database.ts';
-import type { MaintenanceTask } from '../../platform/maintenance.ts';
+import { awaitAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { MaintenanceTask } from '../../platform/process/maintenance.ts';
 
 /** From the oldest event that waits for dispatch: its log and its deliveries lie in the past when it is taken late. */
 const MAKE_AHEAD = `

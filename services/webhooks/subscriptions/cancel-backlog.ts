@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { HandlerContext } from '@connectrpc/connect';
 import { NIL } from 'uuid';
-import { requestIdOf } from '../../platform/call-context.ts';
-import type { MaintenanceTask } from '../../platform/maintenance.ts';
+import { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import type { MaintenanceTask } from '../../platform/process/maintenance.ts';
+import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { type EnvironmentName, tenantOf } from '../../platform/tenant.ts';
-import { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { SubscriptionRequest } from './move-open-deliveries.ts';
 

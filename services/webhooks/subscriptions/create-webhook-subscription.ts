@@ -4,13 +4,13 @@ import type {
   CreateWebhookSubscriptionRequest,
   CreateWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Config } from '../../platform/config.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { WebhookUrl } from '../../platform/egress/webhook-url.ts';
 import { alreadyExists } from '../../platform/errors.ts';
+import type { Config } from '../../platform/process/config.ts';
 import { tenantOf } from '../../platform/tenant.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { requireEventTypes } from '../events/event-types/event-catalogue.ts';
 import { publishPing } from '../events/ping.event.ts';
 import { acceptWebhookUrl } from './accept-webhook-url.ts';

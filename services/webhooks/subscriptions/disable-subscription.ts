@@ -1,5 +1,5 @@
-import { notifyContactCommand } from '../../../workflows/accounts/notify-contact.contract.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import { notifyContactCommand } from '../../contracts/accounts/notify-contact.contract.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 

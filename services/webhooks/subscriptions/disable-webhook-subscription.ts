@@ -3,7 +3,7 @@ import type {
   DisableWebhookSubscriptionRequest,
   DisableWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelBacklog } from './cancel-backlog.ts';
 import { disableSubscription } from './disable-subscription.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';

@@ -1,4 +1,4 @@
-import { workflowId, workflowType } from '../../../workflows/accounts/notify-contact.contract.ts';
+import { workflowId, workflowType } from '../../contracts/accounts/notify-contact.contract.ts';
 
 /**
  * The end of a statement that has contacts told of subscriptions that have come into ERROR.

@@ -2,7 +2,7 @@ import type {
   GetSigningSecretStatusRequest,
   GetSigningSecretStatusResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { selectSigningSecrets } from './signing-secret.queries.ts';
 import { subscriptionNotFound } from './subscription-store.ts';

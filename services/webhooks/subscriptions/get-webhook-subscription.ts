@@ -2,7 +2,7 @@ import type {
   GetWebhookSubscriptionRequest,
   GetWebhookSubscriptionResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { subscriptionMessage } from './subscription.message.ts';
 import { selectSubscription } from './subscription.queries.ts';

@@ -2,8 +2,8 @@ import type {
   ListWebhookSubscriptionsRequest,
   ListWebhookSubscriptionsResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database.ts';
-import type { Pagination } from '../../platform/pagination.ts';
+import type { Database } from '../../platform/database/database.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { subscriptionMessage } from './subscription.message.ts';
 import { selectSubscriptions, subscriptionOrder } from './subscription.queries.ts';

@@ -1,10 +1,10 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import { NIL } from 'uuid';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { requestIdOf } from '../../platform/call-context.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { tenantOf } from '../../platform/tenant.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 
 /** A delivery that was moved, and what it was. */

@@ -3,9 +3,9 @@ import type {
   PauseWebhookSubscriptionRequest,
   PauseWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes.ts';
+import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { RETRY_BUSY_MS } from '../dispatch/dispatch-limits.ts';
 import { type Move, type MovedDelivery, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';

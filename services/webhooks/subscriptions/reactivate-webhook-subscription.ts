@@ -4,7 +4,7 @@ import type {
   ReactivateWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../platform/timestamps.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import { publishPing } from '../events/ping.event.ts';
 import { cancelBacklog } from './cancel-backlog.ts';

@@ -3,7 +3,7 @@ import type {
   ResumeWebhookSubscriptionRequest,
   ResumeWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { type Move, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription, readSubscription } from './subscription-store.ts';

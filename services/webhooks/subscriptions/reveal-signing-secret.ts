@@ -5,11 +5,11 @@ import type {
   RevealSigningSecretResponse,
   RevealSigningSecretResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { callerOf, requestIdOf } from '../../platform/call-context.ts';
 import { failedPrecondition } from '../../platform/errors.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
+import { callerOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { tenantOf } from '../../platform/tenant.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { openSecret } from './signing-secret.ts';
 import { SigningSecretEntity, type SigningSecretRow } from './subscription.entity.ts';
 import { lockSubscription } from './subscription-store.ts';

@@ -4,10 +4,10 @@ import type {
   RotateSigningSecretRequest,
   RotateSigningSecretResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Config } from '../../platform/config.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import type { Config } from '../../platform/process/config.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { endOfEarlierSecret, requireRoomToSign } from './secret-rotation.ts';
 import { newSigningSecret, sealSecret } from './signing-secret.ts';
 import { SigningSecretEntity } from './subscription.entity.ts';

@@ -3,7 +3,7 @@ import type {
   SendTestEventRequest,
   SendTestEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { publishPing } from '../events/ping.event.ts';
 import { requireEnabled } from './subscription.ts';
 import { readSubscription } from './subscription-store.ts';

@@ -3,7 +3,7 @@ import type {
   SetDeliveryLimitsRequest,
   SetDeliveryLimitsResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Writes } from '../../platform/writes.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription } from './subscription-store.ts';
 

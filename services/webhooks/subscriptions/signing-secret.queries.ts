@@ -1,8 +1,8 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { queryBuilder } from '../../platform/database.ts';
-import { prepareRead } from '../../platform/prepared-read.ts';
+import { queryBuilder } from '../../platform/database/database.ts';
+import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { SigningSecretEntity } from './subscription.entity.ts';
 

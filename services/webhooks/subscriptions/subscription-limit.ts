@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, unavailable } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 
 const LONGEST_PAUSE_MS = 50;
 const PATIENCE_MS = 10_000;

@@ -1,5 +1,5 @@
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { notFound } from '../../platform/errors.ts';
-import type { TenantTransaction } from '../../platform/tenant-transaction.ts';
 import { SubscriptionEntity, type SubscriptionRow } from './subscription.entity.ts';
 
 /** What every RPC answers for a subscription that this merchant does not have in this environment. */

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
-import { tenantColumns, timestampColumn } from '../../platform/tenant-columns.ts';
+import { tenantColumns, timestampColumn } from '../../platform/database/tenant-columns.ts';
 import type { SubscriptionState } from './subscription.ts';
 
 export const SubscriptionEntity = defineEntity({

@@ -1,8 +1,8 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { InferKyselyTable } from '@mikro-orm/postgresql';
-import { queryBuilder } from '../../platform/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/list-order.ts';
-import { prepareRead, type ReadParameters } from '../../platform/prepared-read.ts';
+import { queryBuilder } from '../../platform/database/database.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 import type { SubscriptionEntity } from './subscription.entity.ts';
 import type { SubscriptionState } from './subscription.ts';

@@ -4,11 +4,11 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { type HTMLElement, parse } from 'node-html-parser';
 import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../gateway/dashboard/dashboard-clients.ts';
-import type { Language } from '../../../gateway/dashboard/language.ts';
-import { csrfTokenOf } from '../../../gateway/dashboard/session-cookie.ts';
+import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
+import type { Language } from '../../../gateway/dashboard/shell/language.ts';
 import { AccountService, type Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
 
 /** Nobody is at the issuer's: people get their sessions from the services. All of a test's people are at one address. */

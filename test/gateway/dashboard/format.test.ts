@@ -1,6 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, it } from 'vitest';
-import { formatOf } from '../../../gateway/dashboard/format.ts';
+import { formatOf } from '../../../gateway/dashboard/shell/format.ts';
 
 /** Saturday, 14:30 in Brazil. */
 const NOW = new Date('2026-11-21T17:30:00Z');

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { formatOf } from '../../../gateway/dashboard/format.ts';
-import { LANGUAGES } from '../../../gateway/dashboard/language.ts';
-import { parseReais, typedReais } from '../../../gateway/dashboard/reais-input.ts';
+import { formatOf } from '../../../gateway/dashboard/shell/format.ts';
+import { LANGUAGES } from '../../../gateway/dashboard/shell/language.ts';
+import { parseReais, typedReais } from '../../../gateway/dashboard/shell/reais-input.ts';
 
 test.each(LANGUAGES)('every amount as it is written in %s is read as the same amount', (language) => {
   const format = formatOf(language);

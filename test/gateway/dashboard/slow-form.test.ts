@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { csrfTokenOf } from '../../../gateway/dashboard/session-cookie.ts';
+import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey } from '../../support/harness.ts';

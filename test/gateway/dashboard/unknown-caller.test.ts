@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { remoteTransport } from '../../../services/platform/remote-transport.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { remoteTransport } from '../../../services/platform/rpc/remote-transport.ts';
 import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
 
 let fixture: DashboardFixture;

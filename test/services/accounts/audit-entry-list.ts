@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
+import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
 import { accountsFixture } from './accounts-fixture.ts';

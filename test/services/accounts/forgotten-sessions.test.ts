@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forgottenSessions } from '../../../services/accounts/sessions/forgotten-sessions.ts';
-import { Database } from '../../../services/platform/database.ts';
+import { Database } from '../../../services/platform/database/database.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
 import { accountsFixture } from './accounts-fixture.ts';

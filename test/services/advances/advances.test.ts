@@ -4,7 +4,7 @@ import { Code, createClient } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import * as advanceRequest from '../../../workflows/advances/advance-request.contract.ts';
+import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../../services/platform/api-key-format.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness, testConfig } from '../../support/harness.ts';

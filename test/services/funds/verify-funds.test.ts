@@ -11,7 +11,7 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { selectDifferences } from '../../../services/funds/funds-checks.ts';
-import { metrics } from '../../../services/platform/telemetry.ts';
+import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';

@@ -13,7 +13,7 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ACTOR_HEADERS } from '../../../services/platform/call-context.ts';
+import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
 import { SCENARIOS } from '../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import {

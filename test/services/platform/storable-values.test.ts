@@ -8,7 +8,7 @@ import {
   EventService,
   PublishEventRequestSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { unstorableValue } from '../../../services/platform/storable-values.ts';
+import { unstorableValue } from '../../../services/platform/rpc/storable-values.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Database } from '../../../services/platform/database.ts';
+import { Database } from '../../../services/platform/database/database.ts';
 import { createTestDatabase } from '../../support/harness.ts';
 
 let database: Database;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../../services/platform/database.ts';
+import { Database } from '../../../services/platform/database/database.ts';
 import { DeliveryClaims } from '../../../services/webhooks/dispatch/claim-deliveries.ts';
 import { DispatchDatabase } from '../../../services/webhooks/dispatch/dispatch-database.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';

@@ -5,11 +5,11 @@ import {
   WebhookSubscriptionState,
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { Database } from '../../../services/platform/database.ts';
-import { Maintenance } from '../../../services/platform/maintenance.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import * as retryDelivery from '../../../services/contracts/webhooks/retry-delivery.contract.ts';
+import { Database } from '../../../services/platform/database/database.ts';
+import { Maintenance } from '../../../services/platform/process/maintenance.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { disabledBacklogs } from '../../../services/webhooks/subscriptions/cancel-backlog.ts';
-import * as retryDelivery from '../../../workflows/webhooks/retry-delivery.contract.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 

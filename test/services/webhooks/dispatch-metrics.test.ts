@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { scrape } from '../../support/scrape.ts';

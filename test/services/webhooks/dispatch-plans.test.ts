@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../../services/platform/database.ts';
+import { Database } from '../../../services/platform/database/database.ts';
 import { CLAIM } from '../../../services/webhooks/dispatch/claim-deliveries.ts';
 import { newBatchIds } from '../../../services/webhooks/dispatch/claimed-delivery.ts';
 import { FAN_OUT } from '../../../services/webhooks/dispatch/fan-out.ts';

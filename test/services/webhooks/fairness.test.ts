@@ -7,7 +7,7 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { createServices } from '../../../services/server.ts';
 import { ALL_GRANTS, newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';

@@ -5,7 +5,7 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { SEARCH_ATTRIBUTES } from '../../../workflows/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../../workflows/temporal/search-attributes.ts';
 import * as workflows from '../../../workflows/workflows.ts';
 
 const FOLDER = new URL('../../../docs/operations/', import.meta.url);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../../services/platform/database.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { Database } from '../../../services/platform/database/database.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { DispatchDatabase } from '../../../services/webhooks/dispatch/dispatch-database.ts';
 import { QueueUpkeep } from '../../../services/webhooks/dispatch/queue-upkeep.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';

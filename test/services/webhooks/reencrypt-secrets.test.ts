@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { KeyRing } from '../../../services/platform/key-ring.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { reencryptSecrets } from '../../../services/webhooks/subscriptions/reencrypt-secrets.ts';
 import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/harness.ts';

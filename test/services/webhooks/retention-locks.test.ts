@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
 import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../../support/harness.ts';
 import { fillPast } from './webhook-past.ts';

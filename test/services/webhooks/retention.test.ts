@@ -9,7 +9,7 @@ import {
   DispatchService,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { metrics } from '../../../services/platform/telemetry.ts';
+import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { growOlder, partitionNames } from './webhook-past.ts';
@@ -455,7 +455,7 @@ describe('an interrupted drop', () => {
 /** The services as another process has them, on the same database. */
 async function anotherProcess() {
   const { createServices } = await import('../../../services/server.ts');
-  const { createLogger } = await import('../../../services/platform/telemetry.ts');
+  const { createLogger } = await import('../../../services/platform/process/telemetry.ts');
   const { config, databaseUrl } = harness;
   const services = await createServices({ config, databaseUrl, logger: createLogger('fatal') });
   onTestFinished(() => services.close());

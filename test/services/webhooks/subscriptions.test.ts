@@ -8,8 +8,8 @@ import {
   type CreateWebhookSubscriptionRequest,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { REPLAYED_HEADER } from '../../../services/platform/call-context.ts';
 import { invalidArgument } from '../../../services/platform/errors.ts';
+import { REPLAYED_HEADER } from '../../../services/platform/rpc/call-context.ts';
 import { requireEventTypes } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';

@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type NoticeKind, workflowId } from '../../../workflows/accounts/notify-contact.contract.ts';
+import { type NoticeKind, workflowId } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';

@@ -4,8 +4,8 @@ import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts
 import {
   type NotifyContactInput,
   workflowType,
-} from '../../../workflows/accounts/notify-contact.contract.ts';
-import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+} from '../../../services/contracts/accounts/notify-contact.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import type { PaymentsWorker } from '../../../workflows/worker.ts';
 import { newKey, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';

@@ -5,18 +5,18 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
-import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
-import { mailPlaces } from '../../../workflows/accounts/notice-mail.ts';
 import {
   type NotifyContactInput,
   workflowId,
   workflowType,
-} from '../../../workflows/accounts/notify-contact.contract.ts';
+} from '../../../services/contracts/accounts/notify-contact.contract.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
+import { mailPlaces } from '../../../workflows/accounts/notice-mail.ts';
 import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
-import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
-import { installRuntime } from '../../../workflows/temporal-runtime.ts';
-import { STARTED_AGAIN_SIGNAL } from '../../../workflows/told-of-starts.ts';
+import { STARTED_AGAIN_SIGNAL } from '../../../workflows/signal-with-start.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
+import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';

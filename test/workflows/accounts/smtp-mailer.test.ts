@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ConfigError } from '../../../services/platform/config.ts';
+import { ConfigError } from '../../../services/platform/process/config.ts';
 import { createMailer, type Mail, MailRefusal } from '../../../workflows/accounts/smtp-mailer.ts';
 import { testConfig } from '../../support/harness.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';

@@ -7,7 +7,7 @@ import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/ad
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { scheduleId, workflowType } from '../../../workflows/funds/daily-release.contract.ts';
 import { ensureFundsSchedules } from '../../../workflows/funds/funds-schedules.ts';
-import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';

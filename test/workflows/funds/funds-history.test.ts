@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import * as dailyRelease from '../../../workflows/funds/daily-release.contract.ts';
 import * as nightlyVerification from '../../../workflows/funds/nightly-verification.contract.ts';
-import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 
 let temporal: TestTemporal;

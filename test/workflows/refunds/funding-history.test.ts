@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createLogger } from '../../../services/platform/telemetry.ts';
-import * as refundFunding from '../../../workflows/refunds/refund-funding.contract.ts';
-import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import * as refundFunding from '../../../services/contracts/refunds/refund-funding.contract.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 
 const TASK_QUEUE = 'funding-history';

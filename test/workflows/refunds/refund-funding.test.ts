@@ -6,8 +6,8 @@ import {
   RefundInitiator,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { workflowId, workflowType } from '../../../workflows/refunds/refund-funding.contract.ts';
-import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { workflowId, workflowType } from '../../../services/contracts/refunds/refund-funding.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { queryHarness } from '../../services/refunds/refund-case-fixture.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';

@@ -11,10 +11,10 @@ import {
   ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as disputeHold from '../../../workflows/refunds/dispute-hold.contract.ts';
+import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
+import { endWorkflowType, workflowType } from '../../../services/contracts/refunds/refund-hold.contract.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
-import { endWorkflowType, workflowType } from '../../../workflows/refunds/refund-hold.contract.ts';
-import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { queryHarness } from '../../services/refunds/refund-case-fixture.ts';

@@ -14,10 +14,10 @@ import {
   RefundInitiator,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import * as reversal from '../../../services/contracts/refunds/refund-reversal.contract.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
-import * as reversal from '../../../workflows/refunds/refund-reversal.contract.ts';
-import { installRuntime } from '../../../workflows/temporal-runtime.ts';
+import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { queryHarness, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';

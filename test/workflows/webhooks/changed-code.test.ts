@@ -4,10 +4,10 @@ import { bundleWorkflowCode, Worker, type WorkflowBundleWithSourceMap } from '@t
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
-import { installRuntime, sdkLogger } from '../../../workflows/temporal-runtime.ts';
-import { bundleWorkflows, openSession } from '../../../workflows/temporal-session.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { installRuntime, sdkLogger } from '../../../workflows/temporal/temporal-runtime.ts';
 import { createDelivery } from '../../../workflows/webhooks/delivery.ts';
+import { bundleWorkflows, openSession } from '../../../workflows/worker-session.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { readHistories } from '../../support/recorded-histories.ts';

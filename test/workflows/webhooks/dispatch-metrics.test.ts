@@ -6,7 +6,7 @@ import {
   DispatchService,
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts';
 import type { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';

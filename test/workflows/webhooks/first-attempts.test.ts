@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';

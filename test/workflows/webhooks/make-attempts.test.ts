@@ -12,7 +12,7 @@ import {
   closeGuards,
   createEnvironmentGuards,
 } from '../../../services/platform/egress/environment-guards.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts';
 import { FirstAttempts } from '../../../workflows/webhooks/first-attempts.ts';
 import { makeAttempts } from '../../../workflows/webhooks/make-attempts.ts';

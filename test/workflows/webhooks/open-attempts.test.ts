@@ -7,7 +7,7 @@ import {
   closeGuards,
   createEnvironmentGuards,
 } from '../../../services/platform/egress/environment-guards.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';

@@ -10,10 +10,10 @@ import {
   type ResendSchema,
   ResendState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { workflowId, workflowType } from '../../../services/contracts/webhooks/resend-deliveries.contract.ts';
 import { notFound, toConnectError } from '../../../services/platform/errors.ts';
-import { createLogger } from '../../../services/platform/telemetry.ts';
-import { TASK_QUEUE } from '../../../workflows/task-queue.ts';
-import { workflowId, workflowType } from '../../../workflows/webhooks/resend-deliveries.contract.ts';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';

@@ -6,8 +6,8 @@ import {
   type WorkflowCommand,
   WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { workflowId, workflowType } from '../../../workflows/accounts/notify-contact.contract.ts';
-import { WorkflowStarter } from '../../../workflows/webhooks/workflow-starter.ts';
+import { workflowId, workflowType } from '../../../services/contracts/accounts/notify-contact.contract.ts';
+import { WorkflowStarter } from '../../../workflows/relay/workflow-starter.ts';
 import { newTenant } from '../../support/harness.ts';
 import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
 

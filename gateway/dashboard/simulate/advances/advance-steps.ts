@@ -4,7 +4,7 @@ import {
   AdvanceRequestStatus,
 } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../shell/view.ts';
 import type { advanceStepTexts } from './advance-steps.texts.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import { RefundDebitOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { reasonOf } from '../../failures.ts';
-import type { View } from '../../view.ts';
+import { reasonOf } from '../../shell/failures.ts';
+import type { View } from '../../shell/view.ts';
 import type { CaseWrite } from './simulated-case.ts';
 
 /**

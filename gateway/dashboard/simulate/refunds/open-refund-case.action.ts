@@ -2,7 +2,7 @@ import { type Timestamp, timestampFromDate, timestampFromMs, timestampMs } from 
 import { type Static, Type } from 'typebox';
 import { ApprovalMode, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { textsFor, type View } from '../../view.ts';
+import { textsFor, type View } from '../../shell/view.ts';
 import { drawPanel } from '../panel.page.ts';
 import { paymentOf } from '../sales/sale-payment.ts';
 import { type SandboxPages, told } from '../sandbox-pages.ts';

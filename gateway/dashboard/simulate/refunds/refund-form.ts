@@ -1,8 +1,8 @@
 import type { Product } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { field, form, hiddenFields, select } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { typedReais } from '../../reais-input.ts';
-import { textsFor, type View } from '../../view.ts';
+import { field, form, hiddenFields, select } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { typedReais } from '../../shell/reais-input.ts';
+import { textsFor, type View } from '../../shell/view.ts';
 import { productField } from '../sales/sale-form.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountField, type Draft, daysField } from '../typed-values.ts';

@@ -8,7 +8,7 @@ import {
   ReviewDecision,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../shell/view.ts';
 import { carryOnExecution } from './carry-on-execution.ts';
 import type { refundStepTexts } from './refund-steps.texts.ts';
 import {

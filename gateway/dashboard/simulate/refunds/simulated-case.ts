@@ -5,7 +5,7 @@ import {
   type RefundCase,
   RefundCaseStatus,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { View } from '../../view.ts';
+import type { View } from '../../shell/view.ts';
 
 /** Blockers that other teams set and clear. */
 export const MANUAL_BLOCKERS = ['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE', 'PAYMENT_NOT_LIVE'] as const;

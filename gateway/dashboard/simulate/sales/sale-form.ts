@@ -1,8 +1,8 @@
 import type { Product } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { field, form, select } from '../../components.ts';
-import { type Html, html } from '../../html.ts';
-import { typedReais } from '../../reais-input.ts';
-import { textsFor, type View } from '../../view.ts';
+import { field, form, select } from '../../shell/components.ts';
+import { type Html, html } from '../../shell/html.ts';
+import { typedReais } from '../../shell/reais-input.ts';
+import { textsFor, type View } from '../../shell/view.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountField, type Draft, daysField, typedField } from '../typed-values.ts';
 

@@ -5,14 +5,23 @@ import {
   DisputeOutcome,
   type RefundCase,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { amountColumn, copyable, dataTable, details, field, form, money, select } from '../../components.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { liveRegion } from '../../live.ts';
-import { stateBadge } from '../../refunds/refund-case.parts.ts';
+import { stateBadge } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
-import { trail } from '../../trail.ts';
-import { pathTo, textsFor, type View } from '../../view.ts';
+import { trail } from '../../shell/breadcrumbs.ts';
+import {
+  amountColumn,
+  copyable,
+  dataTable,
+  details,
+  field,
+  form,
+  money,
+  select,
+} from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { liveRegion } from '../../shell/live.ts';
+import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from '../outcome.ts';
 import { refundForm } from '../refunds/refund-form.ts';
 import type { SandboxPages } from '../sandbox-pages.ts';

@@ -5,10 +5,10 @@ import {
   DeliveryStatus,
   type ListDeliveriesRequest,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, pageParameter, select } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { queryForm } from '../../query-form.ts';
-import { textsFor, type View } from '../../view.ts';
+import { field, pageParameter, select } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { queryForm } from '../../shell/query-form.ts';
+import { textsFor, type View } from '../../shell/view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import { localTime, timeOf } from './delivery-times.ts';
 import { shortId } from './delivery-words.ts';

@@ -1,8 +1,8 @@
 import type { Delivery } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, moment, NONE } from '../../components.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { pathTo, textsFor, type View } from '../../view.ts';
+import { dataTable, moment, NONE } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import { answerWords, dueWords, endpointName, latencyWords, shortId, statusBadge } from './delivery-words.ts';
 

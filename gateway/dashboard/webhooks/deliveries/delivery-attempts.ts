@@ -1,7 +1,7 @@
 import type { Attempt } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { badge, moment, type Tone } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { textsFor, type View } from '../../view.ts';
+import { badge, moment, type Tone } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { textsFor, type View } from '../../shell/view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { answerWords, latencyWords } from './delivery-words.ts';

@@ -7,7 +7,7 @@ import {
   ResendState,
   type WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type PlainView, textsFor } from '../../view.ts';
+import { type PlainView, textsFor } from '../../shell/view.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import type { SeenStatus } from './delivery-words.ts';
 

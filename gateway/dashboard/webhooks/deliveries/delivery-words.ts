@@ -6,9 +6,9 @@ import {
   type Delivery,
   DeliveryStatus,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { badge, moment, type Tone } from '../../components.ts';
-import { type Html, html } from '../../html.ts';
-import { type PlainView, textsFor } from '../../view.ts';
+import { badge, moment, type Tone } from '../../shell/components.ts';
+import { type Html, html } from '../../shell/html.ts';
+import { type PlainView, textsFor } from '../../shell/view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 
 /** The states that people may filter by, and see. */

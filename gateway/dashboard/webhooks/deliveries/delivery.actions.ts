@@ -1,5 +1,5 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { RoomDependencies } from '../../room.ts';
+import type { RoomDependencies } from '../../shell/feature.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 
 /** What can be done with one delivery. */

@@ -5,14 +5,14 @@ import {
   type Event,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { confirmForm, copyable, details, form, moment, NONE } from '../../components.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { liveRegion } from '../../live.ts';
-import type { RoomDependencies } from '../../room.ts';
-import { trail } from '../../trail.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../view.ts';
-import { deliveriesAbove, endpointAbove } from '../pages-above.ts';
+import { trail } from '../../shell/breadcrumbs.ts';
+import { confirmForm, copyable, details, form, moment, NONE } from '../../shell/components.ts';
+import type { RoomDependencies } from '../../shell/feature.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { liveRegion } from '../../shell/live.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { deliveriesAbove, endpointAbove } from '../breadcrumbs.ts';
 import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';

@@ -6,9 +6,9 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, form, notice } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { mayDevelop, textsFor, type View } from '../../view.ts';
+import { field, form, notice } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { mayDevelop, textsFor, type View } from '../../shell/view.ts';
 import { localTime, timeOf } from '../deliveries/delivery-times.ts';
 import { resendsTexts } from './resends.texts.ts';
 

@@ -1,11 +1,11 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { reasonOf } from '../../failures.ts';
-import { html } from '../../html.ts';
-import type { RoomDependencies } from '../../room.ts';
-import { trail } from '../../trail.ts';
-import { type Page, textsFor, type View } from '../../view.ts';
-import { deliveriesAbove, endpointAbove } from '../pages-above.ts';
+import { trail } from '../../shell/breadcrumbs.ts';
+import { reasonOf } from '../../shell/failures.ts';
+import type { RoomDependencies } from '../../shell/feature.ts';
+import { html } from '../../shell/html.ts';
+import { type Page, textsFor, type View } from '../../shell/view.ts';
+import { deliveriesAbove, endpointAbove } from '../breadcrumbs.ts';
 import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import {
   lastDay,

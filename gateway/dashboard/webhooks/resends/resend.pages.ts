@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Resend, ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { trail } from '../../shell/breadcrumbs.ts';
 import {
   badge,
   confirmForm,
@@ -10,14 +11,13 @@ import {
   pageParameter,
   pager,
   type Tone,
-} from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { liveRegion } from '../../live.ts';
-import type { RoomDependencies } from '../../room.ts';
-import { trail } from '../../trail.ts';
-import { mayDevelop, pathTo, textsFor, type View } from '../../view.ts';
+} from '../../shell/components.ts';
+import type { RoomDependencies } from '../../shell/feature.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { liveRegion } from '../../shell/live.ts';
+import { mayDevelop, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { deliveriesAbove } from '../breadcrumbs.ts';
 import { endpointName, shortId } from '../deliveries/delivery-words.ts';
-import { deliveriesAbove } from '../pages-above.ts';
 import { readEndpointUrls } from '../subscriptions/subscription-reads.ts';
 import { resendsTexts } from './resends.texts.ts';
 

@@ -1,7 +1,7 @@
 import type { ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../../../../services/platform/errors.ts';
-import { type Html, html } from '../../html.ts';
-import { pathTo, textsFor, type View } from '../../view.ts';
+import { type Html, html } from '../../shell/html.ts';
+import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
 
 /** Why a subscription was not created, where on the form it is said, and the status of the answer. */

@@ -1,8 +1,8 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { timestampOf } from '../../../../services/platform/timestamps.ts';
-import { form, hiddenFields, moment } from '../../components.ts';
-import { type Html, html } from '../../html.ts';
-import { textsFor, type View } from '../../view.ts';
+import { form, hiddenFields, moment } from '../../shell/components.ts';
+import { type Html, html } from '../../shell/html.ts';
+import { textsFor, type View } from '../../shell/view.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 /** A time as forms and addresses write it: 2026-11-21T17:05:00.123Z. */

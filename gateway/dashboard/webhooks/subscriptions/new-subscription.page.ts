@@ -1,8 +1,8 @@
 import type { EventType } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, form, notice } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { trail } from '../../trail.ts';
-import { type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { trail } from '../../shell/breadcrumbs.ts';
+import { field, form, notice } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import type { CreationFault } from './creation-fault.ts';
 import { eventTypeTexts } from './event-type.texts.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { reasonOf } from '../../failures.ts';
-import type { View } from '../../view.ts';
+import { reasonOf } from '../../shell/failures.ts';
+import type { View } from '../../shell/view.ts';
 
 /**
  * The signing secret, the first time that anybody asks for it; undefined ever after. The key is a fresh one, never the

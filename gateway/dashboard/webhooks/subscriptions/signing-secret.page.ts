@@ -3,13 +3,13 @@ import type {
   SigningSecretStatus,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, field, form, moment, notice, select } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import type { DashboardConfig } from '../../room.ts';
-import { shownOnce } from '../../shown-once.ts';
-import { trail } from '../../trail.ts';
-import { type Page, pathTo, textsFor, type View } from '../../view.ts';
-import { endpointAbove } from '../pages-above.ts';
+import { trail } from '../../shell/breadcrumbs.ts';
+import { dataTable, field, form, moment, notice, select } from '../../shell/components.ts';
+import type { DashboardConfig } from '../../shell/feature.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { shownOnce } from '../../shell/shown-once.ts';
+import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { endpointAbove } from '../breadcrumbs.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 
 type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;

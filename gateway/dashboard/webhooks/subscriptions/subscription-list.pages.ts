@@ -4,12 +4,12 @@ import type {
   ListWebhookSubscriptionsResponse,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, moment, pageParameter, pager } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { liveRegion } from '../../live.ts';
-import type { RoomDependencies } from '../../room.ts';
-import { withTroubleBanner } from '../../trouble-banner.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { dataTable, moment, pageParameter, pager } from '../../shell/components.ts';
+import type { RoomDependencies } from '../../shell/feature.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { liveRegion } from '../../shell/live.ts';
+import { withTroubleBanner } from '../../shell/trouble-banner.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { readSubscriptions } from './subscription-reads.ts';
 import { stateBadges, troubleOf } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';

@@ -3,7 +3,7 @@ import type {
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import type { View } from '../../view.ts';
+import type { View } from '../../shell/view.ts';
 
 type Clients = Pick<DashboardClients, 'webhookSubscriptions'>;
 

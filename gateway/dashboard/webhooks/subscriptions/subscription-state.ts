@@ -4,9 +4,9 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { badge, moment, type Tone } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { type PlainView, textsFor } from '../../view.ts';
+import { badge, moment, type Tone } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { type PlainView, textsFor } from '../../shell/view.ts';
 import { answerWords } from '../deliveries/delivery-words.ts';
 import { subscriptionStateTexts } from './subscription-state.texts.ts';
 

@@ -1,6 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { RoomDependencies } from '../../room.ts';
+import type { RoomDependencies } from '../../shell/feature.ts';
 import { rfc3339 } from './missed-period.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 

@@ -3,11 +3,11 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { confirmForm, details, form, moment } from '../../components.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { liveRegion } from '../../live.ts';
-import { trail } from '../../trail.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../view.ts';
+import { trail } from '../../shell/breadcrumbs.ts';
+import { confirmForm, details, form, moment } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { liveRegion } from '../../shell/live.ts';
+import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { PING } from '../deliveries/delivery-event-types.ts';
 import { endpointName } from '../deliveries/delivery-words.ts';
 import { type MissedPeriod, missedPeriod } from './missed-period.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { RoomDependencies } from '../../room.ts';
-import { withTroubleBanner } from '../../trouble-banner.ts';
+import type { RoomDependencies } from '../../shell/feature.ts';
+import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { recentDeliveries } from '../deliveries/deliveries-table.ts';
 import { subscriptionPage } from './subscription.page.ts';
 import { readSecrets, readSubscription, readSubscriptions } from './subscription-reads.ts';

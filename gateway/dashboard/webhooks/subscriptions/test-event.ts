@@ -4,8 +4,8 @@ import {
   DeliveryStatus,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { type Html, html, nothing } from '../../html.ts';
-import { pathTo, textsFor, type View } from '../../view.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { answerWords, dueWords, latencyWords, statusBadge } from '../deliveries/delivery-words.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 

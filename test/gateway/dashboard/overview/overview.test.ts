@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { createLogger } from '../../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { newKey } from '../../../support/harness.ts';
 import { type SeenPage, Visitor } from '../dashboard-fixture.ts';
 import { HOSTILE, type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Registered } from '../../../../gateway/dashboard/pages.ts';
-import type { Side } from '../../../../gateway/dashboard/view.ts';
+import type { Registered } from '../../../../gateway/dashboard/shell/pages.ts';
+import type { Side } from '../../../../gateway/dashboard/shell/view.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardFixture, Visitor } from '../dashboard-fixture.ts';
 import type { World } from './probe-world.ts';

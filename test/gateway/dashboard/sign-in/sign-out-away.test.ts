@@ -1,8 +1,8 @@
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
-import { csrfTokenOf } from '../../../../gateway/dashboard/session-cookie.ts';
-import { createLogger } from '../../../../services/platform/telemetry.ts';
+import { csrfTokenOf } from '../../../../gateway/dashboard/session/session-cookie.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { testConfig } from '../../../support/harness.ts';
 import { SESSION } from './sign-in-fixture.ts';
 

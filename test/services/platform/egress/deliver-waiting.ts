@@ -2,7 +2,7 @@ import type { Transport } from '@connectrpc/connect';
 import { createClient } from '@connectrpc/connect';
 import { DispatchService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentGuards } from '../../../../services/platform/egress/environment-guards.ts';
-import { createLogger } from '../../../../services/platform/telemetry.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { AttemptReporter } from '../../../../workflows/webhooks/attempt-reporter.ts';
 import { makeAttempts, type Turn } from '../../../../workflows/webhooks/make-attempts.ts';
 import { OpenAttempts } from '../../../../workflows/webhooks/open-attempts.ts';

@@ -5,13 +5,13 @@ import {
   DeliveryService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { Database } from '../../../../services/platform/database.ts';
-import { createInProcessTransport } from '../../../../services/platform/in-process-transport.ts';
-import { rpcInterceptors } from '../../../../services/platform/interceptors.ts';
-import { OutboxSignal } from '../../../../services/platform/outbox.ts';
-import { Pagination } from '../../../../services/platform/pagination.ts';
-import { createLogger } from '../../../../services/platform/telemetry.ts';
-import { Writes } from '../../../../services/platform/writes.ts';
+import { Database } from '../../../../services/platform/database/database.ts';
+import { OutboxSignal } from '../../../../services/platform/outbox/outbox.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { Pagination } from '../../../../services/platform/reads/pagination.ts';
+import { createInProcessTransport } from '../../../../services/platform/rpc/in-process-transport.ts';
+import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
+import { Writes } from '../../../../services/platform/writes/writes.ts';
 import { webhooksArea } from '../../../../services/webhooks/webhooks.area.ts';
 import { startConnectProxy } from '../../../support/connect-proxy.ts';
 import { type DnsAnswer, type DnsResponder, startDnsResponder } from '../../../support/dns-responder.ts';

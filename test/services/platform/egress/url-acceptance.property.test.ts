@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAddressPolicy } from '../../../../services/platform/egress/address-policy.ts';
 import { judgeWebhookUrl, type WebhookUrlRules } from '../../../../services/platform/egress/webhook-url.ts';
-import { portRanges } from '../../../../services/platform/setting-parsers.ts';
+import { portRanges } from '../../../../services/platform/process/setting-parsers.ts';
 import { HOSTILE_FORMS, HOSTILE_HOSTS } from './hostile-urls.ts';
 import { IANA_BLOCKS, isGloballyReachable } from './iana-special-purpose.ts';
 

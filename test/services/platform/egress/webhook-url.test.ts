@@ -6,7 +6,7 @@ import {
   MAX_WEBHOOK_URL_LENGTH,
   type WebhookUrlRules,
 } from '../../../../services/platform/egress/webhook-url.ts';
-import { portRanges } from '../../../../services/platform/setting-parsers.ts';
+import { portRanges } from '../../../../services/platform/process/setting-parsers.ts';
 import { HOSTILE_FORMS, HOSTILE_HOSTS } from './hostile-urls.ts';
 
 const allowedPorts = portRanges('443,1024-65535');

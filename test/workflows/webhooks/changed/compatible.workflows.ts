@@ -1,5 +1,5 @@
 import { patched, sleep } from '@temporalio/workflow';
-import type { RetryDeliveryInput } from '../../../../workflows/webhooks/retry-delivery.contract.ts';
+import type { RetryDeliveryInput } from '../../../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { retryDelivery as present } from '../../../../workflows/webhooks/retry-delivery.workflow.ts';
 
 export { deliverBatch } from '../../../../workflows/webhooks/deliver-batch.workflow.ts';

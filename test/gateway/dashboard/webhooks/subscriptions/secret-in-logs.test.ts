@@ -8,7 +8,7 @@ import { DASHBOARD_CALLER } from '../../../../../gateway/dashboard/dashboard-cli
 import { findFreePort } from '../../../../../local/ports.ts';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { remoteTransport } from '../../../../../services/platform/remote-transport.ts';
+import { remoteTransport } from '../../../../../services/platform/rpc/remote-transport.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { createTestDatabase, newKey, testConfig } from '../../../../support/harness.ts';
 import { startRuntime } from '../../../../support/runtime-process.ts';

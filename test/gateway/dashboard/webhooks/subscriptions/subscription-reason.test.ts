@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { formatOf } from '../../../../../gateway/dashboard/format.ts';
-import { LANGUAGES } from '../../../../../gateway/dashboard/language.ts';
+import { formatOf } from '../../../../../gateway/dashboard/shell/format.ts';
+import { LANGUAGES } from '../../../../../gateway/dashboard/shell/language.ts';
 import { eventTypeTexts } from '../../../../../gateway/dashboard/webhooks/subscriptions/event-type.texts.ts';
 import { reasonText } from '../../../../../gateway/dashboard/webhooks/subscriptions/subscription-state.ts';
 import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';

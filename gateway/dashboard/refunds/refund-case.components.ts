@@ -1,0 +1,96 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import {
+  RefundBlocker,
+  type RefundCase,
+  RefundCaseStatus,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { badge, moment, type Tone } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
+import { refundsTexts } from './refunds.texts.ts';
+
+/** The states of a case by name, in the order in which a case goes through them. */
+export const STATES = [
+  'MERCHANT_REVIEW',
+  'SERVICE_REVIEW',
+  'APPROVED_FOR_EXECUTION',
+  'FUNDING_REQUIRED',
+  'PROCESSING',
+  'SUCCEEDED',
+  'FAILED',
+  'CANCELED',
+  'REJECTED',
+] as const;
+
+export type StateName = (typeof STATES)[number];
+type BlockerName = keyof (typeof refundsTexts)['en']['blockerNames'];
+
+const HOUR_MS = 3_600_000;
+const SOON_MS = 48 * HOUR_MS;
+
+/** The name of a case's state. */
+export const stateOf = ({ status }: Pick<RefundCase, 'status'>) => RefundCaseStatus[status] as StateName;
+
+/** A state of a refund case in a word and a colour. */
+export function stateBadge(view: View, refundCase: Pick<RefundCase, 'status'>): Html {
+  const state = stateOf(refundCase);
+  return badge(toneOf(state), textsFor(view, refundsTexts).states[state]);
+}
+
+function toneOf(state: StateName): Tone {
+  switch (state) {
+    case 'MERCHANT_REVIEW':
+    case 'SERVICE_REVIEW':
+    case 'APPROVED_FOR_EXECUTION':
+    case 'PROCESSING':
+      return 'busy';
+    case 'SUCCEEDED':
+      return 'good';
+    case 'FUNDING_REQUIRED':
+    case 'FAILED':
+      return 'bad';
+    case 'CANCELED':
+    case 'REJECTED':
+      return 'off';
+    default:
+      return state satisfies never;
+  }
+}
+
+/** How long the merchant has left, and until when; of a case that waits for nobody, only until when it was. */
+export function deadline(view: View, refundCase: RefundCase): Html {
+  const t = textsFor(view, refundsTexts);
+  const at = refundCase.merchantReviewDeadlineAt;
+  if (!at) return html`<span class="soft">${t.noDeadline}</span>`;
+  if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) {
+    return html`<span class="deadline">${moment(view, at)} <span class="soft">${t.expired}</span></span>`;
+  }
+  return html`<span class="deadline">${timeLeft(view, at)} ${moment(view, at)}</span>`;
+}
+
+function timeLeft(view: View, at: Timestamp): Html {
+  const t = textsFor(view, refundsTexts);
+  const leftMs = timestampMs(at) - Date.now();
+  const relative = view.format.relative(at);
+  if (leftMs <= 0) return badge('bad', t.passed(relative));
+  return badge(leftMs < SOON_MS ? 'bad' : 'busy', t.left(relative));
+}
+
+/** What holds a case up, in a few words each. */
+export function blockers(view: View, { blockedBy }: RefundCase): Html {
+  const t = textsFor(view, refundsTexts);
+  if (blockedBy.length === 0) return html`<span class="soft">${t.nothingBlocks}</span>`;
+  const badges = blockedBy.map((blocker) => badge('bad', t.blockerNames[blockerName(blocker)]));
+  return html`<span class="held">${badges}</span>`;
+}
+
+/** What holds a case up and what follows from it, in a sentence each. */
+export function blockerList(view: View, { blockedBy }: RefundCase): Html {
+  const t = textsFor(view, refundsTexts);
+  if (blockedBy.length === 0) return html`<p>${t.nothingBlocks}</p>`;
+  const item = (name: BlockerName) =>
+    html`<li><strong>${t.blockerNames[name]}</strong> <code>${name}</code><br>${t.blockerTexts[name]}</li>`;
+  return html`<ul class="blockers">${blockedBy.map((blocker) => item(blockerName(blocker)))}</ul>`;
+}
+
+const blockerName = (blocker: RefundBlocker) => RefundBlocker[blocker] as BlockerName;

@@ -1,0 +1,86 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { failureTexts } from './failures.texts.ts';
+import { inEach, type Language, type Texts } from './language.ts';
+
+/** A room's texts, with sentences for the refusals that its actions meet, by the reason of the RPC. */
+export type Refusals = Texts<{ readonly refusals: Readonly<Record<string, string>> }>;
+
+type Kind = keyof (typeof failureTexts)['en'];
+
+/** Why there is no page: its status and what to say. */
+export class Failure extends Error {
+  readonly status: number;
+  readonly text: Texts<string>;
+
+  constructor(status: number, text: Texts<string>, cause?: unknown) {
+    super(text.en, { cause });
+    this.name = 'Failure';
+    this.status = status;
+    this.text = text;
+  }
+
+  static of(status: number, kind: Kind, cause?: unknown): Failure {
+    return new Failure(
+      status,
+      inEach(failureTexts, (t) => t[kind]),
+      cause,
+    );
+  }
+}
+
+/** There is no such page, or not for who asks: the same answer. */
+export const noSuchPage = () => Failure.of(404, 'notFound');
+
+/** The reason of a refused call; undefined for what is no refusal. */
+export function reasonOf(error: unknown): string | undefined {
+  return errorInfoOf(error)?.reason;
+}
+
+/** What a room says of a refused call in a language; undefined where it has no sentence for it. */
+export function refusalText(error: unknown, refusals: Refusals, language: Language): string | undefined {
+  const reason = reasonOf(error);
+  return reason === undefined ? undefined : refusals[language].refusals[reason];
+}
+
+/** The one mapping of whatever was thrown to a page that says so. What nobody foresaw says nothing of its cause. */
+export function failureOf(error: unknown, refusals?: Refusals): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof ConnectError) return failureOfRpc(error, refusals);
+  const { statusCode = 500 } = error as { statusCode?: number };
+  if (statusCode === 413) return Failure.of(413, 'tooLarge', error);
+  if (statusCode >= 400 && statusCode < 500) return Failure.of(400, 'badRequest', error);
+  return Failure.of(500, 'internal', error);
+}
+
+function failureOfRpc(error: ConnectError, refusals: Refusals | undefined): Failure {
+  const reason = reasonOf(error);
+  const said = reason === undefined ? undefined : sentences(reason, refusals);
+  const failure = (status: number, kind: Kind) =>
+    said ? new Failure(status, said, error) : Failure.of(status, kind, error);
+  switch (error.code) {
+    case Code.NotFound:
+      return failure(404, 'notFound');
+    case Code.InvalidArgument:
+      return failure(422, 'badRequest');
+    case Code.AlreadyExists:
+    case Code.FailedPrecondition:
+    case Code.ResourceExhausted:
+    case Code.OutOfRange:
+      return failure(409, 'refused');
+    case Code.Aborted:
+      return failure(409, 'inUse');
+    case Code.Unavailable:
+      return Failure.of(503, 'unavailable', error);
+    case Code.DeadlineExceeded:
+      return Failure.of(504, 'unavailable', error);
+    default:
+      return Failure.of(500, 'internal', error);
+  }
+}
+
+function sentences(reason: string, refusals: Refusals | undefined): Texts<string> | undefined {
+  const portuguese = refusals?.['pt-BR'].refusals[reason];
+  const english = refusals?.en.refusals[reason];
+  return portuguese && english ? { 'pt-BR': portuguese, en: english } : undefined;
+}

@@ -1,0 +1,32 @@
+import type { Config } from '../../../services/platform/process/config.ts';
+import type { DashboardApp } from '../dashboard-app.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import type { SessionDoor } from '../session/session-guard.ts';
+import type { Pages } from './pages.ts';
+
+/** The settings that the dashboard needs. */
+export type DashboardConfig = Pick<
+  Config,
+  | 'HOST'
+  | 'PUBLIC_URL_DASHBOARD'
+  | 'PUBLIC_URL_LIVE'
+  | 'PUBLIC_URL_SANDBOX'
+  | 'TRUSTED_PROXIES'
+  | 'HTTP_REQUEST_TIMEOUT'
+  | 'RATE_LIMIT_ADDRESS'
+  | 'OIDC_ISSUER'
+  | 'OIDC_CLIENT_ID'
+  | 'OIDC_CLIENT_SECRET'
+>;
+
+/** What rooms make their pages with. */
+export interface RoomDependencies {
+  /** For what is no page of a merchant. */
+  readonly app: DashboardApp;
+  readonly pages: Pages;
+  readonly door: SessionDoor;
+  readonly clients: DashboardClients;
+  readonly config: DashboardConfig;
+  /** Where people find the dashboard, once it listens. */
+  readonly baseUrl: () => string;
+}

@@ -1,0 +1,104 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { ACCOUNT_TIME_ZONE, civilDateAt, daysBetween } from '../../../services/platform/civil-date.ts';
+import type { Language } from './language.ts';
+
+const MINUTE_S = 60;
+const HOUR_S = 3_600;
+const DAY_S = 86_400;
+const THOUSAND_MINOR = 100_000n;
+
+/** How amounts, dates and times are written in a language. */
+export class Format {
+  readonly #money: Intl.NumberFormat;
+  readonly #compactMoney: Intl.NumberFormat;
+  readonly #number: Intl.NumberFormat;
+  readonly #date: Intl.DateTimeFormat;
+  readonly #month: Intl.DateTimeFormat;
+  readonly #shortMonth: Intl.DateTimeFormat;
+  readonly #dateTime: Intl.DateTimeFormat;
+  readonly #relative: Intl.RelativeTimeFormat;
+
+  constructor(language: Language) {
+    const reais = { style: 'currency', currency: 'BRL' } as const;
+    this.#money = new Intl.NumberFormat(language, reais);
+    this.#compactMoney = new Intl.NumberFormat(language, {
+      ...{ ...reais, notation: 'compact', maximumFractionDigits: 1 },
+    });
+    this.#number = new Intl.NumberFormat(language);
+    const utc = { timeZone: 'UTC' } as const;
+    this.#date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', ...utc });
+    this.#month = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', ...utc });
+    this.#shortMonth = new Intl.DateTimeFormat(language, { month: 'short', year: '2-digit', ...utc });
+    this.#dateTime = new Intl.DateTimeFormat(language, {
+      // Short English dates have the month first, and are read wrongly by who has the day first.
+      dateStyle: language === 'en' ? 'medium' : 'short',
+      timeStyle: 'medium',
+      timeZone: ACCOUNT_TIME_ZONE,
+    });
+    this.#relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  }
+
+  /** An amount in centavos as reais: R$ 1.234,56. */
+  money(amountMinor: bigint): string {
+    const digits = (amountMinor < 0n ? -amountMinor : amountMinor).toString().padStart(3, '0');
+    const decimal = `${amountMinor < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+    // As text, since a double does not hold every amount.
+    return this.#money.format(decimal as Intl.StringNumericLiteral);
+  }
+
+  /** An amount in centavos where there is little room, so that a double is exact enough: R$ 12,3 mil; R$ 651,40. */
+  compactMoney(amountMinor: bigint): string {
+    if (amountMinor < THOUSAND_MINOR) return this.money(amountMinor);
+    return this.#compactMoney.format(Number(amountMinor) / 100);
+  }
+
+  /** A count: 1.234. */
+  number(value: number | bigint): string {
+    return this.#number.format(value);
+  }
+
+  /** A day, given as 2026-11-21. */
+  date(civilDate: string): string {
+    return this.#date.format(new Date(`${civilDate}T00:00:00Z`));
+  }
+
+  /** November 2026, given as 2026-11. */
+  month(yearMonth: string): string {
+    return this.#month.format(new Date(`${yearMonth}-01T00:00:00Z`));
+  }
+
+  /** Nov 26, given as 2026-11. */
+  shortMonth(yearMonth: string): string {
+    return this.#shortMonth.format(new Date(`${yearMonth}-01T00:00:00Z`)).replaceAll(' de ', ' ');
+  }
+
+  /** A moment in Brazil's time, to the second; empty for none. */
+  dateTime(at: Timestamp | undefined): string {
+    return at ? this.#dateTime.format(timestampDate(at)) : '';
+  }
+
+  /**
+   * How far a moment is from now, in the largest unit that fits: in 3 days, 5 minutes ago. From a day on by the dates in
+   * Brazil, so that "tomorrow" is tomorrow.
+   */
+  relative(at: Timestamp, now: Date = new Date()): string {
+    const seconds = Math.trunc((timestampDate(at).getTime() - now.getTime()) / 1_000);
+    const distance = Math.abs(seconds);
+    if (distance < MINUTE_S) return this.#relative.format(seconds, 'second');
+    if (distance < HOUR_S) return this.#relative.format(Math.trunc(seconds / MINUTE_S), 'minute');
+    if (distance < DAY_S) return this.#relative.format(Math.trunc(seconds / HOUR_S), 'hour');
+    return this.#relative.format(daysBetween(civilDateAt(now), civilDateAt(timestampDate(at))), 'day');
+  }
+}
+
+const formats = new Map<Language, Format>();
+
+/** The format of a language. */
+export function formatOf(language: Language): Format {
+  let format = formats.get(language);
+  if (!format) {
+    format = new Format(language);
+    formats.set(language, format);
+  }
+  return format;
+}

@@ -1,0 +1,117 @@
+import type { FastifyReply } from 'fastify';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { type Html, html, nothing } from './html.ts';
+import { layoutTexts } from './layout.texts.ts';
+import { isAtLeast, type Page, type PlainView, pathTo, type Side, textsFor, type View } from './view.ts';
+
+/** The parts of a merchant's dashboard, in the order of its navigation. */
+export type Section = keyof (typeof layoutTexts)['en']['sections'];
+
+interface SectionPlace {
+  readonly section: Section;
+  readonly path: string;
+  readonly role: Role;
+  readonly side?: Side;
+}
+
+const SECTIONS: readonly SectionPlace[] = [
+  { section: 'overview', path: '', role: Role.VIEWER },
+  { section: 'webhooks', path: '/webhooks', role: Role.VIEWER },
+  { section: 'funds', path: '/funds', role: Role.VIEWER },
+  { section: 'refunds', path: '/refunds', role: Role.VIEWER },
+  { section: 'advances', path: '/advances', role: Role.VIEWER },
+  { section: 'products', path: '/products', role: Role.VIEWER },
+  { section: 'api-keys', path: '/api-keys', role: Role.DEVELOPER },
+  { section: 'simulate', path: '/simulate', role: Role.DEVELOPER, side: 'sandbox' },
+  { section: 'members', path: '/members', role: Role.ADMIN },
+  { section: 'audit', path: '/audit', role: Role.ADMIN },
+];
+
+/** Sends a page: of a merchant when the view is, else a plain one. */
+export async function sendPage(
+  reply: FastifyReply,
+  view: PlainView | View,
+  page: Page,
+  section?: Section,
+): Promise<FastifyReply> {
+  const text = await pageHtml(view, page, section);
+  return reply
+    .code(page.status ?? 200)
+    .type('text/html; charset=utf-8')
+    .send(String(text));
+}
+
+const isOfMerchant = (view: PlainView | View): view is View => 'tenant' in view;
+
+function pageHtml(view: PlainView | View, page: Page, section: Section | undefined): Html {
+  const side = isOfMerchant(view) ? view.side : undefined;
+  const t = textsFor(view, layoutTexts);
+  const where = side ? ` · ${t[side]}` : '';
+  return html`<!doctype html>
+<html lang="${view.language}" data-side="${side ?? 'none'}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${page.title}${where} · ${t.product}</title>
+<link rel="icon" href="/assets/${side ?? 'live'}.svg">
+<link rel="stylesheet" href="/assets/base.css">
+${section ? html`<link rel="stylesheet" href="/assets/${section}.css">` : nothing}
+<script type="module" src="/assets/dashboard.js"></script>
+</head>
+<body>
+<a class="skip" href="#content">${t.skip}</a>
+${header(view)}
+${isOfMerchant(view) ? navigation(view, section) : nothing}
+<main id="content" tabindex="-1"${page.live ? html` data-stream` : nothing}>
+${notice(view, page)}
+<h1>${page.title}</h1>
+${page.body}
+</main>
+</body>
+</html>`;
+}
+
+function header(view: PlainView | View): Html {
+  const t = textsFor(view, layoutTexts);
+  return html`<header class="top">
+<a class="brand" href="/">${t.product}</a>
+${isOfMerchant(view) ? sideSwitch(view) : nothing}
+<div class="who">
+${view.person ? html`<a href="/account">${view.person.name || view.person.email}</a>` : nothing}
+<a href="/language?return=${encodeURIComponent(view.url)}" lang="${view.language === 'en' ? 'pt-BR' : 'en'}">${t.language}</a>
+${
+  view.person
+    ? html`<form method="post" action="/sign-out"><input type="hidden" name="_csrf" value="${view.person.csrfToken}"><button class="link">${t.signOut}</button></form>`
+    : nothing
+}
+</div>
+</header>`;
+}
+
+/** The environment in words, and the way to the other; never only a colour. */
+function sideSwitch(view: View): Html {
+  const t = textsFor(view, layoutTexts);
+  const { side, tenant } = view;
+  const other: Side = side === 'live' ? 'sandbox' : 'live';
+  return html`<p class="side"><strong>${t[side]}</strong> <span>${side === 'live' ? t.liveHint : t.sandboxHint}</span>
+<a href="${pathTo({ side: other, tenant }, '')}">${other === 'live' ? t.toLive : t.toSandbox}</a></p>
+<p class="merchant"><span>${t.merchant}</span> <a href="/"><code>${tenant.merchantId.slice(0, 8)}</code></a></p>`;
+}
+
+function navigation(view: View, current: Section | undefined): Html {
+  const t = textsFor(view, layoutTexts);
+  const open = SECTIONS.filter(
+    ({ role, side }) => isAtLeast(view.role, role) && (side === undefined || side === view.side),
+  );
+  const link = ({ section, path }: SectionPlace) =>
+    html`<li><a href="${pathTo(view, path)}"${
+      section === current ? html` aria-current="page"` : nothing
+    }>${t.sections[section]}</a></li>`;
+  return html`<nav class="sections" aria-label="${t.navigation}"><ul>${open.map(link)}</ul></nav>`;
+}
+
+function notice({ url }: PlainView, { notices }: Page): Html {
+  const name = new URLSearchParams(url.split('?')[1] ?? '').get('notice');
+  const text = name !== null && notices && Object.hasOwn(notices, name) ? notices[name] : undefined;
+  return text ? html`<p class="notice good" role="status">${text}</p>` : nothing;
+}

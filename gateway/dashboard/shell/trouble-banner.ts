@@ -1,0 +1,56 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import {
+  type WebhookSubscription,
+  WebhookSubscriptionState,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { reasonText } from '../webhooks/subscriptions/subscription-state.ts';
+import { moment, notice } from './components.ts';
+import { type Html, html, nothing } from './html.ts';
+import { liveRegion } from './live.ts';
+import { troubleTexts } from './trouble-banner.texts.ts';
+import { type Page, pathTo, textsFor, type View } from './view.ts';
+
+const MOST_NAMED = 5;
+const DAY_MS = 86_400_000;
+/** Then what a 410 has disabled was to be. */
+const GONE_SHOWN_MS = 7 * DAY_MS;
+
+/** Whether it is in ERROR, or a 410 has disabled it not long ago. One that a person disabled keeps an earlier error. */
+function isInTrouble({ state, errorAt, disabledAt }: WebhookSubscription): boolean {
+  if (!errorAt) return false;
+  if (state === WebhookSubscriptionState.ERROR) return true;
+  if (state !== WebhookSubscriptionState.DISABLED || !disabledAt) return false;
+  const isGone = errorAt.seconds === disabledAt.seconds && errorAt.nanos === disabledAt.nanos;
+  return isGone && Date.now() - timestampMs(disabledAt) < GONE_SHOWN_MS;
+}
+
+/** Names each subscription in trouble, since when, and why; nothing where all is well. */
+function troubleBanner(view: View, subscriptions: readonly WebhookSubscription[]): Html {
+  const t = textsFor(view, troubleTexts);
+  const troubled = subscriptions.filter(isInTrouble);
+  if (troubled.length === 0) return nothing;
+  const item = ({ id, url, errorReason = '', errorAt }: WebhookSubscription) =>
+    html`<li><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a><p class="soft">${reasonText(view, errorReason)} ${t.since} ${moment(view, errorAt)}.</p></li>`;
+  const unnamed = troubled.length - MOST_NAMED;
+  const more =
+    unnamed > 0 ? html`<p><a href="${pathTo(view, '/webhooks')}">${t.more(unnamed)}</a></p>` : nothing;
+  return notice(
+    'bad',
+    html`<p><strong>${t.title(troubled.length)}</strong></p>
+<ul>${troubled.slice(0, MOST_NAMED).map(item)}</ul>${more}`,
+  );
+}
+
+/** A page with the banner above it, which changes as one looks at it. */
+export function withTroubleBanner(
+  view: View,
+  page: Page,
+  subscriptions: readonly WebhookSubscription[],
+): Page {
+  const trouble = troubleBanner(view, subscriptions);
+  return {
+    ...page,
+    live: { ...page.live, trouble },
+    body: html`${liveRegion('trouble', trouble)}${page.body}`,
+  };
+}

@@ -1,0 +1,55 @@
+import { MAX_POINTER_SHOWN } from '../problems/problem.ts';
+
+/** A query as parsed: each parameter once, with a value; or what is wrong with it. */
+export interface ParsedQuery {
+  [parameter: string]: unknown;
+  [QUERY_FAULT]?: string;
+}
+
+/** The member of a query that could not be parsed. */
+export const QUERY_FAULT = Symbol('what is wrong with the query');
+
+const NO_QUERY: ParsedQuery = Object.freeze(Object.create(null));
+
+/**
+ * Parses a query string, strictly: a repeated parameter, an empty value, a broken percent-encoding, invalid UTF-8 and
+ * NUL are faults. It never throws, for it runs before the request's own error handling; validation reports the fault.
+ */
+export function parseQuery(text: string): ParsedQuery {
+  if (text === '') return NO_QUERY;
+  const query: ParsedQuery = Object.create(null);
+  for (const part of text.split('&')) {
+    if (part === '') continue;
+    const separator = part.indexOf('=');
+    const name = decoded(separator < 0 ? part : part.slice(0, separator));
+    const value = decoded(separator < 0 ? '' : part.slice(separator + 1));
+    const fault = faultOf(query, name, value);
+    if (fault !== undefined) return { [QUERY_FAULT]: fault };
+    query[name!] = value;
+  }
+  return query;
+}
+
+function faultOf(
+  query: ParsedQuery,
+  name: string | undefined,
+  value: string | undefined,
+): string | undefined {
+  if (name === undefined) return 'The query must be percent-encoded UTF-8.';
+  const parameter = `Query parameter '${name.slice(0, MAX_POINTER_SHOWN)}'`;
+  if (value === undefined) return `${parameter} must be percent-encoded UTF-8.`;
+  if (value === '') return `${parameter} must not be empty.`;
+  if (value.includes('\0')) return `${parameter} must not contain NUL.`;
+  if (name in query) return `${parameter} must not be repeated.`;
+  return undefined;
+}
+
+function decoded(text: string): string | undefined {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return undefined;
+  }
+}

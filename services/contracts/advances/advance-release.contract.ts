@@ -1,0 +1,16 @@
+import type { EnvironmentName } from '../../platform/tenant.ts';
+
+export const workflowType = 'releaseAdvance';
+
+/** The call that starts the workflow mostly completes its work itself, in far less. */
+export const COMPLETE_AFTER = '20 seconds';
+
+export const workflowId = (advanceRequestId: string) => `advance-release-${advanceRequestId}`;
+
+export interface ReleaseAdvanceInput {
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+  readonly advanceRequestId: string;
+  /** When the last covered date has passed, in ISO 8601. */
+  readonly settlesAt: string;
+}

@@ -1,0 +1,18 @@
+import type { EnvironmentName } from '../../platform/tenant.ts';
+
+export const workflowType = 'completeAdvanceRequest';
+
+/** The call that starts the workflow mostly completes its work itself, in far less. */
+export const COMPLETE_AFTER = '20 seconds';
+
+export const workflowId = (advanceRequestId: string) => `advance-request-${advanceRequestId}`;
+
+export interface CompleteAdvanceRequestInput {
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+  readonly quoteId: string;
+  readonly advanceRequestId: string;
+}
+
+/** REQUESTED: the request stands. REFUSED: it came to nothing, and nothing is reserved. */
+export type CompleteAdvanceRequestResult = 'REQUESTED' | 'REFUSED';

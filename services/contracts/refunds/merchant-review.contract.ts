@@ -1,0 +1,14 @@
+import type { EnvironmentName } from '../../platform/tenant.ts';
+
+export const workflowType = 'awaitMerchantReview';
+
+export const workflowId = (refundCaseId: string) => `merchant-review-${refundCaseId}`;
+
+export interface AwaitMerchantReviewInput {
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+  readonly refundCaseId: string;
+}
+
+/** Whether the deadline decided, or somebody had before. */
+export type AwaitMerchantReviewResult = 'EXPIRED' | 'ENDED';

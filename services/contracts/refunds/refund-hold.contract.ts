@@ -1,0 +1,16 @@
+import type { EnvironmentName } from '../../platform/tenant.ts';
+
+export const workflowType = 'holdRefundFunds';
+export const workflowId = (refundCaseId: string) => `refund-hold-${refundCaseId}`;
+
+export const endWorkflowType = 'endRefundHold';
+export const endWorkflowId = (refundCaseId: string) => `refund-hold-end-${refundCaseId}`;
+
+export interface RefundHoldInput {
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+  readonly refundCaseId: string;
+}
+
+/** What became of a hold; ENDED when what it was for is over or names no sale, SALE_NOT_FOUND when funds has none. */
+export type HoldResult = 'HELD' | 'ENDED' | 'SALE_NOT_FOUND';

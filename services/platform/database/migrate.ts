@@ -1,0 +1,43 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { Client } from 'pg';
+
+const MIGRATIONS = new URL('../../migrations/', import.meta.url);
+/** Taken for the whole run, so that processes that start together apply each migration once. */
+const ADVISORY_LOCK = 7_251_946_003;
+
+/**
+ * Applies the migrations that the database has not seen, in the order of their names, each in a transaction of its
+ * own; all, or those named in `only`, for a database that holds one thing. Answers their names. A migration that fails
+ * leaves its transaction undone and stops the run.
+ */
+export async function migrate(databaseUrl: string, only?: readonly string[]): Promise<string[]> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [ADVISORY_LOCK]);
+    await client.query(
+      'create table if not exists public.migration (name text primary key, applied_at timestamptz not null default now())',
+    );
+    const { rows } = await client.query<{ name: string }>('select name from public.migration');
+    const applied = new Set(rows.map(({ name }) => name));
+    const pending = (await readdir(MIGRATIONS))
+      .filter((name) => name.endsWith('.sql') && !applied.has(name) && (only?.includes(name) ?? true))
+      .sort();
+    for (const name of pending) await apply(client, name);
+    return pending;
+  } finally {
+    await client.end();
+  }
+}
+
+async function apply(client: Client, name: string): Promise<void> {
+  const sql = await readFile(new URL(name, MIGRATIONS), 'utf8');
+  try {
+    await client.query('begin');
+    await client.query(sql);
+    await client.query('insert into public.migration (name) values ($1)', [name]);
+    await client.query('commit');
+  } catch (error) {
+    throw new Error(`migration ${name} failed`, { cause: error });
+  }
+}

@@ -1,0 +1,151 @@
+import {
+  type EntityManager,
+  type EntityName,
+  type FilterQuery,
+  type FindOneOptions,
+  type FindOptions,
+  LockMode,
+  type RequiredEntityData,
+} from '@mikro-orm/postgresql';
+import {
+  insertCommand,
+  insertEvent,
+  type OutboxEvent,
+  type OutboxWork,
+  type WorkflowCommand,
+} from '../outbox/outbox.ts';
+import type { EnvironmentName, Tenant } from '../tenant.ts';
+import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';
+
+/** Rows carry their tenant in their first two columns. */
+export type TenantOwned = { merchantId: string; environment: EnvironmentName };
+
+/**
+ * A transaction of one tenant: every statement that use cases make through it carries merchant and environment.
+ * What it adds to the outbox is delivered only when the transaction commits.
+ */
+export class TenantTransaction {
+  readonly tenant: Tenant;
+  /** Id of the request that causes this write; events and commands carry it. */
+  readonly requestId: string;
+  readonly #em: EntityManager;
+  #outboxWork: OutboxWork | undefined;
+
+  constructor(em: EntityManager, tenant: Tenant, requestId: string) {
+    this.#em = em;
+    this.tenant = tenant;
+    this.requestId = requestId;
+  }
+
+  /** What was added to the outbox, if anything. */
+  get outboxWork(): OutboxWork | undefined {
+    return this.#outboxWork;
+  }
+
+  /** The first row of this tenant that fits. */
+  findOne<E extends TenantOwned>(
+    entity: EntityName<E>,
+    where: FilterQuery<NoInfer<E>>,
+    options?: FindOneOptions<E>,
+  ) {
+    return this.#em.findOne(entity, this.#within(where) as never, options) as Promise<E | null>;
+  }
+
+  /** The first row of this tenant that fits, locked until the transaction ends. */
+  lockOne<E extends TenantOwned>(entity: EntityName<E>, where: FilterQuery<NoInfer<E>>) {
+    return this.findOne(entity, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  }
+
+  /** The rows of this tenant that fit. */
+  find<E extends TenantOwned>(
+    entity: EntityName<E>,
+    where: FilterQuery<NoInfer<E>>,
+    options?: FindOptions<E>,
+  ) {
+    return this.#em.find(entity, this.#within(where) as never, options) as Promise<E[]>;
+  }
+
+  /** The rows of this tenant that fit, locked until the transaction ends; give an order to lock without deadlocks. */
+  lock<E extends TenantOwned>(
+    entity: EntityName<E>,
+    where: FilterQuery<NoInfer<E>>,
+    options?: FindOptions<E>,
+  ) {
+    return this.find(entity, where, { ...options, lockMode: LockMode.PESSIMISTIC_WRITE } as FindOptions<E>);
+  }
+
+  /** Takes a lock of this tenant until the transaction ends, once another transaction that has it ends. */
+  awaitNamedLock(name: string): Promise<void> {
+    return awaitAdvisoryLock(this.#em, this.#lockName(name));
+  }
+
+  /** Takes a lock of this tenant until the transaction ends; false when another transaction has it. */
+  tryNamedLock(name: string): Promise<boolean> {
+    return tryAdvisoryLock(this.#em, this.#lockName(name));
+  }
+
+  /** A new row of this tenant, written when the transaction flushes. */
+  create<E extends TenantOwned>(
+    entity: EntityName<E>,
+    data: Omit<RequiredEntityData<NoInfer<E>>, keyof TenantOwned>,
+  ): E {
+    return this.#em.create(entity, { ...data, ...this.tenant } as never, { persist: true }) as E;
+  }
+
+  /** Marks a row for deletion when the transaction flushes. */
+  remove(row: TenantOwned): void {
+    this.#em.remove(row);
+  }
+
+  /** Writes what has changed now; afterwards statements see it. */
+  flush(): Promise<void> {
+    return this.#em.flush();
+  }
+
+  /**
+   * A statement in SQL, for what entities cannot say. It must name merchant_id and environment itself: `:merchantId`
+   * and `:environment` are bound here, other names from the parameters.
+   */
+  execute<Row>(sql: string, parameters: Record<string, unknown> = {}): Promise<Row[]> {
+    if (!sql.includes(':environment')) {
+      throw new TypeError('a statement of a tenant names :merchantId and :environment');
+    }
+    return this.executeForMerchant(sql, parameters);
+  }
+
+  /** The same on tables whose rows hold in both of a merchant's environments: it must name `:merchantId`. */
+  executeForMerchant<Row>(sql: string, parameters: Record<string, unknown> = {}): Promise<Row[]> {
+    if (!sql.includes(':merchantId')) throw new TypeError('a statement of a merchant names :merchantId');
+    const values: unknown[] = [];
+    const bound = { ...parameters, ...this.tenant } as Record<string, unknown>;
+    const text = sql.replaceAll(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => {
+      if (!(name in bound)) throw new TypeError(`the statement's parameter :${name} is not given`);
+      values.push(bound[name]);
+      return '?';
+    });
+    return this.#em.execute(text, values) as Promise<Row[]>;
+  }
+
+  /** Publishes an event of the catalogue with this transaction. */
+  publish(event: Omit<OutboxEvent, 'requestId'> & { requestId?: string }) {
+    this.#outboxWork ??= 'EVENTS';
+    return insertEvent(this.#em, this.tenant, { requestId: this.requestId, ...event });
+  }
+
+  /** Starts, signals or cancels a workflow with this transaction. */
+  command(command: WithoutRequestId<WorkflowCommand>): Promise<void> {
+    this.#outboxWork = 'COMMANDS';
+    return insertCommand(this.#em, this.tenant, { requestId: this.requestId, ...command } as WorkflowCommand);
+  }
+
+  #lockName(name: string): string {
+    const { merchantId, environment } = this.tenant;
+    return `${name} ${merchantId} ${environment}`;
+  }
+
+  #within<E extends TenantOwned>(where: FilterQuery<E>): FilterQuery<E> {
+    return { ...(where as object), ...this.tenant } as FilterQuery<E>;
+  }
+}
+
+type WithoutRequestId<T> = T extends unknown ? Omit<T, 'requestId'> : never;

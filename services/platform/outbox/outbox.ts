@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import type { JsonObject } from '@bufbuild/protobuf';
+import { type EntityManager, raw } from '@mikro-orm/postgresql';
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../database/database.ts';
+import type { Tenant } from '../tenant.ts';
+
+/** An event of the catalogue, to be delivered once the transaction that publishes it has committed. */
+export interface OutboxEvent {
+  /** A name of the catalogue, such as `refund.requested.v1`. */
+  readonly type: string;
+  /** The object the event is about; its events are numbered from 1 without gaps. */
+  readonly objectId: string;
+  readonly data: JsonObject;
+  /** Id of the request that caused it. */
+  readonly requestId: string;
+  readonly occurredAt: Date;
+}
+
+/** What to do in Temporal once the transaction has committed. Arguments hold ids only. */
+export type WorkflowCommand = {
+  readonly workflowId: string;
+  readonly requestId: string;
+} & (
+  | { readonly kind: 'START'; readonly workflowType: string; readonly arguments: readonly unknown[] }
+  | { readonly kind: 'SIGNAL'; readonly signalName: string; readonly arguments: readonly unknown[] }
+  | { readonly kind: 'CANCEL' }
+);
+
+/** What a commit has added to the outbox: events alone, or commands too. */
+export type OutboxWork = 'EVENTS' | 'COMMANDS';
+
+export const OUTBOX_CHANNEL = 'payments_outbox';
+const NOTIFY_INTERVAL_MS = 10;
+
+/**
+ * Tells that something was committed to the outbox: at once inside this process, and by a NOTIFY on a connection of
+ * its own, at most one per 10 ms, to the others. A lost notification costs a poll's interval, never an event.
+ */
+export class OutboxSignal {
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
+  readonly #database: Database;
+  /** Stands in the notifications of this process. */
+  readonly #sender = randomUUID();
+  #toTell: OutboxWork | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** To be called after the commit. */
+  committed(work: OutboxWork): void {
+    this.#emitter.emit('work', work);
+    if (this.#toTell === undefined) setTimeout(() => void this.#notify(), NOTIFY_INTERVAL_MS);
+    if (this.#toTell !== 'COMMANDS') this.#toTell = work;
+  }
+
+  /** What a notification tells; undefined for one of this process, which knows already. */
+  heard(payload: string): OutboxWork | undefined {
+    const [sender, work] = payload.split(' ');
+    if (sender === this.#sender) return undefined;
+    return work === 'EVENTS' ? 'EVENTS' : 'COMMANDS';
+  }
+
+  /** Calls back whenever this process commits to the outbox; answers how to stop. */
+  onWork(listener: (work: OutboxWork) => void): () => void {
+    this.#emitter.on('work', listener);
+    return () => this.#emitter.off('work', listener);
+  }
+
+  async #notify(): Promise<void> {
+    const payload = `${this.#sender} ${this.#toTell}`;
+    this.#toTell = undefined;
+    try {
+      const connection = await this.#database.connect();
+      await connection.query(`notify ${OUTBOX_CHANNEL}, '${payload}'`).finally(() => connection.release());
+    } catch {
+      // A poll finds what nobody was told of.
+    }
+  }
+}
+
+const INSERT_EVENT = `
+with numbered as (
+  insert into platform.object_sequence as s (merchant_id, environment, object_id, last_sequence)
+  values (?, ?, ?, 1)
+  on conflict (merchant_id, environment, object_id) do update set last_sequence = s.last_sequence + 1
+  returning last_sequence
+)
+insert into platform.outbox_event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
+select ?, ?, ?, ?, ?, last_sequence, ?, ?, ? from numbered
+returning sequence`;
+
+/** Adds an event to the outbox in the caller's transaction; answers its id and its number for the object. */
+export async function insertEvent(em: EntityManager, tenant: Tenant, event: OutboxEvent) {
+  const id = uuidv7();
+  const { merchantId, environment } = tenant;
+  const [row] = await em.execute<{ sequence: string | number | bigint }[]>(INSERT_EVENT, [
+    ...[merchantId, environment, event.objectId],
+    ...[merchantId, environment, id, event.type, event.objectId, event.requestId, event.occurredAt],
+    JSON.stringify(event.data),
+  ]);
+  return { id, sequence: BigInt(row!.sequence) };
+}
+
+const INSERT_COMMAND = `
+insert into platform.outbox_command
+  (merchant_id, environment, id, kind, workflow_id, workflow_type, signal_name, arguments, request_id)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Adds a workflow command to the outbox in the caller's transaction. */
+export async function insertCommand(
+  em: EntityManager,
+  tenant: Tenant,
+  command: WorkflowCommand,
+): Promise<void> {
+  await em.execute(INSERT_COMMAND, [
+    ...[tenant.merchantId, tenant.environment, uuidv7(), command.kind, command.workflowId],
+    command.kind === 'START' ? command.workflowType : raw('null'),
+    command.kind === 'SIGNAL' ? command.signalName : raw('null'),
+    JSON.stringify(command.kind === 'CANCEL' ? [] : command.arguments),
+    command.requestId,
+  ]);
+}

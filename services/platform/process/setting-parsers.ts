@@ -1,0 +1,167 @@
+import { BlockList, isIP } from 'node:net';
+import type { PortRange } from '../egress/webhook-url.ts';
+import { KeyRing } from '../key-ring.ts';
+import { GRANT_AREAS, STANDALONE_GRANTS } from '../rpc/grants.ts';
+
+/** Reads a setting's text; throws an Error whose message continues the sentence "NAME …". */
+export type Parser<T> = (value: string) => T;
+
+export const text: Parser<string> = (value) => value;
+
+/** Undefined for the empty text. */
+export const optional =
+  <T>(parse: Parser<T>): Parser<T | undefined> =>
+  (value) =>
+    value === '' ? undefined : parse(value);
+
+export const integer =
+  (least: number, most: number): Parser<number> =>
+  (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < least || number > most) {
+      throw new Error(`must be an integer from ${least} to ${most}`);
+    }
+    return number;
+  };
+
+export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value) === 'true';
+
+export const oneOf =
+  <const T extends string>(...values: T[]): Parser<T> =>
+  (value) => {
+    if (!values.includes(value as T)) throw new Error(`must be one of ${values.join(', ')}`);
+    return value as T;
+  };
+
+/** One or more of the given names, separated by commas. */
+export const listOf =
+  (...names: string[]): Parser<readonly string[]> =>
+  (value) => {
+    const listed = value.split(',').map((name) => name.trim());
+    if (!listed.every((name) => names.includes(name))) {
+      throw new Error(`must list names among ${names.join(', ')}`);
+    }
+    return listed;
+  };
+
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `20ms`, `5s`, `30m`, `2h`, `7d` as milliseconds. */
+export const duration: Parser<number> = (value) => {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(value.trim());
+  if (!match) throw new Error('must be a duration such as 20ms, 5s, 30m, 2h or 7d');
+  return Number(match[1]) * UNIT_MS[match[2]!]!;
+};
+
+/** A duration of at least the one given, as milliseconds. */
+export const durationFrom =
+  (least: string): Parser<number> =>
+  (value) => {
+    const ms = duration(value);
+    if (ms < duration(least)) throw new Error(`must be at least ${least}`);
+    return ms;
+  };
+
+/** Durations separated by commas, as milliseconds. */
+export const durations: Parser<readonly number[]> = (value) => value.split(',').map(duration);
+
+export const url: Parser<string> = (value) => {
+  const parsed = URL.parse(value);
+  if (!parsed || !['http:', 'https:'].includes(parsed.protocol))
+    throw new Error('must be an http or https URL');
+  return parsed.href.replace(/\/$/, '');
+};
+
+/** An issuer's identifier, as it is written: with a slash at its end it is another's. */
+export const issuerUrl: Parser<string> = (value) => {
+  url(value);
+  return value;
+};
+
+/** The address of a mail server. It may hold a password, so the fault does not repeat it. */
+export const smtpUrl: Parser<string> = (value) => {
+  const parsed = URL.parse(value);
+  if (!parsed?.hostname || !['smtp:', 'smtps:'].includes(parsed.protocol))
+    throw new Error('must be an SMTP URL such as smtp://user:password@host:587');
+  return value;
+};
+
+/** The address of a PostgreSQL database. It may hold a password, so the fault does not repeat it. */
+export const postgresUrl: Parser<string> = (value) => {
+  if (!['postgres:', 'postgresql:'].includes(URL.parse(value)?.protocol ?? ''))
+    throw new Error('must be a postgres URL such as postgres://user:password@host:5432/database');
+  return value;
+};
+
+/** Where requests are counted. A URL may hold a password, so the fault does not repeat it. */
+export const rateLimitStore: Parser<string> = (value) => {
+  if (value === 'memory' || value === 'postgresql') return value;
+  try {
+    return postgresUrl(value);
+  } catch (error) {
+    throw new Error(
+      'must be memory, postgresql or a URL such as postgres://user:password@host:5432/database',
+      {
+        cause: error,
+      },
+    );
+  }
+};
+
+export const keyRing: Parser<KeyRing> = (value) => KeyRing.parse(value);
+
+/** Ports and ranges of ports: `443,1024-65535`. */
+export const portRanges: Parser<readonly PortRange[]> = (value) =>
+  value.split(',').map((range) => {
+    const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(range.trim());
+    const from = Number(match?.[1]);
+    const to = Number(match?.[2] ?? match?.[1]);
+    if (!match || from < 1 || to > 65535 || from > to)
+      throw new Error('must list ports or ranges such as 443,1024-65535');
+    return { from, to };
+  });
+
+/** CIDRs separated by commas, as they were written; each is checked. */
+export const addressBlocks: Parser<readonly string[]> = (value) => {
+  if (value === '') return [];
+  return value.split(',').map((block) => {
+    const [address = '', prefix = '', ...rest] = block.trim().split('/');
+    const family = isIP(address);
+    if (family === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix)) throw notBlocks();
+    try {
+      new BlockList().addSubnet(address, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
+    } catch {
+      throw notBlocks();
+    }
+    return block.trim();
+  });
+};
+
+const notBlocks = () => new Error('must be a comma-separated list of CIDRs such as 127.0.0.0/8,::1/128');
+
+/** A caller of the internal services: its name, its token's SHA-256 and its grants. */
+export interface ServiceToken {
+  readonly name: string;
+  readonly tokenSha256: string;
+  readonly grants: readonly string[];
+}
+
+const KNOWN_GRANTS: ReadonlySet<string> = new Set([
+  ...STANDALONE_GRANTS,
+  ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
+]);
+
+/** `name|sha256 in hex|grant grant …` separated by semicolons. */
+export const serviceTokens: Parser<readonly ServiceToken[]> = (value) => {
+  if (value === '') return [];
+  return value.split(';').map((entry) => {
+    const [name = '', tokenSha256 = '', grants = ''] = entry.trim().split('|');
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name) || !/^[0-9a-f]{64}$/.test(tokenSha256)) {
+      throw new Error('must list name|sha256 of the token in hex|grants, separated by ;');
+    }
+    const granted = grants.split(/\s+/).filter(Boolean);
+    const unknown = granted.find((grant) => !KNOWN_GRANTS.has(grant));
+    if (unknown !== undefined) throw new Error(`names the unknown grant ${unknown} for ${name}`);
+    return { name, tokenSha256, grants: granted };
+  });
+};

@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code, ConnectError } from '@connectrpc/connect';
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from '../../../proto/gen/health/v1/health_pb.js';
+import { bindService, type ServiceBinding } from './service-binding.ts';
+
+const WATCH_INTERVAL_MS = 1_000;
+
+/** grpc.health.v1 over what this process serves: SERVING while its database answers. */
+export function healthService(
+  serviceNames: readonly string[],
+  isHealthy: () => Promise<boolean>,
+): ServiceBinding {
+  const known = new Set(['', ...serviceNames]);
+  const status = async () => ((await isHealthy()) ? Status.SERVING : Status.NOT_SERVING);
+  return bindService(Health, {
+    async check({ service }) {
+      if (!known.has(service)) throw new ConnectError('unknown service', Code.NotFound);
+      return { status: await status() };
+    },
+    async *watch({ service }, { signal }) {
+      let last: Status | undefined;
+      while (!signal.aborted) {
+        const now = known.has(service) ? await status() : Status.SERVICE_UNKNOWN;
+        if (now !== last) yield { status: now };
+        last = now;
+        await delay(WATCH_INTERVAL_MS);
+      }
+    },
+    async list() {
+      const now = { status: await status() };
+      return { statuses: Object.fromEntries([...known].map((name) => [name, now])) };
+    },
+  });
+}

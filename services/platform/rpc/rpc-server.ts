@@ -1,0 +1,99 @@
+import { createServer as createHttp1Server, type RequestListener } from 'node:http';
+import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2';
+import { createServer, type Socket } from 'node:net';
+import type { Interceptor } from '@connectrpc/connect';
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
+import { type FastifyInstance, fastify } from 'fastify';
+import type { ServiceToken } from '../process/setting-parsers.ts';
+import type { ServiceBinding } from './service-binding.ts';
+import { serviceTokenGate } from './service-tokens.ts';
+
+const READ_MAX_BYTES = 1024 * 1024;
+/** Inside one network compressing a small answer costs more than it saves. */
+const COMPRESS_MIN_BYTES = 32 * 1024;
+/** Longer than clients keep an idle connection, so that none is closed under a request on its way. */
+const KEEP_ALIVE_MS = 120_000;
+const MAX_TIMEOUT_MS = 60_000;
+const SHUTDOWN_MS = 3_000;
+/** How long a connection may stay without a byte. */
+const SILENCE_MS = 60_000;
+/** The first bytes of every HTTP/2 connection. */
+const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2');
+
+export interface RpcServerOptions {
+  readonly bindings: readonly ServiceBinding[];
+  readonly interceptors: Interceptor[];
+  readonly tokens: readonly ServiceToken[];
+}
+
+/** The internal port: gRPC (HTTP/2 without TLS), gRPC-Web and Connect (also over HTTP/1.1), told apart by bytes. */
+export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOptions): FastifyInstance {
+  const server = fastify({
+    serverFactory: (listener) => bothProtocols(listener as RequestListener) as never,
+    logger: false,
+  });
+  void server.register(fastifyConnectPlugin, {
+    routes: (router) => {
+      for (const binding of bindings) binding.register(router);
+    },
+    interceptors,
+    requestGate: serviceTokenGate(tokens),
+    readMaxBytes: READ_MAX_BYTES,
+    compressMinBytes: COMPRESS_MIN_BYTES,
+    maxTimeoutMs: MAX_TIMEOUT_MS,
+    shutdownTimeoutMs: SHUTDOWN_MS,
+  });
+  return server;
+}
+
+/** A TCP server that hands a connection to an HTTP/2 or an HTTP/1.1 server by its first bytes. */
+function bothProtocols(listener: RequestListener) {
+  const http1 = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, listener);
+  // A server keeps track of its connections, to close idle and late ones, from when it says it listens: the front does.
+  http1.emit('listening');
+  const http2 = createHttp2Server(listener as never);
+  const sessions = new Set<ServerHttp2Session>();
+  http2.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  const silent = new Set<Socket>();
+  const front = createServer((socket) => {
+    silent.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => silent.delete(socket));
+    socket.setTimeout(SILENCE_MS, () => socket.destroy());
+    socket.once('readable', () => {
+      silent.delete(socket);
+      socket.setTimeout(0);
+      socket.removeAllListeners('timeout');
+      handOver(socket, (isHttp2) => (isHttp2 ? http2 : http1).emit('connection', socket));
+    });
+  });
+  const closeFront = front.close.bind(front);
+  front.close = (callback) => {
+    for (const session of sessions) session.close();
+    for (const socket of silent) socket.destroy();
+    http1.close();
+    const force = setTimeout(() => {
+      for (const session of sessions) session.destroy();
+      http1.closeAllConnections();
+    }, SHUTDOWN_MS);
+    return closeFront((error) => {
+      clearTimeout(force);
+      callback?.(error);
+    });
+  };
+  return front;
+}
+
+function handOver(socket: Socket, take: (isHttp2: boolean) => void): void {
+  const first = socket.read() as Buffer | null;
+  if (first === null) {
+    socket.destroy();
+    return;
+  }
+  socket.unshift(first);
+  const length = Math.min(first.length, HTTP2_PREFACE.length);
+  take(first.subarray(0, length).equals(HTTP2_PREFACE.subarray(0, length)));
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { HandlerContext } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import { toConnectError, unauthenticated } from '../errors.ts';
+import type { ServiceToken } from '../process/setting-parsers.ts';
+import { type Caller, identifyActor, identifyCall } from './call-context.ts';
+import { requiredGrant } from './grants.ts';
+import { REQUEST_ID_HEADER } from './in-process-transport.ts';
+
+const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
+const REQUEST_ID = /^[\x21-\x7e]{1,100}$/;
+
+/**
+ * Identifies the caller of the port before its request is read: by the bearer token's hash. Health and reflection
+ * need none. UNAUTHENTICATED (SERVICE_TOKEN_MISSING, SERVICE_TOKEN_INVALID).
+ */
+export function serviceTokenGate(tokens: readonly ServiceToken[]): (context: HandlerContext) => void {
+  const callers = new Map(
+    tokens.map(({ name, tokenSha256, grants }): [string, Caller] => [
+      tokenSha256,
+      { name, grants: new Set(grants) },
+    ]),
+  );
+  return (context) => {
+    const requestId = context.requestHeader.get(REQUEST_ID_HEADER) ?? '';
+    identifyCall(
+      context.values,
+      callerFor(context, callers),
+      REQUEST_ID.test(requestId) ? requestId : uuidv7(),
+    );
+    identifyActor(context.values, (name) => context.requestHeader.get(name));
+  };
+}
+
+function callerFor(context: HandlerContext, callers: ReadonlyMap<string, Caller>): Caller {
+  if (requiredGrant(context.method) === undefined) return ANONYMOUS;
+  const [scheme, token] = (context.requestHeader.get('authorization') ?? '').split(' ');
+  if (scheme?.toLowerCase() !== 'bearer' || !token) {
+    throw toConnectError(unauthenticated('SERVICE_TOKEN_MISSING', 'this port takes a bearer service token'));
+  }
+  const caller = callers.get(createHash('sha256').update(token).digest('hex'));
+  if (!caller)
+    throw toConnectError(unauthenticated('SERVICE_TOKEN_INVALID', 'the service token is not known'));
+  return caller;
+}

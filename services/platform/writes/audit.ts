@@ -1,0 +1,53 @@
+import { type Message, toJson } from '@bufbuild/protobuf';
+import type { HandlerContext } from '@connectrpc/connect';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { v7 as uuidv7 } from 'uuid';
+import { actorOf, requestIdOf } from '../rpc/call-context.ts';
+import type { Tenant } from '../tenant.ts';
+import { RECORD_LIFETIME } from './record-lifetime.ts';
+
+/** Enough for whatever a person can write: reasons of 2000 characters, each of six bytes as JSON may have it. */
+const MAX_REQUEST_BYTES = 16 * 1024;
+
+/**
+ * Writes down, in the transaction of a change, which person made it, from where, and what she asked for. Changes that
+ * systems make for themselves leave no entry.
+ * @param identify answers what identifies the call where more than one of its transactions may leave the entry, under
+ * a lock that keeps out the same call: only the first of them does. Absent where every transaction leaves its own.
+ */
+export async function recordAudit(
+  em: EntityManager,
+  { merchantId, environment }: Tenant,
+  request: Message,
+  context: HandlerContext,
+  identify?: () => Buffer,
+): Promise<void> {
+  const actor = actorOf(context);
+  if (!actor) return;
+  const callSha256 = identify?.() ?? null;
+  await em.execute(
+    `insert into platform.audit_entry
+       (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at, call_sha256)
+     select ?, ?, ?, ?, ?, ?::jsonb, ?, ?, now(), ?
+      where not exists (
+        select from platform.audit_entry
+         where merchant_id = ? and environment = ? and call_sha256 = ?
+           and occurred_at > now() - ${RECORD_LIFETIME})`,
+    [
+      ...[merchantId, environment, uuidv7(), actor.accountId],
+      ...[`${context.service.typeName}.${context.method.name}`, requestJson(context, request)],
+      ...[actor.ipAddress, requestIdOf(context), callSha256],
+      ...[merchantId, environment, callSha256],
+    ],
+  );
+}
+
+/** Null when it is too large to keep. */
+function requestJson({ method }: HandlerContext, request: Message): string | null {
+  const { merchantId, environment, idempotencyKey, ...asked } = toJson(method.input, request) as Record<
+    string,
+    unknown
+  >;
+  const json = JSON.stringify(asked);
+  return Buffer.byteLength(json) <= MAX_REQUEST_BYTES ? json : null;
+}

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+
+const BATCH_MS = 100;
+
+/**
+ * Writes of what may be lost, such as when something was last used: many in one statement, after the requests that
+ * they come from and never on their path. One that fails is logged.
+ */
+export class LateWrites {
+  readonly #database: Database;
+  readonly #logger: Logger;
+  readonly #statement: string;
+  readonly #failure: string;
+  #rows = new Map<string, object>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param statement takes the rows as one JSON array. @param failure what the log says when it fails. */
+  constructor(database: Database, logger: Logger, statement: string, failure: string) {
+    this.#database = database;
+    this.#logger = logger;
+    this.#statement = statement;
+    this.#failure = failure;
+  }
+
+  /** Has a row written soon; the last of an id counts. */
+  add(id: string, row: object): void {
+    this.#rows.set(id, row);
+    this.#timer ??= setTimeout(() => this.#write(), BATCH_MS).unref();
+  }
+
+  async #write(): Promise<void> {
+    const rows = JSON.stringify([...this.#rows.values()]);
+    this.#rows = new Map();
+    this.#timer = undefined;
+    try {
+      await this.#database.transaction((em) => em.execute(this.#statement, [rows]));
+    } catch (error) {
+      this.#logger.warn({ err: error }, this.#failure);
+    }
+  }
+}

@@ -1,7 +1,0 @@
-import { workflowType as notifyContact } from './accounts/notify-contact.contract.ts';
-
-/** Says to a workflow that it was to be started while it ran. */
-export const STARTED_AGAIN_SIGNAL = 'startedAgain';
-
-/** Workflow types that look again for what they were started for, so that no start is lost on one about to end. */
-export const TOLD_OF_STARTS: ReadonlySet<string> = new Set([notifyContact]);

@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Transport } from '@connectrpc/connect';
+import { Client } from '@temporalio/client';
+import {
+  bundleWorkflowCode,
+  NativeConnection,
+  Worker,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { EgressConfig } from '../services/platform/egress/environment-guards.ts';
+import type { Config } from '../services/platform/process/config.ts';
+import type { MailConfig } from './accounts/smtp-mailer.ts';
+import { createActivities } from './activities.ts';
+import { ensureFundsSchedules } from './funds/funds-schedules.ts';
+import { WorkflowStarter } from './relay/workflow-starter.ts';
+import { TASK_QUEUE } from './temporal/task-queue.ts';
+import { prepareNamespace } from './temporal/temporal-namespace.ts';
+import { installRuntime, sdkLogger } from './temporal/temporal-runtime.ts';
+import type { Delivery } from './webhooks/delivery.ts';
+import { startDispatcher } from './webhooks/dispatcher.ts';
+import { ensureWebhookSchedules } from './webhooks/webhook-schedules.ts';
+
+export type WorkerConfig = EgressConfig &
+  MailConfig &
+  Pick<Config, 'TEMPORAL_NAMESPACE' | 'WEBHOOK_BATCH_INTERVAL'>;
+
+export interface SessionDeps {
+  readonly config: WorkerConfig;
+  readonly transport: Transport;
+  readonly temporalAddress: string;
+  readonly logger: Logger;
+  readonly delivery: Delivery;
+  readonly workflowBundle: WorkflowBundleWithSourceMap;
+}
+
+/** One connection to Temporal with the worker and the dispatcher on it. */
+export interface TemporalSession {
+  /** Resolves after `stop`; rejects when the SDK gives the server up for lost. */
+  readonly ended: Promise<void>;
+  ping(): Promise<void>;
+  /** Takes no more work; resolves when what was taken is done. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A workflow task is held while its local activity runs: up to the hand-over time, and as long as the starts of retry
+ * workflows take. The batches that start in that time all find a slot, with as many again for everything else.
+ */
+const SLOTS = {
+  maxConcurrentWorkflowTaskExecutions: 200,
+  maxConcurrentLocalActivityExecutions: 200,
+  maxConcurrentActivityTaskExecutions: 200,
+  maxCachedWorkflows: 500,
+} as const;
+
+const PREPARE_AGAIN_MS = 30_000;
+
+/** Bundles the workflow code, seconds of work: once per process. */
+export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
+  return bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
+    // Evaluated once per thread in place of once per workflow: half of what a batch cost there. It keeps no state.
+    preloadModules: ['@temporalio/common'],
+    logger: sdkLogger(logger),
+  });
+}
+
+/** Throws an error of the SDK when Temporal does not answer. */
+export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
+  const { config, logger, temporalAddress } = deps;
+  installRuntime(logger);
+  const connection = await NativeConnection.connect({ address: temporalAddress });
+  try {
+    await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
+      logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
+    );
+    await ensureSchedules(deps, connection);
+    return await runSession(deps, connection);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+async function ensureSchedules({ config }: SessionDeps, connection: NativeConnection): Promise<void> {
+  const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+  await ensureFundsSchedules(client);
+  await ensureWebhookSchedules(client);
+}
+
+/** A Temporal that loses its state is reconnected to unnoticed, and has neither search attributes nor Schedules. */
+async function keepPrepared(deps: SessionDeps, connection: NativeConnection, signal: AbortSignal) {
+  const { config, logger } = deps;
+  while (await waited(PREPARE_AGAIN_MS, signal)) {
+    const prepared = Promise.allSettled([
+      prepareNamespace(connection, config.TEMPORAL_NAMESPACE),
+      ensureSchedules(deps, connection),
+    ]);
+    for (const result of await prepared) {
+      if (result.status === 'rejected')
+        logger.debug({ err: result.reason }, 'Temporal was not prepared again');
+    }
+  }
+}
+
+/** False when the signal has ended the wait. */
+const waited = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).catch(() => false);
+
+function createWorker(
+  { config, delivery, transport, workflowBundle }: SessionDeps,
+  connection: NativeConnection,
+  temporal: WorkflowStarter,
+) {
+  return Worker.create({
+    ...SLOTS,
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    taskQueue: TASK_QUEUE,
+    workflowBundle,
+    activities: createActivities({ transport, delivery, temporal, config }),
+    shutdownGraceTime: '10 seconds',
+    shutdownForceTime: '15 seconds',
+  });
+}
+
+async function runSession(deps: SessionDeps, connection: NativeConnection): Promise<TemporalSession> {
+  const stopping = new AbortController();
+  const temporal = new WorkflowStarter(
+    new Client({ connection, namespace: deps.config.TEMPORAL_NAMESPACE }),
+    stopping.signal,
+  );
+  const worker = await createWorker(deps, connection, temporal);
+  const running = worker.run();
+  const dispatcher = startDispatcher({
+    temporal,
+    dispatch: deps.delivery.dispatch,
+    firstAttempts: deps.delivery.firstAttempts,
+    room: () => deps.delivery.attempts.room,
+    batchIntervalMs: deps.config.WEBHOOK_BATCH_INTERVAL,
+    logger: deps.logger,
+  });
+  void keepPrepared(deps, connection, stopping.signal);
+  const ended = running.finally(async () => {
+    stopping.abort();
+    await dispatcher.stop();
+    await connection.close();
+  });
+  return {
+    ended,
+    ping: () => temporal.ping(),
+    async stop() {
+      stopping.abort();
+      await dispatcher.stop();
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended;
+    },
+  };
+}

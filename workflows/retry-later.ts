@@ -4,10 +4,10 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
  * The failure of an activity that is not done yet: Temporal waits for exactly this long, and people read the story in
  * the meantime.
  */
-export function nextTurn(story: string, delayMs: number): ApplicationFailure {
+export function retryLater(story: string, delayMs: number): ApplicationFailure {
   const failure = ApplicationFailure.create({
     message: story,
-    type: 'NEXT_TURN',
+    type: 'RETRY_LATER',
     nextRetryDelay: Math.max(Math.ceil(delayMs), 1),
     // Nothing is wrong with us: not to be logged.
     category: ApplicationFailureCategory.BENIGN,

@@ -4,4 +4,4 @@ import { workflowType as notifyContact } from '../services/contracts/accounts/no
 export const STARTED_AGAIN_SIGNAL = 'startedAgain';
 
 /** Workflow types that look again for what they were started for, so that no start is lost on one about to end. */
-export const TOLD_OF_STARTS: ReadonlySet<string> = new Set([notifyContact]);
+export const SIGNAL_WITH_START: ReadonlySet<string> = new Set([notifyContact]);

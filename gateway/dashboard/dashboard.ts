@@ -15,8 +15,8 @@ import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
 import type { DashboardApp } from './dashboard-app.ts';
 import { createDashboardClients } from './dashboard-clients.ts';
 import { DashboardLog } from './dashboard-log.ts';
-import { registerRooms } from './features.ts';
-import { SessionDoor } from './session/session-guard.ts';
+import { registerFeatures } from './features.ts';
+import { SessionGuard } from './session/session-guard.ts';
 import { answerFailures } from './shell/failure-page.ts';
 import { Failure } from './shell/failures.ts';
 import type { DashboardConfig } from './shell/feature.ts';
@@ -77,18 +77,18 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   });
   limitAddresses(app, config);
   const clients = createDashboardClients(transport);
-  const door = new SessionDoor(clients);
-  answerFailures(app, door);
+  const guard = new SessionGuard(clients);
+  answerFailures(app, guard);
   await app.register(files, {
     root: fileURLToPath(new URL('assets', import.meta.url)),
     prefix: ASSETS,
     maxAge: ASSET_MAX_AGE_MS,
     index: false,
   });
-  const pages = new Pages(app, door);
+  const pages = new Pages(app, guard);
   const port = () => (app.server.address() as AddressInfo).port;
   const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port()}`;
-  registerRooms({ app, pages, door, clients, config, baseUrl });
+  registerFeatures({ app, pages, guard, clients, config, baseUrl });
   return Object.assign(app, { registered: pages.registered });
 }
 

@@ -8,13 +8,13 @@ import { membersPages } from './members/members.pages.ts';
 import { overviewPages } from './overview/overview.pages.ts';
 import { productsPages } from './products/products.pages.ts';
 import { refundsPages } from './refunds/refunds.pages.ts';
-import type { RoomDependencies } from './shell/feature.ts';
+import type { FeatureDependencies } from './shell/feature.ts';
 import { signInRoutes } from './sign-in/sign-in.routes.ts';
 import { simulatePages } from './simulate/simulate.pages.ts';
 import { webhooksPages } from './webhooks/webhooks.pages.ts';
 
 /** Everything that the dashboard serves. */
-export function registerRooms(dependencies: RoomDependencies): void {
+export function registerFeatures(dependencies: FeatureDependencies): void {
   signInRoutes(dependencies);
   accountPages(dependencies);
   homePages(dependencies);

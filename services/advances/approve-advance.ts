@@ -4,7 +4,7 @@ import type {
   ApproveAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { civilDateAt } from '../platform/civil-date.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { approve } from './advance-request.ts';
@@ -12,7 +12,7 @@ import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-s
 
 /** PENDING_REVIEW to APPROVED. */
 export function approveAdvance(writes: Writes, request: ApproveAdvanceRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof ApproveAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
     const moment = { at, today: civilDateAt(at) };

@@ -8,7 +8,7 @@ import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import { QuoteEntity, QuotePartEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';
 import { selectRate } from './advance.queries.ts';
@@ -29,8 +29,8 @@ export async function quoteAdvance(
   request: QuoteAdvanceRequest,
   context: HandlerContext,
 ) {
-  const quotedAt = occurrenceOf(request, context);
-  const replayed = await writes.replayed<typeof QuoteAdvanceResponseSchema>(request, context);
+  const quotedAt = occurredAtOf(request, context);
+  const replayed = await writes.findReplay<typeof QuoteAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { merchantId, environment, toDate, occurredAt, maxAmountMinor } = request;
   const schedule = await funds.listAdvanceableParts(

@@ -6,7 +6,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.ts';
 import { civilDateAt } from '../platform/civil-date.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { refuse } from './advance-request.ts';
 import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
@@ -21,7 +21,7 @@ export async function refuseAdvance(
   request: RefuseAdvanceRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   const refused = await writes.run<typeof RefuseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
     const moment = { at, today: civilDateAt(at) };

@@ -9,7 +9,7 @@ import { addDays, civilDateAt, startOfDay } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { finishRelease, startRelease } from './advance-request.ts';
@@ -27,8 +27,8 @@ export async function releaseAdvance(
   request: ReleaseAdvanceRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
-  const replayed = await writes.replayed<typeof ReleaseAdvanceResponseSchema>(request, context);
+  const at = occurredAtOf(request, context);
+  const replayed = await writes.findReplay<typeof ReleaseAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { merchantId, environment, advanceRequestId } = request;
   const by = askerOf(request, context);

@@ -9,7 +9,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { errorInfoOf } from '../platform/errors.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import {
   AdvanceRequestEntity,
   QuoteEntity,
@@ -66,8 +66,8 @@ export async function requestAdvance(
   request: RequestAdvanceRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
-  const replayed = await writes.replayed<typeof RequestAdvanceResponseSchema>(request, context);
+  const at = occurredAtOf(request, context);
+  const replayed = await writes.findReplay<typeof RequestAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { merchantId, environment, occurredAt } = request;
   const quoteId = request.quoteId.toLowerCase();

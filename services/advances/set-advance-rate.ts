@@ -4,7 +4,7 @@ import type {
   SetAdvanceRateRequest,
   SetAdvanceRateResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { occurrenceOf, timestampOf } from '../platform/timestamps.ts';
+import { occurredAtOf, timestampOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RateEntity } from './advance.entity.ts';
 import { advanceRateMessage } from './advance.message.ts';
@@ -16,7 +16,7 @@ export function setAdvanceRate(
   request: SetAdvanceRateRequest,
   context: HandlerContext,
 ) {
-  const effectiveFrom = occurrenceOf(request, context);
+  const effectiveFrom = occurredAtOf(request, context);
   const monthlyRateBps = request.monthlyRateBps ?? null;
   return writes.run<typeof SetAdvanceRateResponseSchema>(request, context, async (tx) => {
     tx.create(RateEntity, { id: uuidv7(), monthlyRateBps, effectiveFrom });

@@ -4,7 +4,7 @@ import type {
   SettleAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { civilDateAt } from '../platform/civil-date.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { settle } from './advance-request.ts';
@@ -12,7 +12,7 @@ import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-s
 
 /** RELEASED to SETTLED. */
 export function settleAdvance(writes: Writes, request: SettleAdvanceRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof SettleAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
     storeDecision(row, settle(requestOf(row), { at, today: civilDateAt(at) }));

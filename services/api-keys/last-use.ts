@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
 import type { Database } from '../platform/database/database.ts';
-import { LateWrites } from '../platform/writes/write-behind.ts';
+import { WriteBehind } from '../platform/writes/write-behind.ts';
 import type { ShownKeyRow } from './api-key.queries.ts';
 
 /** The last use is kept to the minute: a busy key costs a write a minute, not one a request. */
@@ -15,11 +15,11 @@ where api_key.merchant_id = used.merchant_id and api_key.environment = used.envi
 
 /** Writes down when keys were last used, after their requests. */
 export class LastUse {
-  readonly #writes: LateWrites;
+  readonly #writes: WriteBehind;
 
   constructor(database: Database, logger: Logger) {
     const failure = 'last uses of API keys were not written';
-    this.#writes = new LateWrites(database, logger, WRITE_LAST_USES, failure);
+    this.#writes = new WriteBehind(database, logger, WRITE_LAST_USES, failure);
   }
 
   /** Takes note of a use, unless the key was used a moment ago. */

@@ -3,14 +3,14 @@ import type {
   ActivateProductRequest,
   ActivateProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { activated } from './product.ts';
 import { currentPrices, lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** DRAFT to ACTIVE, with a current price. */
 export function activateProduct(writes: Writes, request: ActivateProductRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof ActivateProductResponseSchema>(request, context, async (tx) => {
     const product = await lockProduct(tx, request.productId);
     const prices = await currentPrices(tx, product.id);

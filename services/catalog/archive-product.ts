@@ -3,14 +3,14 @@ import type {
   ArchiveProductRequest,
   ArchiveProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { archived } from './product.ts';
 import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** ACTIVE to ARCHIVED. */
 export function archiveProduct(writes: Writes, request: ArchiveProductRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof ArchiveProductResponseSchema>(request, context, async (tx) => {
     const product = await lockProduct(tx, request.productId);
     product.status = archived(product.status);

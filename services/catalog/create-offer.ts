@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { failedPrecondition, notFound } from '../platform/errors.ts';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { offerMessage } from './product.message.ts';
@@ -17,7 +17,7 @@ import { lockProduct, offerReadRow, publishEvent } from './product-store.ts';
 
 /** Adds an offer of a current price; it starts now unless it says when. */
 export function createOffer(writes: Writes, request: CreateOfferRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   const startsAt = request.startsAt ? timestampDate(request.startsAt) : occurredAt;
   const endsAt = request.endsAt && timestampDate(request.endsAt);
   requirePeriod(startsAt, endsAt);

@@ -7,7 +7,7 @@ import {
   PriceType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { PriceEntity } from './product.entity.ts';
 import { priceMessage } from './product.message.ts';
@@ -18,7 +18,7 @@ import { lockProduct, priceReadRow, publishEvent } from './product-store.ts';
 export function createPrice(writes: Writes, request: CreatePriceRequest, context: HandlerContext) {
   const type = enumName(PriceType, request.type);
   requireIntervalFor(type, request.interval, request.intervalCount);
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof CreatePriceResponseSchema>(request, context, async (tx) => {
     const product = await lockProduct(tx, request.productId);
     requireUnarchived(product.status);

@@ -6,14 +6,14 @@ import {
   ProductType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ProductEntity } from './product.entity.ts';
 import { publishEvent, viewProduct } from './product-store.ts';
 
 /** Creates a product in DRAFT. */
 export function createProduct(writes: Writes, request: CreateProductRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof CreateProductResponseSchema>(request, context, async (tx) => {
     const product = tx.create(ProductEntity, {
       id: uuidv7(),

@@ -4,14 +4,14 @@ import type {
   RetireOfferResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { notFound } from '../platform/errors.ts';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity } from './product.entity.ts';
 import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** Retires an offer; repeating is no error. */
 export function retireOffer(writes: Writes, request: RetireOfferRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof RetireOfferResponseSchema>(request, context, async (tx) => {
     const found = await tx.findOne(OfferEntity, { id: request.offerId });
     if (!found) throw notFound('OFFER_NOT_FOUND', 'there is no such offer');

@@ -4,7 +4,7 @@ import type {
   RetirePriceResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { notFound } from '../platform/errors.ts';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { requireAnotherPrice } from './product.ts';
@@ -12,7 +12,7 @@ import { currentPrices, lockProduct, publishEvent, viewProduct } from './product
 
 /** Retires a price and the offers of it. */
 export function retirePrice(writes: Writes, request: RetirePriceRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof RetirePriceResponseSchema>(request, context, async (tx) => {
     const found = await tx.findOne(PriceEntity, { id: request.priceId });
     if (!found) throw notFound('PRICE_NOT_FOUND', 'there is no such price');

@@ -3,7 +3,7 @@ import type {
   UpdateProductRequest,
   UpdateProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { later, occurrenceOf } from '../platform/timestamps.ts';
+import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import type { ProductRow } from './product.entity.ts';
 import { contentChange, type ProductContent, requireUnarchived } from './product.ts';
@@ -11,7 +11,7 @@ import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
 
 /** Sets the fields that the mask names, of a product that is not archived; what changes nothing is no event. */
 export function updateProduct(writes: Writes, request: UpdateProductRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   const { name, description, refundWindowDays, imageUrl } = request;
   const imageAssetId = request.imageAssetId?.toLowerCase();
   const given = { name, description, refundWindowDays, imageAssetId, imageUrl };

@@ -4,7 +4,7 @@ import type {
   ApplyDeductionResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { alreadyExists } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { DeductionEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -13,7 +13,7 @@ import { takeDeduction } from './takings.ts';
 
 /** Takes an amount from a sale's parts, then from free ones; what is missing becomes a debt. */
 export function applyDeduction(writes: Writes, request: ApplyDeductionRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   const sourceId = request.sourceId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();
   const { amountMinor } = request;

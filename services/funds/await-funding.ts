@@ -4,7 +4,7 @@ import type {
   AwaitFundingRequest,
   AwaitFundingResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -15,7 +15,7 @@ import { coverOf } from './refund-cover.ts';
  * came since the debit was refused is seen here, what comes later finds the refund waiting.
  */
 export function awaitFunding(writes: Writes, request: AwaitFundingRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   const refundCaseId = request.refundCaseId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();
   const { amountMinor, execution } = request;

@@ -6,7 +6,7 @@ import {
   BlockReason,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../platform/enum-name.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
@@ -16,7 +16,7 @@ import { requireSale } from './require-sale.ts';
 
 /** Blocks a sale's parts for a reason and a source; `once` has a block that was lifted not come again. */
 export function blockFunds(writes: Writes, request: BlockFundsRequest, context: HandlerContext) {
-  const openedAt = occurrenceOf(request, context);
+  const openedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
   const block = { reason: enumName(BlockReason, request.reason), sourceId: request.sourceId.toLowerCase() };
   return writes.run<typeof BlockFundsResponseSchema>(request, context, async (tx) => {

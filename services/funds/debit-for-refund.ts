@@ -4,7 +4,7 @@ import type {
   DebitForRefundResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -13,7 +13,7 @@ import { takeRefund } from './takings.ts';
 
 /** Debits a refund from what is available for its case, once; a repetition changes nothing. */
 export function debitForRefund(writes: Writes, request: DebitForRefundRequest, context: HandlerContext) {
-  const debitedAt = occurrenceOf(request, context);
+  const debitedAt = occurredAtOf(request, context);
   const refundCaseId = request.refundCaseId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();
   const { amountMinor } = request;

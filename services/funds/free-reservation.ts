@@ -4,7 +4,7 @@ import type {
   FreeReservationResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -15,7 +15,7 @@ import { free } from './part.ts';
  * be never will: a ReserveForAdvance that was delayed is refused.
  */
 export function freeReservation(writes: Writes, request: FreeReservationRequest, context: HandlerContext) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   const advanceRequestId = request.advanceRequestId.toLowerCase();
   return writes.run<typeof FreeReservationResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);

@@ -8,7 +8,7 @@ import { civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import { selectAdvanceableParts } from './funds.queries.ts';
 
 const MAX_PARTS = 1000;
@@ -23,7 +23,7 @@ export async function listAdvanceableParts(
   if (to !== undefined && !isCivilDate(to)) {
     throw invalidArgument('INVALID_ARGUMENT', 'to_date: is not a date of the calendar', { field: 'to_date' });
   }
-  const today = civilDateAt(occurrenceOf(request, context));
+  const today = civilDateAt(occurredAtOf(request, context));
   const read = selectAdvanceableParts({ ...tenantOf(request), today, to, limit: MAX_PARTS });
   const rows = await database.read(read);
   const parts = rows.flatMap((row): AdvanceablePart[] => {

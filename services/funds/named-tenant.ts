@@ -8,7 +8,7 @@ import { type Tenant, tenantOf } from '../platform/tenant.ts';
  * The merchant that a request names, where it may also mean all of them: then undefined, for callers with the grant
  * operations. INVALID_ARGUMENT without an environment; PERMISSION_DENIED (GRANT_MISSING).
  */
-export function namedTenant(
+export function optionalTenant(
   { merchantId, environment }: { merchantId?: string; environment: Environment },
   context: HandlerContext,
 ): Tenant | undefined {

@@ -8,7 +8,7 @@ import {
 import { civilDateAt } from '../platform/civil-date.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists, invalidArgument } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { SaleEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
@@ -18,7 +18,7 @@ import { type CapturedSale, saleFault, scheduleSale } from './sale-schedule.ts';
 
 /** Records a captured sale and schedules its parts; open debts are taken from them. */
 export function recordSale(writes: Writes, request: RecordSaleRequest, context: HandlerContext) {
-  const capturedAt = occurrenceOf(request, context);
+  const capturedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
   const sale = capturedSale(request, capturedAt);
   return writes.run<typeof RecordSaleResponseSchema>(request, context, async (tx) => {

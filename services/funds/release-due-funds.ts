@@ -15,7 +15,7 @@ import { recordAudit } from '../platform/writes/audit.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
 import { FundsAccount } from './funds-account.ts';
-import { namedTenant } from './named-tenant.ts';
+import { optionalTenant } from './named-tenant.ts';
 import { leftMinor, release } from './part.ts';
 
 const ACCOUNTS_PER_CALL = 20;
@@ -39,7 +39,7 @@ export async function releaseDueFunds(
 ): Promise<ReleaseDueFundsResponse> {
   const at = new Date();
   const asOf = asOfDate(request.asOf, civilDateAt(at));
-  const tenant = namedTenant(request, context);
+  const tenant = optionalTenant(request, context);
   const accounts = tenant ? [tenant] : await dueAccounts(database, asOf);
   const released: Released[] = [];
   for (const account of accounts) {

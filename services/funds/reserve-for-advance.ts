@@ -4,7 +4,7 @@ import type {
   ReserveForAdvanceResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -16,7 +16,7 @@ export function reserveForAdvance(
   request: ReserveForAdvanceRequest,
   context: HandlerContext,
 ) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   const advanceRequestId = request.advanceRequestId.toLowerCase();
   const quoted = request.parts.map(({ partId, version }) => ({ partId: partId.toLowerCase(), version }));
   return writes.run<typeof ReserveForAdvanceResponseSchema>(request, context, async (tx) => {

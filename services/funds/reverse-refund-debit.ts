@@ -4,7 +4,7 @@ import type {
   ReverseRefundDebitResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { notFound } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -16,7 +16,7 @@ export function reverseRefundDebit(
   request: ReverseRefundDebitRequest,
   context: HandlerContext,
 ) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   const refundCaseId = request.refundCaseId.toLowerCase();
   return writes.run<typeof ReverseRefundDebitResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);

@@ -4,7 +4,7 @@ import type {
   SettleReservationResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { findReservation } from './find-reservation.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -16,7 +16,7 @@ export function settleReservation(
   request: SettleReservationRequest,
   context: HandlerContext,
 ) {
-  const occurredAt = occurrenceOf(request, context);
+  const occurredAt = occurredAtOf(request, context);
   const advanceRequestId = request.advanceRequestId.toLowerCase();
   return writes.run<typeof SettleReservationResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);

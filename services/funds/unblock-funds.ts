@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { notFound } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
@@ -17,7 +17,7 @@ import { takeBlocked } from './takings.ts';
 
 /** Lifts a block: what it alone held goes back by date; when lost, all that it held is deducted. */
 export function unblockFunds(writes: Writes, request: UnblockFundsRequest, context: HandlerContext) {
-  const closedAt = occurrenceOf(request, context);
+  const closedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
   const outcome = enumName(BlockOutcome, request.outcome);
   const block: Block = {

@@ -13,7 +13,7 @@ import type { Database } from '../platform/database/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
 import { type DifferenceReadRow, selectDifferences } from './funds-checks.ts';
-import { namedTenant } from './named-tenant.ts';
+import { optionalTenant } from './named-tenant.ts';
 import { fundsDifferences, verificationEnd, verifiedAccounts } from './verification-metrics.ts';
 
 const ACCOUNTS_PER_CALL = 20;
@@ -31,7 +31,7 @@ export async function verifyFunds(
   request: VerifyFundsRequest,
   context: HandlerContext,
 ): Promise<VerifyFundsResponse> {
-  const tenant = namedTenant(request, context);
+  const tenant = optionalTenant(request, context);
   if (tenant && request.after) {
     throw invalidArgument('INVALID_ARGUMENT', 'after: must not be given with merchant_id', {
       field: 'after',

@@ -14,7 +14,7 @@ export function timestampOf(date: Date | null | undefined): Timestamp | undefine
  * When a write happened: now, or `occurred_at` from a caller with the grant backdate. Milliseconds, not in the
  * future. INVALID_ARGUMENT (OCCURRED_AT_IN_FUTURE), PERMISSION_DENIED (GRANT_MISSING).
  */
-export function occurrenceOf(request: { occurredAt?: Timestamp }, context: HandlerContext): Date {
+export function occurredAtOf(request: { occurredAt?: Timestamp }, context: HandlerContext): Date {
   const now = new Date();
   if (!request.occurredAt) return now;
   requireGrant(context, 'backdate');

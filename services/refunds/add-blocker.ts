@@ -3,7 +3,7 @@ import type {
   AddBlockerRequest,
   AddBlockerResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -11,7 +11,7 @@ import { addBlocker } from './refund-execution.ts';
 
 /** Adds a blocker of another team to an open case. */
 export function addBlockerToCase(writes: Writes, request: AddBlockerRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof AddBlockerResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, addBlocker(row, manualBlockerOf(request.blocker), at));

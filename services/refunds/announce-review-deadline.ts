@@ -3,7 +3,7 @@ import type {
   AnnounceReviewDeadlineRequest,
   AnnounceReviewDeadlineResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, publishEvents } from './refund-case-store.ts';
@@ -16,7 +16,7 @@ export function announceReviewDeadline(
   request: AnnounceReviewDeadlineRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof AnnounceReviewDeadlineResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const { changes, events } = announceDeadline(row, noticeMs, at);

@@ -4,7 +4,7 @@ import type {
   CancelRefundCaseResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -12,7 +12,7 @@ import { cancelCase } from './refund-review.ts';
 
 /** Cancels a case whose execution has not started. */
 export function cancelRefundCase(writes: Writes, request: CancelRefundCaseRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof CancelRefundCaseResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const { status } = row;

@@ -6,7 +6,7 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -14,7 +14,7 @@ import { awaitsFundingOnly, clearBlocker } from './refund-execution.ts';
 
 /** Clears a blocker of another team; what it kept from being funded is tried again. */
 export function clearBlockerOfCase(writes: Writes, request: ClearBlockerRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof ClearBlockerResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const change = clearBlocker(row, manualBlockerOf(request.blocker), at);

@@ -6,7 +6,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
@@ -17,7 +17,7 @@ import { unblockDisputed } from './refund-execution.ts';
 
 /** Closes a dispute; the payment's last one takes its blocker from the payment's cases, unless one was lost. */
 export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDispute(tx, request.disputeId);
     const ended = endDispute(dispute, request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON', payment, at);

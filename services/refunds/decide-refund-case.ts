@@ -5,7 +5,7 @@ import {
   MerchantDecisionKind,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -20,7 +20,7 @@ export function decideRefundCase(
   request: DecideRefundCaseRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   const decision = request.decision === MerchantDecisionKind.APPROVED ? 'APPROVED' : 'CONTESTED';
   return writes.run<typeof DecideRefundCaseResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);

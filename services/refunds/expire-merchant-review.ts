@@ -3,7 +3,7 @@ import type {
   ExpireMerchantReviewRequest,
   ExpireMerchantReviewResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -11,7 +11,7 @@ import { expireMerchantReview } from './refund-review.ts';
 
 /** The deadline of a merchant's review has passed undecided. */
 export function expireReview(writes: Writes, request: ExpireMerchantReviewRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof ExpireMerchantReviewResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, expireMerchantReview(row, at));

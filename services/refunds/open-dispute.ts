@@ -6,7 +6,7 @@ import type {
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { alreadyExists } from '../platform/errors.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { disputedSale } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
@@ -18,7 +18,7 @@ import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
 /** Opens a dispute of a payment, which blocks its open cases, those opened while it lasts and its sale's funds. */
 export function openDispute(writes: Writes, request: OpenDisputeRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof OpenDisputeResponseSchema>(request, context, async (tx) => {
     const payment = await lockPayment(tx, request.paymentIntentId);
     const id = request.disputeId.toLowerCase();

@@ -14,7 +14,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { enumName } from '../platform/enum-name.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { REQUEST_ID_HEADER } from '../platform/rpc/in-process-transport.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import {
   type PaymentFacts,
@@ -42,8 +42,8 @@ export async function openRefundCase(
   request: OpenRefundCaseRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
-  const replayed = await writes.replayed<typeof OpenRefundCaseResponseSchema>(request, context);
+  const at = occurredAtOf(request, context);
+  const replayed = await writes.findReplay<typeof OpenRefundCaseResponseSchema>(request, context);
   if (replayed) return replayed;
   const productWindowDays = await productWindow(products, request, context);
   return writes.run<typeof OpenRefundCaseResponseSchema>(request, context, async (tx) => {

@@ -8,7 +8,7 @@ import {
 import * as refundReversal from '../contracts/refunds/refund-reversal.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -21,7 +21,7 @@ export function recordProviderOutcome(
   request: RecordProviderOutcomeRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const outcome = enumName(ProviderOutcome, request.outcome);

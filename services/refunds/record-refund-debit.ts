@@ -5,7 +5,7 @@ import {
   RefundDebitOutcome,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../platform/enum-name.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -17,7 +17,7 @@ export function recordRefundDebit(
   request: RecordRefundDebitRequest,
   context: HandlerContext,
 ) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof RecordRefundDebitResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, recordDebit(row, enumName(RefundDebitOutcome, request.outcome), at));

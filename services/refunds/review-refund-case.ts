@@ -5,7 +5,7 @@ import {
   type ReviewRefundCaseRequest,
   type ReviewRefundCaseResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -13,7 +13,7 @@ import { approveInReview, rejectInReview } from './refund-review.ts';
 
 /** What operations or risk policy decided in SERVICE_REVIEW. */
 export function reviewRefundCase(writes: Writes, request: ReviewRefundCaseRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   const reviewer = request.approvalMode === ApprovalMode.OPERATIONS ? 'OPERATIONS' : 'RISK_POLICY';
   const decide = request.decision === ReviewDecision.APPROVE ? approveInReview : rejectInReview;
   return writes.run<typeof ReviewRefundCaseResponseSchema>(request, context, async (tx) => {

@@ -4,7 +4,7 @@ import type {
   StartRefundResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../contracts/refunds/refund-execution.contract.ts';
-import { occurrenceOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -12,7 +12,7 @@ import { startExecution } from './refund-execution.ts';
 
 /** Commits that a case's execution has started; its workflow carries it on. */
 export function startRefund(writes: Writes, request: StartRefundRequest, context: HandlerContext) {
-  const at = occurrenceOf(request, context);
+  const at = occurredAtOf(request, context);
   return writes.run<typeof StartRefundResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, startExecution(row, at));

@@ -2,7 +2,7 @@ import type { Client } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { DispatchService, WorkflowCommand } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { CLAIM_WAIT_MS, claimCall } from '../claim-wait.ts';
-import { allTaken } from '../settle-handover.ts';
+import { settleHandover } from '../settle-handover.ts';
 import type { WorkflowStarter } from './workflow-starter.ts';
 
 export interface CommandLaneDeps {
@@ -32,7 +32,7 @@ export async function dispatchCommands(
   };
   // Commands to one workflow keep their order.
   const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
-  const taken = await allTaken(logger, sequences.map(inOrder));
+  const taken = await settleHandover(logger, sequences.map(inOrder));
   if (carriedOut.length > 0) await dispatch.confirmCommands({ commandIds: carriedOut });
   return taken;
 }

@@ -18,7 +18,7 @@ import {
 } from '../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
 import { retrying } from '../retrying.ts';
-import { STARTED_AGAIN_SIGNAL, TOLD_OF_STARTS } from '../signal-with-start.ts';
+import { SIGNAL_WITH_START, STARTED_AGAIN_SIGNAL } from '../signal-with-start.ts';
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import { TASK_QUEUE } from '../temporal/task-queue.ts';
 import { retryDeliveryStart } from '../webhooks/retry-delivery.start.ts';
@@ -97,7 +97,7 @@ export class WorkflowStarter {
   }
 
   async #start(workflowType: string, options: Options): Promise<void> {
-    if (TOLD_OF_STARTS.has(workflowType)) await this.#startOrTell(workflowType, options);
+    if (SIGNAL_WITH_START.has(workflowType)) await this.#signalWithStart(workflowType, options);
     else await this.#startUnlessRunning(workflowType, options);
   }
 
@@ -113,7 +113,7 @@ export class WorkflowStarter {
     );
   }
 
-  #startOrTell(workflowType: string, options: Options) {
+  #signalWithStart(workflowType: string, options: Options) {
     return this.#persist(() =>
       this.#client.workflow
         .signalWithStart(workflowType, {

@@ -7,7 +7,7 @@ import type {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { CLAIM_WAIT_MS, claimCall } from '../claim-wait.ts';
 import type { WorkflowStarter } from '../relay/workflow-starter.ts';
-import { allTaken } from '../settle-handover.ts';
+import { settleHandover } from '../settle-handover.ts';
 import { batchSize } from './dispatch-metrics.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { OpenBatches } from './open-batches.ts';
@@ -133,7 +133,7 @@ export class DeliveryLane {
   }
 
   #handOver(work: readonly Promise<unknown>[]): void {
-    const start = allTaken(this.#deps.logger, work).then((taken) => {
+    const start = settleHandover(this.#deps.logger, work).then((taken) => {
       this.#temporalAnswers = taken;
       this.#starts.delete(start);
     });

@@ -14,7 +14,7 @@ import type {
   RetryDeliveryResult,
 } from '../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
-import { nextTurn } from '../retry-later.ts';
+import { retryLater } from '../retry-later.ts';
 import { retrying } from '../retrying.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { type MakeAttemptsDeps, makeAttempts, type Turn } from './make-attempts.ts';
@@ -136,5 +136,5 @@ function endOf({ status, story }: Turn): RetryDeliveryResult | undefined {
 /** What came of a turn, and when the next is due. */
 function nextAttempt(story: string, delayMs: number) {
   const next = new Date(Date.now() + Math.max(Math.ceil(delayMs), 1)).toISOString();
-  return nextTurn(`${story}; next at ${next}`, delayMs);
+  return retryLater(`${story}; next at ${next}`, delayMs);
 }

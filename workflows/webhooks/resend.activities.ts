@@ -15,7 +15,7 @@ import {
 } from '../../services/contracts/webhooks/resend-deliveries.contract.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import { nextTurn } from '../retry-later.ts';
+import { retryLater } from '../retry-later.ts';
 
 interface Clients {
   readonly dispatch: Client<typeof DispatchService>;
@@ -47,8 +47,8 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
         const state = endOf(resend);
         if (state !== undefined) return resultOf(state, resend);
         const isFull = resend.openCount >= MAX_OPEN && resend.madeCount === madeBefore;
-        if (!step.more || isFull) throw nextTurn(storyOf(resend), waitMs(resend, step.more));
-        if (performance.now() >= endsAt) throw nextTurn(storyOf(resend), STEP_MS);
+        if (!step.more || isFull) throw retryLater(storyOf(resend), waitMs(resend, step.more));
+        if (performance.now() >= endsAt) throw retryLater(storyOf(resend), STEP_MS);
         madeBefore = resend.madeCount;
       }
     },

@@ -13,7 +13,7 @@ import {
   pager,
   personForm,
 } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { LANGUAGES } from '../shell/language.ts';
 import { sendPage } from '../shell/layout.ts';
@@ -28,11 +28,11 @@ const ACCOUNT_PATH = '/account';
 const PAGE_SIZE = 20;
 
 /** What is a person's own, whatever the merchant: who she is, her sessions, her language. */
-export function accountPages(dependencies: RoomDependencies): void {
-  const { app, door, clients, config } = dependencies;
+export function accountPages(dependencies: FeatureDependencies): void {
+  const { app, guard, clients, config } = dependencies;
   languageRoute(dependencies);
   const providerName = new URL(config.OIDC_ISSUER ?? '').host;
-  const onRequest = (request: FastifyRequest, reply: FastifyReply) => door.admit(request, reply);
+  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.admit(request, reply);
   const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
 
   const querystring = Type.Object({ page: pageParameter });
@@ -42,7 +42,7 @@ export function accountPages(dependencies: RoomDependencies): void {
       { accountId: person.accountId, pageSize: PAGE_SIZE, pageToken: request.query.page ?? '' },
       callFor(request),
     );
-    const view = door.plainViewOf(request);
+    const view = guard.plainViewOf(request);
     return sendPage(reply, view, accountPage(view, person, providerName, sessions));
   });
 

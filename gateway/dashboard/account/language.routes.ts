@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { LANGUAGE_COOKIE, LANGUAGES, languageOf } from '../shell/language.ts';
 import { returnPathOf } from '../sign-in/return-path.ts';
 
 const YEAR_S = 365 * 24 * 60 * 60;
 
 /** GET /language: keeps the language `to` in the browser, or the other one, and leads back to `return`. */
-export function languageRoute({ app }: Pick<RoomDependencies, 'app'>): void {
+export function languageRoute({ app }: Pick<FeatureDependencies, 'app'>): void {
   const querystring = Type.Object({
     to: Type.Optional(Type.Enum([...LANGUAGES])),
     return: Type.Optional(Type.String()),

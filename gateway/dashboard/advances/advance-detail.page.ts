@@ -1,7 +1,7 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { trail } from '../shell/breadcrumbs.ts';
 import { details, moment } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { textsFor } from '../shell/view.ts';
@@ -10,7 +10,7 @@ import { advanceTimeline } from './advance-timeline.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 /** /advances/<id>: a request, and how far it is. */
-export function advanceDetailPage({ pages, clients }: RoomDependencies): void {
+export function advanceDetailPage({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/advances/:advanceRequestId', role: Role.VIEWER, section: 'advances' } as const;
   pages.page(options, async (view, { params }) => {
     const { advanceRequestId = '' } = params;

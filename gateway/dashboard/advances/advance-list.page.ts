@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { amountColumn, dataTable, moment, pageParameter, pager } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../shell/view.ts';
@@ -14,7 +14,7 @@ const PAGE_SIZE = 25;
 const query = Type.Object({ page: pageParameter });
 
 /** /advances: the requests and how far they are. */
-export function advanceListPage({ pages, clients }: RoomDependencies): void {
+export function advanceListPage({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/advances', role: Role.VIEWER, section: 'advances', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, advancesTexts);

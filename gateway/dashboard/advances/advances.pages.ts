@@ -1,11 +1,11 @@
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { advanceDetailPage } from './advance-detail.page.ts';
 import { advanceListPage } from './advance-list.page.ts';
 import { quotePages } from './quote.pages.ts';
 import { requestAdvanceAction } from './request-advance.action.ts';
 
 /** Pages of advances: the requests, one of them, and how a new one is quoted and requested. */
-export function advancesPages(dependencies: RoomDependencies): void {
+export function advancesPages(dependencies: FeatureDependencies): void {
   advanceListPage(dependencies);
   quotePages(dependencies);
   requestAdvanceAction(dependencies);

@@ -3,7 +3,7 @@ import { v5 as uuidv5 } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../shell/failures.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { type BoundFaults, type QuoteBounds, readBounds } from './quote-bounds.ts';
@@ -17,7 +17,7 @@ const bounds = {
 const query = Type.Object({ ...bounds, refused: Type.Optional(Type.String({ maxLength: 40 })) });
 
 /** /advances/new: asks for a quote, and shows it. */
-export function quotePages({ pages, clients }: RoomDependencies): void {
+export function quotePages({ pages, clients }: FeatureDependencies): void {
   const place = { path: '/advances/new', role: Role.DEVELOPER, section: 'advances' } as const;
 
   pages.page({ ...place, query }, (view, { query: { amount = '', until = '', refused = '' } }) => {

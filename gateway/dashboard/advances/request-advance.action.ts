@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { ID, type Outcome } from '../shell/pages.ts';
 import { advancesTexts } from './advances.texts.ts';
 
@@ -12,7 +12,7 @@ const form = Type.Object({
 });
 
 /** Takes a quote up. One that came to nothing leads back to the form, with what was typed and why. */
-export function requestAdvanceAction({ pages, clients }: RoomDependencies): void {
+export function requestAdvanceAction({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/advances/request', role: Role.DEVELOPER, section: 'advances', form } as const;
   pages.action(options, async (view, { form: { quoteId, amount = '', until = '' }, key }) => {
     try {

@@ -4,7 +4,7 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { API_KEY_SCOPES } from '../../../services/platform/api-key-scopes.ts';
 import { pageParameter } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { inEach } from '../shell/language.ts';
 import { API_KEYS_PATH, apiKeysPage, OVERLAPS_S } from './api-keys.page.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
@@ -16,7 +16,7 @@ const ACTION = { ...PLACE, refusals: apiKeysTexts };
 const expires = Type.Optional(Type.String({ maxLength: 10 }));
 
 /** Keys for the public API: issued, rotated and revoked by developers. */
-export function apiKeysPages(dependencies: RoomDependencies): void {
+export function apiKeysPages(dependencies: FeatureDependencies): void {
   const { pages, clients } = dependencies;
   const query = Type.Object({ page: pageParameter });
   pages.page({ ...PLACE, path: API_KEYS_PATH, query }, (view, input) =>
@@ -33,7 +33,7 @@ const ISSUE_FORM = Type.Object({
   expires,
 });
 
-function issueAction({ pages, clients }: RoomDependencies): void {
+function issueAction({ pages, clients }: FeatureDependencies): void {
   pages.action({ ...ACTION, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM }, async (view, input) => {
     const typed = typedKey(input.form);
     const again = (fault: KeyFault) => apiKeysPage(clients, view, {}, { ...typed, fault });
@@ -59,7 +59,7 @@ const typedKey = ({ name, scopes = [], expires: day = '' }: Static<typeof ISSUE_
   scopes: SCOPE_NAMES.filter((scope) => scopes.includes(scope)),
 });
 
-function rotateAction({ pages, clients }: RoomDependencies): void {
+function rotateAction({ pages, clients }: FeatureDependencies): void {
   const overlap = Type.Union(OVERLAPS_S.map((seconds) => Type.Literal(String(seconds))));
   const form = Type.Object({ overlap, expires });
   const path = `${API_KEYS_PATH}/:apiKeyId/rotate`;
@@ -80,7 +80,7 @@ const expiryFailure = () =>
     inEach(apiKeysTexts, (t) => t.faults.expiry),
   );
 
-function revokeAction({ pages, clients }: RoomDependencies): void {
+function revokeAction({ pages, clients }: FeatureDependencies): void {
   const path = `${API_KEYS_PATH}/:apiKeyId/revoke`;
   pages.action({ ...ACTION, path }, async (view, { params, key }) => {
     const request = { ...view.tenant, idempotencyKey: key, apiKeyId: params.apiKeyId! };

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -20,7 +20,7 @@ const query = Type.Object({
 });
 
 /** Who did what, when and from where. For administrators. */
-export function auditPages({ pages, clients: { accounts } }: RoomDependencies): void {
+export function auditPages({ pages, clients: { accounts } }: FeatureDependencies): void {
   const listOf = async (view: View, { page: pageToken = '', person }: Static<typeof query>) => {
     const accountId = person ? { accountId: person } : {};
     const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken, ...accountId };

@@ -16,7 +16,7 @@ import {
   pageParameter,
   pager,
 } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -35,7 +35,7 @@ const query = Type.Object({
 });
 
 /** /funds: the balance, a month of the release calendar, and the open debts. */
-export function calendarPage({ pages, clients }: RoomDependencies): void {
+export function calendarPage({ pages, clients }: FeatureDependencies): void {
   pages.page({ path: '/funds', role: Role.VIEWER, section: 'funds', query }, async (view, { query }) => {
     const t = textsFor(view, fundsTexts);
     const today = civilDateAt(new Date());

@@ -8,7 +8,7 @@ import { addDays, type CivilDate, isCivilDate, weekday } from '../../../services
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { amountColumn, badge, dataTable, money } from '../shell/components.ts';
 import { noSuchPage } from '../shell/failures.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, presentKinds, sumOf } from './amounts.ts';
@@ -20,7 +20,7 @@ import { monthOf } from './months.ts';
 const MOST_ROWS = 100;
 
 /** /funds/days/2026-11-21: the releases of a day, and what became of their amounts. */
-export function dayPage({ pages, clients }: RoomDependencies): void {
+export function dayPage({ pages, clients }: FeatureDependencies): void {
   pages.page({ path: '/funds/days/:name', role: Role.VIEWER, section: 'funds' }, async (view, { params }) => {
     const date = params.name ?? '';
     if (!isCivilDate(date)) throw noSuchPage();

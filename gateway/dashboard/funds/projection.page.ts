@@ -3,7 +3,7 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { field, money, select } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -20,7 +20,7 @@ const LARGE_MINOR = 100_000_000n;
 const query = Type.Object({ months: Type.Optional(Type.Enum(['', ...PERIODS])) });
 
 /** /funds/projection: what the months from the current one on bring, as a chart and a table. */
-export function projectionPage({ pages, clients }: RoomDependencies): void {
+export function projectionPage({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/funds/projection', role: Role.VIEWER, section: 'funds', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, fundsTexts).projection;

@@ -4,7 +4,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { callFor } from '../../clients.ts';
 import { callAs } from '../dashboard-clients.ts';
 import { failureOf } from '../shell/failures.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
 import { ID, requireOwnForm } from '../shell/pages.ts';
 import { homePage } from './home.page.ts';
@@ -18,15 +18,15 @@ const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0,
  * Where people arrive: their merchants and invitations. What they do here is about themselves, so it takes no role at a
  * merchant. A role holds in both environments; the audit trail of the live one tells how it came and went.
  */
-export function homePages({ app, door, clients: { accounts } }: RoomDependencies): void {
-  const onRequest = (request: FastifyRequest, reply: FastifyReply) => door.admit(request, reply);
+export function homePages({ app, guard, clients: { accounts } }: FeatureDependencies): void {
+  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.admit(request, reply);
   const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
 
   app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {
     const person = request.person!;
     const { accountId } = person;
     const { invitations } = await accounts.listAccountInvitations({ accountId }, callFor(request));
-    const view = door.plainViewOf(request);
+    const view = guard.plainViewOf(request);
     return sendPage(reply, view, homePage(view, person, invitations, request.query.page ?? 0));
   });
 

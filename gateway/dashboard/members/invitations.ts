@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { badge, dataTable, field, form, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
@@ -53,7 +53,7 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
 }
 
 /** All open invitations, in pages. */
-export function invitationsPage({ pages, clients: { accounts } }: RoomDependencies): void {
+export function invitationsPage({ pages, clients: { accounts } }: FeatureDependencies): void {
   const query = Type.Object({ page: pageParameter });
   pages.page(
     { path: INVITATIONS_PATH, role: Role.ADMIN, section: 'members', query },

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { pageParameter } from '../shell/components.ts';
 import { refusalText } from '../shell/failures.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import type { Outcome } from '../shell/pages.ts';
 import { isAtLeast, textsFor, type View } from '../shell/view.ts';
 import { CONTACT_LANGUAGES } from './contact-form.ts';
@@ -19,7 +19,7 @@ const role = Type.Enum([...ROLE_NAMES]);
 const email = Type.String({ maxLength: 254 });
 
 /** The people of a merchant: who may do what here, who is invited, whom to write to. For administrators. */
-export function membersPages(dependencies: RoomDependencies): void {
+export function membersPages(dependencies: FeatureDependencies): void {
   const { pages, clients } = dependencies;
   const query = Type.Object({ page: pageParameter });
   pages.page({ ...PLACE, path: MEMBERS_PATH, query }, (view, input) =>
@@ -31,7 +31,7 @@ export function membersPages(dependencies: RoomDependencies): void {
   contactAction(dependencies);
 }
 
-function memberActions({ pages, clients }: RoomDependencies): void {
+function memberActions({ pages, clients }: FeatureDependencies): void {
   const { accounts } = clients;
   const refused = showAgain(clients);
   pages.action(
@@ -62,7 +62,7 @@ function memberActions({ pages, clients }: RoomDependencies): void {
   );
 }
 
-function invitationActions({ pages, clients }: RoomDependencies): void {
+function invitationActions({ pages, clients }: FeatureDependencies): void {
   const { accounts } = clients;
   const refused = showAgain(clients);
   pages.action(
@@ -93,7 +93,7 @@ function invitationActions({ pages, clients }: RoomDependencies): void {
   );
 }
 
-function contactAction({ pages, clients }: RoomDependencies): void {
+function contactAction({ pages, clients }: FeatureDependencies): void {
   const languages = Object.keys(CONTACT_LANGUAGES) as ['pt-BR', 'en'];
   const form = Type.Object({ contact: email, language: Type.Enum(languages) });
   pages.action({ ...ACTION, path: `${MEMBERS_PATH}/contact`, form }, async (view, { form: typed, key }) => {
@@ -118,7 +118,7 @@ type Mended = (fault: string) => Pick<Refused, 'invitation' | 'contact'>;
  * The page again, with what a service refused in words: at the field where there is one to mend, else above everything.
  * Throws what it has no words for.
  */
-function showAgain(clients: RoomDependencies['clients']) {
+function showAgain(clients: FeatureDependencies['clients']) {
   return (view: View, error: unknown, mended?: Mended): Promise<Outcome> => {
     const isUnknown = error instanceof ConnectError && error.code === Code.NotFound;
     const isTyped = error instanceof ConnectError && error.code === Code.InvalidArgument;

@@ -1,6 +1,6 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { withTroubleBanner } from '../shell/trouble-banner.ts';
@@ -16,7 +16,7 @@ import { webhooksCard } from './webhooks-card.ts';
 const TIMEOUT_MS = 3_000;
 
 /** The first page of a merchant: what needs somebody, and how things stand. */
-export function overviewPages({ pages, clients }: RoomDependencies): void {
+export function overviewPages({ pages, clients }: FeatureDependencies): void {
   pages.page({ path: '', role: Role.VIEWER, section: 'overview' }, (view) => overviewPage(view, clients));
 }
 

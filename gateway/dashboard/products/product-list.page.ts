@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -17,7 +17,7 @@ const Query = Type.Object({
 });
 
 /** The merchant's products, newest first. */
-export function productListPage({ pages, clients }: RoomDependencies): void {
+export function productListPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/products', role: Role.VIEWER, section: 'products', query: Query },
     async (view, { query }) => {

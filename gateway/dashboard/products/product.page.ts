@@ -8,14 +8,14 @@ import {
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { trail } from '../shell/breadcrumbs.ts';
 import { amountColumn, copyable, dataTable, details, moment, NONE } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { chargeText, stateBadge, typeText } from './product.components.ts';
 import { productsTexts } from './products.texts.ts';
 
 /** One product with its current prices and offers, to look at. */
-export function productPage({ pages, clients }: RoomDependencies): void {
+export function productPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/products/:productId', role: Role.VIEWER, section: 'products' },
     async (view, { params }) => {

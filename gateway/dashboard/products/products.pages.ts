@@ -1,9 +1,9 @@
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { productPage } from './product.page.ts';
 import { productListPage } from './product-list.page.ts';
 
 /** Pages of products. */
-export function productsPages(dependencies: RoomDependencies): void {
+export function productsPages(dependencies: FeatureDependencies): void {
   productListPage(dependencies);
   productPage(dependencies);
 }

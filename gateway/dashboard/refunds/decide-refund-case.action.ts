@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { MerchantDecisionKind } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import type { DecisionDraft } from './decision-forms.ts';
 import { drawRefundCase } from './refund-case.page.ts';
@@ -17,7 +17,7 @@ const ApproveForm = Type.Object({
 const ContestForm = Type.Object({ contest_reason: Type.String({ maxLength: MAX_TYPED_LENGTH }) });
 
 /** The merchant approves or contests a refund case. */
-export function decideRefundCaseActions({ pages, clients }: RoomDependencies): void {
+export function decideRefundCaseActions({ pages, clients }: FeatureDependencies): void {
   const decide = async (
     view: View,
     id: string,

@@ -9,7 +9,7 @@ import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { trail } from '../shell/breadcrumbs.ts';
 import { dataTable, moment } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
@@ -31,7 +31,7 @@ interface CaseFile {
 }
 
 /** One refund case, with the forms by which a merchant decides it. */
-export function refundCasePage({ pages, clients }: RoomDependencies): void {
+export function refundCasePage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/refunds/:refundCaseId', role: Role.VIEWER, section: 'refunds' },
     async (view, { params }) => drawRefundCase(clients, view, params.refundCaseId!),

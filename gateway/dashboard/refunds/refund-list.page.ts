@@ -8,7 +8,7 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -39,7 +39,7 @@ interface Filters {
 }
 
 /** The list of refund cases: first those that wait for the merchant, by their deadlines. */
-export function refundListPage({ pages, clients }: RoomDependencies): void {
+export function refundListPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query },
     async (view, { query }) => {

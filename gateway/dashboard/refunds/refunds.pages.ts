@@ -1,10 +1,10 @@
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { decideRefundCaseActions } from './decide-refund-case.action.ts';
 import { refundCasePage } from './refund-case.page.ts';
 import { refundListPage } from './refund-list.page.ts';
 
 /** Pages of refunds. */
-export function refundsPages(dependencies: RoomDependencies): void {
+export function refundsPages(dependencies: FeatureDependencies): void {
   refundListPage(dependencies);
   refundCasePage(dependencies);
   decideRefundCaseActions(dependencies);

@@ -16,7 +16,7 @@ export const SIGN_IN_PATH = '/sign-in';
 const NO_SESSION: readonly unknown[] = ['SESSION_INVALID', 'SESSION_EXPIRED'];
 
 /** Knows who comes by the session's cookie, and shows the way in to those who have none. */
-export class SessionDoor {
+export class SessionGuard {
   readonly #clients: DashboardClients;
 
   constructor(clients: DashboardClients) {

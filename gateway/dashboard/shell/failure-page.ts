@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DashboardApp } from '../dashboard-app.ts';
 import { referrerPathOf } from '../session/referrer.ts';
-import type { SessionDoor } from '../session/session-guard.ts';
+import type { SessionGuard } from '../session/session-guard.ts';
 import { failureTexts } from './failures.texts.ts';
 import { type Failure, failureOf, noSuchPage } from './failures.ts';
 import { html, nothing } from './html.ts';
@@ -9,17 +9,17 @@ import { sendPage } from './layout.ts';
 import { textsFor } from './view.ts';
 
 /** Answers every failure with a page that says what it means for who reads it, and nothing of its cause. */
-export function answerFailures(app: DashboardApp, door: SessionDoor): void {
+export function answerFailures(app: DashboardApp, guard: SessionGuard): void {
   app.setErrorHandler(async (error, request, reply) => {
     const failure = failureOf(error);
     if (failure.status >= 500) request.log.error({ err: error, requestId: request.id }, 'a page failed');
-    return sendFailure(door, failure, request, reply);
+    return sendFailure(guard, failure, request, reply);
   });
-  app.setNotFoundHandler((request, reply) => sendFailure(door, noSuchPage(), request, reply));
+  app.setNotFoundHandler((request, reply) => sendFailure(guard, noSuchPage(), request, reply));
 }
 
-function sendFailure(door: SessionDoor, failure: Failure, request: FastifyRequest, reply: FastifyReply) {
-  const view = request.view ?? door.plainViewOf(request);
+function sendFailure(guard: SessionGuard, failure: Failure, request: FastifyRequest, reply: FastifyReply) {
+  const view = request.view ?? guard.plainViewOf(request);
   const t = textsFor(view, failureTexts);
   const back = wayBack(request);
   const body = html`<p>${failure.text[view.language]}</p>

@@ -1,7 +1,7 @@
 import type { Config } from '../../../services/platform/process/config.ts';
 import type { DashboardApp } from '../dashboard-app.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import type { SessionDoor } from '../session/session-guard.ts';
+import type { SessionGuard } from '../session/session-guard.ts';
 import type { Pages } from './pages.ts';
 
 /** The settings that the dashboard needs. */
@@ -20,11 +20,11 @@ export type DashboardConfig = Pick<
 >;
 
 /** What rooms make their pages with. */
-export interface RoomDependencies {
+export interface FeatureDependencies {
   /** For what is no page of a merchant. */
   readonly app: DashboardApp;
   readonly pages: Pages;
-  readonly door: SessionDoor;
+  readonly guard: SessionGuard;
   readonly clients: DashboardClients;
   readonly config: DashboardConfig;
   /** Where people find the dashboard, once it listens. */

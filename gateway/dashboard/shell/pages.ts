@@ -6,7 +6,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import type { DashboardApp } from '../dashboard-app.ts';
 import { callAs } from '../dashboard-clients.ts';
 import { isCsrfToken, sessionTokenOf } from '../session/session-cookie.ts';
-import type { SessionDoor } from '../session/session-guard.ts';
+import type { SessionGuard } from '../session/session-guard.ts';
 import { Failure, failureOf, noSuchPage, type Refusals } from './failures.ts';
 import { type Section, sendPage } from './layout.ts';
 import { asksForStream, LiveStreams } from './live.ts';
@@ -54,12 +54,12 @@ export const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export class Pages {
   readonly registered: Registered[] = [];
   readonly #app: DashboardApp;
-  readonly #door: SessionDoor;
+  readonly #guard: SessionGuard;
   readonly #streams = new LiveStreams();
 
-  constructor(app: DashboardApp, door: SessionDoor) {
+  constructor(app: DashboardApp, guard: SessionGuard) {
     this.#app = app;
-    this.#door = door;
+    this.#guard = guard;
     app.addHook('preClose', async () => this.#streams.close());
   }
 
@@ -129,19 +129,19 @@ export class Pages {
   }
 
   async #enter(place: Place, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (sessionTokenOf(request) === undefined) return this.#door.show(request, reply);
+    if (sessionTokenOf(request) === undefined) return this.#guard.show(request, reply);
     try {
       request.view = await this.#viewOf(place, request);
     } catch (error) {
-      if (!this.#door.isClosedTo(error)) throw error;
-      await this.#door.show(request, reply);
+      if (!this.#guard.isClosedTo(error)) throw error;
+      await this.#guard.show(request, reply);
     }
   }
 
   /** Throws what AuthenticateSession throws, and a Failure where the person may not be. */
   async #viewOf(place: Place, request: FastifyRequest): Promise<View> {
     const { role, side: only } = place;
-    const person = await this.#door.personOf(request, { unattended: asksForStream(request) });
+    const person = await this.#guard.personOf(request, { unattended: asksForStream(request) });
     request.person = person;
     const { side, merchantId, ...others } = request.params as { side: Side; merchantId: string };
     const has = person.roles.get(merchantId);
@@ -149,7 +149,7 @@ export class Pages {
     if (Object.entries(others).some(([name, value]) => name !== 'name' && !isId(value))) throw noSuchPage();
     const environment = side === 'live' ? Environment.LIVE : Environment.TEST;
     const view: View = {
-      ...{ ...this.#door.plainViewOf(request), person, side, role: has },
+      ...{ ...this.#guard.plainViewOf(request), person, side, role: has },
       ...(request.method === 'POST' && { url: this.#pageAbove(place, request) }),
       tenant: { merchantId, environment },
       call: callAs(person, request),

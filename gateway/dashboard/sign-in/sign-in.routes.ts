@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SIGN_IN_PATH } from '../session/session-guard.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
 import { OpenIdClient } from './open-id-client.ts';
 import { returnPathOf } from './return-path.ts';
@@ -14,8 +14,8 @@ import { startSession } from './start-session.ts';
 export const CALLBACK_PATH = `${SIGN_IN_PATH}/callback`;
 
 /** The ways in and out: GET /sign-in, /sign-in/start, /sign-in/callback and /signed-out, POST /sign-out. */
-export function signInRoutes(dependencies: RoomDependencies): void {
-  const { app, door, clients, config, baseUrl } = dependencies;
+export function signInRoutes(dependencies: FeatureDependencies): void {
+  const { app, guard, clients, config, baseUrl } = dependencies;
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (issuer === undefined) throw new Error('a dashboard needs OIDC_ISSUER');
   const redirectUri = () => `${baseUrl()}${CALLBACK_PATH}`;
@@ -25,7 +25,7 @@ export function signInRoutes(dependencies: RoomDependencies): void {
 
   const showFault = (request: FastifyRequest, reply: FastifyReply, fault: SignInFault) => {
     // The address at hand holds what the provider answered, and leads nowhere any more.
-    const view = { ...door.plainViewOf(request), url: SIGN_IN_PATH };
+    const view = { ...guard.plainViewOf(request), url: SIGN_IN_PATH };
     return sendPage(reply, view, faultPage(view, fault, request.id));
   };
   const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
@@ -44,15 +44,15 @@ export function signInRoutes(dependencies: RoomDependencies): void {
 
   app.get(SIGN_IN_PATH, { onRequest: leadHome }, async (request, reply) => {
     const returnPath = askedReturn(request);
-    if (await door.visitorOf(request)) return reply.redirect(returnPath, 303);
-    const view = door.plainViewOf(request);
+    if (await guard.visitorOf(request)) return reply.redirect(returnPath, 303);
+    const view = guard.plainViewOf(request);
     return sendPage(reply, view, signInPage(view, providerName, returnPath));
   });
 
   app.get(`${SIGN_IN_PATH}/start`, { onRequest: leadHome }, async (request, reply) => {
     const flow = beginFlow(request, reply, askedReturn(request));
     try {
-      return reply.redirect(await provider.authorizationUrl(flow, door.plainViewOf(request).language), 303);
+      return reply.redirect(await provider.authorizationUrl(flow, guard.plainViewOf(request).language), 303);
     } catch (error) {
       return refuse(request, reply, error);
     }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { callFor } from '../../clients.ts';
 import { clearSessionCookie, sessionTokenOf } from '../session/session-cookie.ts';
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
 import { requireOwnForm } from '../shell/pages.ts';
 import type { OpenIdClient } from './open-id-client.ts';
@@ -12,7 +12,7 @@ export const SIGNED_OUT_PATH = '/signed-out';
 
 /** The way out: POST /sign-out, GET /signed-out. */
 export function signOutRoutes(
-  { app, door, clients }: RoomDependencies,
+  { app, guard, clients }: FeatureDependencies,
   provider: OpenIdClient,
   providerName: string,
 ): void {
@@ -20,7 +20,7 @@ export function signOutRoutes(
   app.post('/sign-out', { preValidation }, async (request, reply) => {
     // Whatever becomes of the session, this browser is without it.
     clearSessionCookie(reply);
-    const person = await door.visitorOf(request);
+    const person = await guard.visitorOf(request);
     if (person) {
       const { accountId, sessionId } = person;
       await clients.accounts.endSession({ accountId, sessionId }, callFor(request));
@@ -29,7 +29,7 @@ export function signOutRoutes(
   });
 
   app.get(SIGNED_OUT_PATH, async (request, reply) => {
-    const view = door.plainViewOf(request);
+    const view = guard.plainViewOf(request);
     const everywhere = 'everywhere' in (request.query as object);
     const endSessionUrl = await provider.endSessionUrl();
     return sendPage(reply, view, signedOutPage(view, { everywhere, providerName, endSessionUrl }));

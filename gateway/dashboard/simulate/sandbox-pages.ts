@@ -38,7 +38,7 @@ export class SandboxPages {
   }
 }
 
-/** A second lock on the same door. */
+/** A second lock on the same guard. */
 function requireSandbox(view: View): View {
   if (view.side !== 'sandbox') throw noSuchPage();
   return view;

@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { advanceStepActions, simulatedAdvancePage } from './advances/advance.page.ts';
 import { pastAdvanceAction } from './advances/past-advance.action.ts';
 import { publishEventAction, simulatedEventPage } from './events.page.ts';
@@ -12,7 +12,7 @@ import { simulatedSalePage } from './sales/sale.page.ts';
 import { SandboxPages } from './sandbox-pages.ts';
 
 /** Pages of simulate: what others do to a merchant, in the sandbox alone. */
-export function simulatePages({ pages, clients }: RoomDependencies): void {
+export function simulatePages({ pages, clients }: FeatureDependencies): void {
   const sandbox = new SandboxPages(pages);
   panelPage(sandbox, clients);
   recordSaleAction(sandbox, clients);

@@ -1,4 +1,4 @@
-import type { RoomDependencies } from '../shell/feature.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { deliveriesListPages } from './deliveries/deliveries-list.pages.ts';
 import { deliveryActions } from './deliveries/delivery.actions.ts';
 import { deliveryPage } from './deliveries/delivery.page.ts';
@@ -11,7 +11,7 @@ import { subscriptionPages } from './subscriptions/subscription.pages.ts';
 import { subscriptionListPage } from './subscriptions/subscription-list.pages.ts';
 
 /** Pages of webhooks: subscriptions with their secrets, deliveries, and resends. */
-export function webhooksPages(dependencies: RoomDependencies): void {
+export function webhooksPages(dependencies: FeatureDependencies): void {
   subscriptionListPage(dependencies);
   newSubscriptionPages(dependencies);
   subscriptionPages(dependencies);

@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
 import type { Database } from '../../platform/database/database.ts';
-import { LateWrites } from '../../platform/writes/write-behind.ts';
+import { WriteBehind } from '../../platform/writes/write-behind.ts';
 import type { ShownSessionRow } from './session.queries.ts';
 
 /** A session in use costs a write a minute, not one a request; sessions that idle out sooner, a few writes. */
@@ -15,12 +15,12 @@ where session.account_id = seen.account_id and session.id = seen.id and session.
 
 /** Writes down when sessions were last seen, after their requests. */
 export class LastSeen {
-  readonly #writes: LateWrites;
+  readonly #writes: WriteBehind;
   readonly #precisionMs: number;
 
   constructor(database: Database, logger: Logger, idleMs: number) {
     const failure = 'when sessions were last seen was not written';
-    this.#writes = new LateWrites(database, logger, WRITE_LAST_SEEN, failure);
+    this.#writes = new WriteBehind(database, logger, WRITE_LAST_SEEN, failure);
     this.#precisionMs = Math.min(PRECISION_MS, idleMs / WRITES_PER_IDLE_TIME);
   }
 

@@ -7,7 +7,7 @@ const BATCH_MS = 100;
  * Writes of what may be lost, such as when something was last used: many in one statement, after the requests that
  * they come from and never on their path. One that fails is logged.
  */
-export class LateWrites {
+export class WriteBehind {
   readonly #database: Database;
   readonly #logger: Logger;
   readonly #statement: string;

@@ -85,7 +85,7 @@ export class Writes {
    * The answer that a key has already been given, without the work and its lock; undefined when there is none yet.
    * For writes that do something slow (a look-up outside) before their transaction. ALREADY_EXISTS as in `run`.
    */
-  async replayed<Output extends DescMessage>(
+  async findReplay<Output extends DescMessage>(
     request: WriteRequest,
     context: HandlerContext,
   ): Promise<MessageShape<Output> | undefined> {

@@ -34,7 +34,7 @@ export async function createWebhookSubscription(
   request: CreateWebhookSubscriptionRequest,
   context: HandlerContext,
 ) {
-  const replayed = await writes.replayed<typeof CreateWebhookSubscriptionResponseSchema>(request, context);
+  const replayed = await writes.findReplay<typeof CreateWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
   requireEventTypes(request.eventTypes);
   const url = await acceptWebhookUrl(guards[tenantOf(request).environment], request.url);

@@ -31,7 +31,7 @@ export async function pauseWebhookSubscription(
   request: PauseWebhookSubscriptionRequest,
   context: HandlerContext,
 ) {
-  const replayed = await writes.replayed<typeof PauseWebhookSubscriptionResponseSchema>(request, context);
+  const replayed = await writes.findReplay<typeof PauseWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
   const { subscriptionId } = request;
   await writes.begin(request, context, async (tx) => {

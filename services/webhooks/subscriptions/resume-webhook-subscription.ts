@@ -24,7 +24,7 @@ export async function resumeWebhookSubscription(
   request: ResumeWebhookSubscriptionRequest,
   context: HandlerContext,
 ) {
-  const replayed = await writes.replayed<typeof ResumeWebhookSubscriptionResponseSchema>(request, context);
+  const replayed = await writes.findReplay<typeof ResumeWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
   const { subscriptionId } = request;
   await writes.begin(request, context, async (tx) => {

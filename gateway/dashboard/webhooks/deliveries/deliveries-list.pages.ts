@@ -2,7 +2,7 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { trail } from '../../shell/breadcrumbs.ts';
 import { pager } from '../../shell/components.ts';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { html } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -19,7 +19,10 @@ import { endpointName } from './delivery-words.ts';
 const PAGE_SIZE = 25;
 
 /** The lists of deliveries: of a merchant, and of one of its subscriptions. */
-export function deliveriesListPages({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+export function deliveriesListPages({
+  pages,
+  clients,
+}: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const types = new EventTypeNames(clients);
   const place = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
 

@@ -1,9 +1,9 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 
 /** What can be done with one delivery. */
-export function deliveryActions({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+export function deliveryActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const place = { role: Role.DEVELOPER, section: 'webhooks', refusals: resendsTexts } as const;
 
   pages.action({ ...place, path: '/deliveries/:deliveryId/retry' }, async (view, { params, key }) => {

@@ -8,7 +8,7 @@ import {
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { trail } from '../../shell/breadcrumbs.ts';
 import { confirmForm, copyable, details, form, moment, NONE } from '../../shell/components.ts';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -23,7 +23,7 @@ import { dueWords, statusBadge } from './delivery-words.ts';
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
 
 /** One delivery: what became of it and why, its attempts, its event. */
-export function deliveryPage({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+export function deliveryPage({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const place = { path: '/deliveries/:deliveryId', role: Role.VIEWER, section: 'webhooks' } as const;
   pages.page(place, async (view, { params }) => {
     const seen = await readDelivery(view, clients, params.deliveryId!);

@@ -2,7 +2,7 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { trail } from '../../shell/breadcrumbs.ts';
 import { reasonOf } from '../../shell/failures.ts';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { html } from '../../shell/html.ts';
 import { type Page, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesAbove, endpointAbove } from '../breadcrumbs.ts';
@@ -20,7 +20,7 @@ import { resendsTexts } from './resends.texts.ts';
 const PATH = '/webhooks/:subscriptionId/resends';
 
 /** How resends begin: a page of its own for what is asked for, and what its forms do. */
-export function resendActions({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const place = { path: PATH, role: Role.DEVELOPER, section: 'webhooks' } as const;
 
   pages.page({ ...place, query: ResendFields }, async (view, { params, query }) =>

@@ -12,7 +12,7 @@ import {
   pager,
   type Tone,
 } from '../../shell/components.ts';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -24,7 +24,7 @@ import { resendsTexts } from './resends.texts.ts';
 const PAGE_SIZE = 25;
 
 /** Resends: all of a merchant, and one with its progress. */
-export function resendPages({ pages, clients }: Pick<RoomDependencies, 'pages' | 'clients'>): void {
+export function resendPages({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const place = { role: Role.VIEWER, section: 'webhooks' } as const;
   const query = Type.Object({ page: pageParameter });
 

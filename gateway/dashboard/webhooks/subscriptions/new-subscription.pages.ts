@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import type { View } from '../../shell/view.ts';
 import { creationFault } from './creation-fault.ts';
 import { newSubscriptionPage } from './new-subscription.page.ts';
@@ -18,7 +18,7 @@ const FORM = Type.Object({
 });
 
 /** Creating a subscription. Its answer shows the secret: once, because the same form creates and reveals but once. */
-export function newSubscriptionPages({ pages, clients, config }: RoomDependencies): void {
+export function newSubscriptionPages({ pages, clients, config }: FeatureDependencies): void {
   const eventTypes = async (view: View) => (await clients.events.listEventTypes({}, view.call)).eventTypes;
 
   pages.page(PLACE, async (view) =>

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { errorInfoOf } from '../../../../services/platform/errors.ts';
 import { timestampOf } from '../../../../services/platform/timestamps.ts';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { revealOnce } from './reveal-once.ts';
 import { revealedPage, revealPage, rotatedPage, rotatePage } from './signing-secret.page.ts';
@@ -21,7 +21,7 @@ const ROTATION = Type.Object({ overlap_seconds: Type.Enum(OVERLAPS) });
  * Seeing a secret that nobody has seen, and replacing one. Only the answer to a POST holds a secret; what is at the
  * same address for GET tells how things stand.
  */
-export function signingSecretPages({ pages, clients, config }: RoomDependencies): void {
+export function signingSecretPages({ pages, clients, config }: FeatureDependencies): void {
   const read = async (view: View, subscriptionId: string) =>
     Promise.all([
       readSubscription(clients, view, subscriptionId),

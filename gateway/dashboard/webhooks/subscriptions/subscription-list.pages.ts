@@ -5,7 +5,7 @@ import type {
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { dataTable, moment, pageParameter, pager } from '../../shell/components.ts';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { withTroubleBanner } from '../../shell/trouble-banner.ts';
@@ -18,7 +18,7 @@ const PAGE_SIZE = 25;
 const QUERY = Type.Object({ page: pageParameter });
 
 /** The list of subscriptions. */
-export function subscriptionListPage({ pages, clients }: RoomDependencies): void {
+export function subscriptionListPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { query }) => {

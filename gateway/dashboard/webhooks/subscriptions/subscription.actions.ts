@@ -1,13 +1,13 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { rfc3339 } from './missed-period.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionTexts } as const;
 
 /** What can be done to a subscription, besides its secret. Pausing is for operations, and so is ending a pause. */
-export function subscriptionActions({ pages, clients: { webhookSubscriptions } }: RoomDependencies): void {
+export function subscriptionActions({ pages, clients: { webhookSubscriptions } }: FeatureDependencies): void {
   pages.action({ path: '/webhooks/:subscriptionId/test', ...ROLE }, async (view, { params, key }) => {
     const subscriptionId = params.subscriptionId!;
     const request = { ...view.tenant, subscriptionId, idempotencyKey: key };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { RoomDependencies } from '../../shell/feature.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { recentDeliveries } from '../deliveries/deliveries-table.ts';
 import { subscriptionPage } from './subscription.page.ts';
@@ -16,7 +16,7 @@ const QUERY = Type.Object({
 });
 
 /** A subscription by itself. */
-export function subscriptionPages({ pages, clients }: RoomDependencies): void {
+export function subscriptionPages({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { params, query }) => {

@@ -17,7 +17,7 @@ import {
   WebhookSubscriptionService,
 } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
-import type { ReceivedDelivery } from './demo-receiver.ts';
+import type { ReceivedDelivery } from './demo/demo-receiver.ts';
 
 const DEADLINE_MS = 50_000;
 const startedAt = Date.now();

@@ -1,19 +1,19 @@
 import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
 import { DataFolder } from './data-folder.ts';
-import { loadDemoCertificate } from './demo-certificate.ts';
-import { type DemoAccess, writeDemoData } from './demo-data.ts';
-import { type DemoReceiver, startDemoReceiver } from './demo-receiver.ts';
-import { DemoSignIn } from './demo-sign-in.ts';
+import { loadDemoCertificate } from './demo/demo-certificate.ts';
+import { type DemoAccess, writeDemoData } from './demo/demo-data.ts';
+import { type DemoReceiver, startDemoReceiver } from './demo/demo-receiver.ts';
+import { DemoSignIn } from './demo/demo-sign-in.ts';
 import { type GeneratedSecrets, loadGeneratedSecrets } from './generated-secrets.ts';
-import { givenDatabase } from './given-database.ts';
 import { LOCAL_CALLER, type LocalSystem, localConfig, startLocalSystem } from './local-system.ts';
 import { assertPortsFree } from './ports.ts';
-import { startPostgres } from './postgres.ts';
-import { stopLeftOvers } from './recorded-child.ts';
+import { givenDatabase } from './postgres/external-database.ts';
+import { startPostgres } from './postgres/postgres-server.ts';
+import { stopLeftOvers } from './processes/tracked-process.ts';
 import { settingsHelp } from './settings-table.ts';
 import { StartError } from './start-error.ts';
-import { ownPorts, TemporalServer } from './temporal-server.ts';
+import { ownPorts, TemporalServer } from './temporal/temporal-server.ts';
 
 const DEMO_FILE = 'demo.json';
 const LOG_FILE = 'logs/payments.log';

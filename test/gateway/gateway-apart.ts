@@ -3,7 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { expect, onTestFinished } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { findFreePort } from '../../local/ports.ts';
-import { startPostgres } from '../../local/postgres.ts';
+import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';

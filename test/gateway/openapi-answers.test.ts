@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DemoAccess, writeDemoData } from '../../local/demo-data.ts';
+import { type DemoAccess, writeDemoData } from '../../local/demo/demo-data.ts';
 import { DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type GatewayHarness, startGateways } from './gateway-harness.ts';
 import { type Answer, type Call, call, expectProblem } from './http-call.ts';

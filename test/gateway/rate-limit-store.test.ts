@@ -8,7 +8,7 @@ import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { RateLimitStore } from '../../gateway/rate-limits/rate-limit-store.ts';
 import { findFreePort } from '../../local/ports.ts';
-import { startPostgres } from '../../local/postgres.ts';
+import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { metrics } from '../../services/platform/process/telemetry.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { DataFolder } from '../../local/data-folder.ts';
 import { loadGeneratedSecrets } from '../../local/generated-secrets.ts';
 import { KeyRing } from '../../services/platform/key-ring.ts';
-import { killHard, startElsewhere } from './start-elsewhere.ts';
+import { killHard, startElsewhere } from './processes/other-start.ts';
 import { makeFolder, temporaryDataFolder } from './temporary-data-folder.ts';
 
 test('a folder that another process runs on is refused, with its process number', async () => {

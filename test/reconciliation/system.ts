@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
-import { startPostgres } from '../../local/postgres.ts';
+import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';

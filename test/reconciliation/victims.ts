@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../local/postgres.ts';
+import type { EmbeddedPostgres } from '../../local/postgres/postgres-server.ts';
 import type { TestTemporal } from '../support/temporal.ts';
 
 /** A process of the system, as faults treat it. */

@@ -8,7 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { StartError } from '../../local/start-error.ts';
-import { findTemporalProgram } from '../../local/temporal-program.ts';
+import { findTemporalProgram } from '../../local/temporal/temporal-program.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 
 /** A Temporal dev server of a test's own, whose state outlives its death. */

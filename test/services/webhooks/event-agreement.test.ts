@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeDemoData } from '../../../local/demo-data.ts';
+import { writeDemoData } from '../../../local/demo/demo-data.ts';
 import { EVENT_CATALOGUE } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 

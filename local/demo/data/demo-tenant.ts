@@ -1,11 +1,11 @@
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { v5 as uuidv5 } from 'uuid';
-import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 
 const NAMESPACE = '6f3d1c9a-52b1-4a0e-9b7e-0c64b7a2d5e1';
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@ import {
   PriceInterval,
   PriceType,
   ProductType,
-} from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+} from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import type { DemoTenant } from './demo-tenant.ts';
 
 const NAMES = [

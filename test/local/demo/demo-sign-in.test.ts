@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
-import { DemoSignIn } from '../../local/demo-sign-in.ts';
-import { DEMO_PEOPLE } from '../../local/oidc/demo-people.ts';
-import { findFreePort } from '../../local/ports.ts';
-import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { startDashboardFixture } from '../gateway/dashboard/dashboard-fixture.ts';
-import { CookieBrowser } from '../gateway/dashboard/sign-in/cookie-browser.ts';
-import { testConfig } from '../support/harness.ts';
-import { temporaryDataFolder } from './temporary-data-folder.ts';
+import { DemoSignIn } from '../../../local/demo/demo-sign-in.ts';
+import { DEMO_PEOPLE } from '../../../local/oidc/demo-people.ts';
+import { findFreePort } from '../../../local/ports.ts';
+import { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { startDashboardFixture } from '../../gateway/dashboard/dashboard-fixture.ts';
+import { CookieBrowser } from '../../gateway/dashboard/sign-in/cookie-browser.ts';
+import { testConfig } from '../../support/harness.ts';
+import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 test('whom demo.json names signs in and finds the demo merchants, also after a start that went on', async () => {
   using data = temporaryDataFolder();

@@ -1,10 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { DataFolder } from '../../local/data-folder.ts';
-import { identifyProcess } from '../../local/process-identity.ts';
-import { type ChildCommand, RecordedChild, runToEnd, stopLeftOvers } from '../../local/recorded-child.ts';
-import { type SupervisedOptions, SupervisedProcess } from '../../local/supervised-process.ts';
-import { temporaryDataFolder } from './temporary-data-folder.ts';
+import type { DataFolder } from '../../../local/data-folder.ts';
+import { identifyProcess } from '../../../local/processes/process-identity.ts';
+import { type SupervisedOptions, SupervisedProcess } from '../../../local/processes/supervised-process.ts';
+import {
+  type ChildCommand,
+  RecordedChild,
+  runToEnd,
+  stopLeftOvers,
+} from '../../../local/processes/tracked-process.ts';
+import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const LASTING = 'setInterval(() => {}, 1000)';
 

@@ -1,11 +1,11 @@
 import type { Transport } from '@connectrpc/connect';
-import { CALLBACK_PATH } from '../gateway/dashboard/sign-in/sign-in.routes.ts';
-import type { Config } from '../services/platform/process/config.ts';
-import type { DataFolder } from './data-folder.ts';
-import { makeDemoMembers } from './demo-data/demo-members.ts';
-import { DEMO_PEOPLE } from './oidc/demo-people.ts';
-import { type OidcProvider, startOidcProvider } from './oidc/openid-provider.ts';
-import { loadProviderSecrets, type ProviderSecrets } from './oidc/provider-secrets.ts';
+import { CALLBACK_PATH } from '../../gateway/dashboard/sign-in/sign-in.routes.ts';
+import type { Config } from '../../services/platform/process/config.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { DEMO_PEOPLE } from '../oidc/demo-people.ts';
+import { type OidcProvider, startOidcProvider } from '../oidc/openid-provider.ts';
+import { loadProviderSecrets, type ProviderSecrets } from '../oidc/provider-secrets.ts';
+import { makeDemoMembers } from './data/demo-members.ts';
 
 /** How the dashboard's people sign in on this machine when no provider is given: one of our own, and who they are. */
 export class DemoSignIn {

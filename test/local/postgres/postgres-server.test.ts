@@ -4,9 +4,9 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type EmbeddedPostgres, startPostgres } from '../../local/postgres.ts';
-import { identifyProcess } from '../../local/process-identity.ts';
-import { temporaryDataFolder } from './temporary-data-folder.ts';
+import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
+import { identifyProcess } from '../../../local/processes/process-identity.ts';
+import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });

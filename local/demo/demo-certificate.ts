@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { type CertificatePair, createAuthority, issueCertificate } from './certificates.ts';
-import type { DataFolder } from './data-folder.ts';
+import { type CertificatePair, createAuthority, issueCertificate } from '../certificates.ts';
+import type { DataFolder } from '../data-folder.ts';
 
 const AUTHORITY = 'certificates/demo-ca';
 const LEAF = 'certificates/demo-receiver';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
 import { identifyProcess } from './process-identity.ts';
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest';
-import { givenDatabase } from '../../local/given-database.ts';
-import { findFreePort } from '../../local/ports.ts';
+import { findFreePort } from '../../../local/ports.ts';
+import { givenDatabase } from '../../../local/postgres/external-database.ts';
 
 test('a database that lets us in is taken as it is', async () => {
   const url = inject('postgresUrl');

@@ -1,5 +1,5 @@
 import { ConnectError } from '@connectrpc/connect';
-import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   ApprovalMode,
   MerchantDecisionKind,
@@ -8,8 +8,8 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
   ReviewDecision,
-} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { errorInfoOf } from '../../../services/platform/errors.ts';
 import type { DemoSale } from './demo-sales.ts';
 import type { DemoTenant } from './demo-tenant.ts';
 

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { findFreePort } from '../../local/ports.ts';
-import { identifyProcess } from '../../local/process-identity.ts';
-import { TemporalServer, type TemporalStatus } from '../../local/temporal-server.ts';
-import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
-import { TEMPORAL_START_MS } from '../support/temporal.ts';
-import { temporaryDataFolder } from './temporary-data-folder.ts';
+import { findFreePort } from '../../../local/ports.ts';
+import { identifyProcess } from '../../../local/processes/process-identity.ts';
+import { TemporalServer, type TemporalStatus } from '../../../local/temporal/temporal-server.ts';
+import { SEARCH_ATTRIBUTES } from '../../../workflows/temporal/search-attributes.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const NAMESPACE = 'payments';
 const data = temporaryDataFolder();

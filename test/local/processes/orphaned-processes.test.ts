@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { DataFolder } from '../../local/data-folder.ts';
-import { assertPortsFree, findFreePort } from '../../local/ports.ts';
-import { startPostgres } from '../../local/postgres.ts';
-import { identifyProcess } from '../../local/process-identity.ts';
-import { stopLeftOvers } from '../../local/recorded-child.ts';
-import { TEMPORAL_START_MS } from '../support/temporal.ts';
-import { killHard, type StartedElsewhere, startElsewhere } from './start-elsewhere.ts';
-import { makeFolder } from './temporary-data-folder.ts';
+import { DataFolder } from '../../../local/data-folder.ts';
+import { assertPortsFree, findFreePort } from '../../../local/ports.ts';
+import { startPostgres } from '../../../local/postgres/postgres-server.ts';
+import { identifyProcess } from '../../../local/processes/process-identity.ts';
+import { stopLeftOvers } from '../../../local/processes/tracked-process.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { makeFolder } from '../temporary-data-folder.ts';
+import { killHard, type StartedElsewhere, startElsewhere } from './other-start.ts';
 
 async function count(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url });

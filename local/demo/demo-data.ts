@@ -1,16 +1,16 @@
 import { createClient, type Transport } from '@connectrpc/connect';
-import { ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { Environment } from '../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   planPastAdvances,
   requestOpenAdvances,
   requestPastAdvance,
   settleDemoAdvances,
-} from './demo-data/demo-advances.ts';
-import { createDemoProducts } from './demo-data/demo-products.ts';
-import { openDemoRefunds } from './demo-data/demo-refunds.ts';
-import { blockAndDeduct, type DemoSale, planDemoSales, recordDemoSale } from './demo-data/demo-sales.ts';
-import { DemoTenant } from './demo-data/demo-tenant.ts';
+} from './data/demo-advances.ts';
+import { createDemoProducts } from './data/demo-products.ts';
+import { openDemoRefunds } from './data/demo-refunds.ts';
+import { blockAndDeduct, type DemoSale, planDemoSales, recordDemoSale } from './data/demo-sales.ts';
+import { DemoTenant } from './data/demo-tenant.ts';
 
 const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
 const OTHER_MERCHANT_ID = 'c2f7d3b4-1e6a-4b58-8f0e-93a5d47e6c21';

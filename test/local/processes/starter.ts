@@ -1,10 +1,10 @@
 // Run as a program, `starter.ts <folder> [--postgres] [--temporal <port>]`: starts these parts, says on one line what
 // runs, and waits.
 import { parseArgs } from 'node:util';
-import { DataFolder } from '../../local/data-folder.ts';
-import { startPostgres } from '../../local/postgres.ts';
-import { stopLeftOvers } from '../../local/recorded-child.ts';
-import { TemporalServer } from '../../local/temporal-server.ts';
+import { DataFolder } from '../../../local/data-folder.ts';
+import { startPostgres } from '../../../local/postgres/postgres-server.ts';
+import { stopLeftOvers } from '../../../local/processes/tracked-process.ts';
+import { TemporalServer } from '../../../local/temporal/temporal-server.ts';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

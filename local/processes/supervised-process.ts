@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DataFolder } from './data-folder.ts';
-import { type ChildCommand, RecordedChild } from './recorded-child.ts';
-import { StartError } from './start-error.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { StartError } from '../start-error.ts';
+import { type ChildCommand, RecordedChild } from './tracked-process.ts';
 
 const FIRST_BACK_OFF_MS = 200;
 const LONGEST_BACK_OFF_MS = 15_000;

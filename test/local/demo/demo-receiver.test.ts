@@ -3,10 +3,14 @@ import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAuthority, issueCertificate } from '../../local/certificates.ts';
-import { loadDemoCertificate } from '../../local/demo-certificate.ts';
-import { type DemoReceiver, type ReceivedDelivery, startDemoReceiver } from '../../local/demo-receiver.ts';
-import { temporaryDataFolder } from './temporary-data-folder.ts';
+import { createAuthority, issueCertificate } from '../../../local/certificates.ts';
+import { loadDemoCertificate } from '../../../local/demo/demo-certificate.ts';
+import {
+  type DemoReceiver,
+  type ReceivedDelivery,
+  startDemoReceiver,
+} from '../../../local/demo/demo-receiver.ts';
+import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const data = temporaryDataFolder();

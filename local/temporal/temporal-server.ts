@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SEARCH_ATTRIBUTES } from '../workflows/temporal/search-attributes.ts';
-import type { DataFolder } from './data-folder.ts';
-import { assertPortsFree } from './ports.ts';
-import { type ChildCommand, plainEnvironment } from './recorded-child.ts';
-import { SupervisedProcess } from './supervised-process.ts';
+import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { assertPortsFree } from '../ports.ts';
+import { SupervisedProcess } from '../processes/supervised-process.ts';
+import { type ChildCommand, plainEnvironment } from '../processes/tracked-process.ts';
 import { assertAnswers, setRetention } from './temporal-namespace.ts';
 import { findTemporalProgram } from './temporal-program.ts';
 

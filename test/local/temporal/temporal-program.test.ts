@@ -10,10 +10,10 @@ import {
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import type { DataFolder } from '../../local/data-folder.ts';
-import { builtTemporal, findTemporalProgram } from '../../local/temporal-program.ts';
-import { TEMPORAL_START_MS } from '../support/temporal.ts';
-import { makeFolder, temporaryDataFolder } from './temporary-data-folder.ts';
+import type { DataFolder } from '../../../local/data-folder.ts';
+import { builtTemporal, findTemporalProgram } from '../../../local/temporal/temporal-program.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { makeFolder, temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const SYSTEM_PATH = ['/usr/bin', '/bin'].join(delimiter);
 /** A real server, found or built as `npm start` does. */

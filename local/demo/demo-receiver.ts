@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
 import { loadDemoCertificate } from './demo-certificate.ts';
 
 const KEPT_DELIVERIES = 200;

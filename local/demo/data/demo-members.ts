@@ -1,8 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
-import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import type { DemoPerson } from '../oidc/demo-people.ts';
+import { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import type { DemoPerson } from '../../oidc/demo-people.ts';
 
 /**
  * Makes people members of the demo merchants before they sign in for the first time: they are invited as any merchant's

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { StartError } from './start-error.ts';
+import { StartError } from '../start-error.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 

@@ -2,12 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { DataFolder } from './data-folder.ts';
-import { assertPortsFree, findFreePort } from './ports.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { assertPortsFree, findFreePort } from '../ports.ts';
+import { identifyProcess } from '../processes/process-identity.ts';
+import { SupervisedProcess } from '../processes/supervised-process.ts';
+import {
+  type ChildCommand,
+  plainEnvironment,
+  runToEnd,
+  type StopStep,
+  stopStray,
+} from '../processes/tracked-process.ts';
 import { type PostgresInstallation, preparePostgres } from './postgres-installation.ts';
-import { identifyProcess } from './process-identity.ts';
-import { type ChildCommand, plainEnvironment, runToEnd, type StopStep, stopStray } from './recorded-child.ts';
-import { SupervisedProcess } from './supervised-process.ts';
 
 const ROLE = 'payments';
 const DATABASE = 'payments';

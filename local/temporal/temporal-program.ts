@@ -11,11 +11,11 @@ import {
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cacheFolder } from './cache-folder.ts';
-import type { DataFolder } from './data-folder.ts';
-import { plainEnvironment, runToEnd } from './recorded-child.ts';
+import { cacheFolder } from '../cache-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { plainEnvironment, runToEnd } from '../processes/tracked-process.ts';
 
-const MODULE_FOLDER = fileURLToPath(new URL('temporal', import.meta.url));
+const MODULE_FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const DOWNLOAD_PROGRAM = fileURLToPath(new URL('temporal-download.ts', import.meta.url));
 const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
 const DAY_MS = 24 * 60 * 60 * 1000;

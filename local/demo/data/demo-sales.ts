@@ -1,4 +1,4 @@
-import { BlockOutcome, BlockReason, SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BlockOutcome, BlockReason, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DemoTenant } from './demo-tenant.ts';
 
 const SALES = 160;

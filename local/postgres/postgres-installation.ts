@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import type { DataFolder } from './data-folder.ts';
-import { StartError } from './start-error.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { StartError } from '../start-error.ts';
 
 const USER = 'postgres';
 

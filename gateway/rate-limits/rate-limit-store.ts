@@ -7,7 +7,7 @@ import type { EnvironmentName } from '../../services/platform/tenant.ts';
 
 const SCHEMA = 'rate_limit';
 const TABLE = 'request_count';
-const MIGRATION = '0008_rate_limit.sql';
+const MIGRATION = '0009_rate_limits.sql';
 
 const POOL_SIZE = 5;
 /** No request waits longer for its count. */

@@ -1,9 +1,12 @@
+-- A merchant's funds: sales in installments that are released by date, what blocks, reduces or reserves them, and the
+-- release rows that sum them up. VerifyFunds recomputes every sum from the parts.
 create schema funds;
 
--- Every command locks its account's row first. schedule_id is new after every change of the account's parts.
+-- Each command locks its account's row first, so that commands on one account run one after the other.
 create table funds.account (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
+  -- The version of the account's schedule: new after every change of its parts.
   schedule_id uuid not null,
   primary key (merchant_id, environment)
 );
@@ -20,12 +23,14 @@ create table funds.sale (
   primary key (merchant_id, environment, id)
 );
 
+-- One installment of a sale, with its share of gross and fees, and what has been taken from it.
 create table funds.part (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   id uuid not null,
   sale_id uuid not null,
   installment integer not null check (installment >= 1),
+  -- The date on which it is released.
   date date not null,
   gross_minor bigint not null check (gross_minor >= 0),
   fees_minor bigint not null check (fees_minor between 0 and gross_minor),
@@ -34,30 +39,39 @@ create table funds.part (
   left_minor bigint not null generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored
     check (left_minor >= 0),
   status text not null check (status in ('BLOCKED', 'RELEASED', 'SCHEDULED')),
-  -- Kept while the part is blocked; otherwise it says the same as the status.
+  -- Whether it was released before it was blocked; otherwise the same as the status.
   released boolean not null,
+  -- The advance request that reserved it, and the amount promised to that request.
   reserved_for uuid,
   reserved_minor bigint,
+  -- Rises with every change, so that a quote can tell a part that has changed since.
   version bigint not null check (version >= 1),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
   unique (merchant_id, environment, sale_id, installment),
-  -- A row's or day's count of parts is therefore its count of distinct sales.
+  -- So the number of parts on a date is the number of distinct sales.
   unique (merchant_id, environment, sale_id, date),
-  check ((status = 'RELEASED') <= released),
-  check ((status = 'SCHEDULED') <= not released),
-  check (status <> 'BLOCKED' or (left_minor > 0 and advanced_minor = 0)),
-  check ((reserved_for is null) = (reserved_minor is null)),
-  check (reserved_for is null or (status = 'SCHEDULED' and reserved_minor between 1 and left_minor))
+  constraint released_status_is_released check ((status = 'RELEASED') <= released),
+  constraint scheduled_status_is_not_released check ((status = 'SCHEDULED') <= not released),
+  constraint blocked_has_something_left check (status <> 'BLOCKED' or (left_minor > 0 and advanced_minor = 0)),
+  constraint reservation_is_complete check ((reserved_for is null) = (reserved_minor is null)),
+  constraint only_scheduled_is_reserved
+    check (reserved_for is null or (status = 'SCHEDULED' and reserved_minor between 1 and left_minor))
 );
+
+-- Parts that debts may reduce and an advance may cover, nearest date first.
 create index part_free on funds.part (merchant_id, environment, date, id)
   where status = 'SCHEDULED' and reserved_for is null and left_minor > 0;
+-- Parts to release on their date.
 create index part_due on funds.part (merchant_id, environment, date, id)
   where status = 'SCHEDULED' and reserved_for is null;
+-- Released parts that a refund may reduce, oldest first.
 create index part_released on funds.part (merchant_id, environment, date, id)
   where status = 'RELEASED' and left_minor > 0;
+-- The parts of a reservation.
 create index part_reserved on funds.part (merchant_id, environment, reserved_for) where reserved_for is not null;
 
+-- What blocks all parts of a sale: a dispute, a refund case or a review, by its id.
 create table funds.block (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -67,16 +81,21 @@ create table funds.block (
   source_id uuid not null,
   opened_at timestamptz(3) not null,
   closed_at timestamptz(3),
+  -- Whether the blocked amount went back to the parts or was deducted.
   outcome text check (outcome in ('RETURNED', 'CONSUMED')),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
-  check ((closed_at is null) = (outcome is null))
+  constraint closed_has_outcome check ((closed_at is null) = (outcome is null))
 );
+
+-- A source blocks a sale once at a time; also finds the open blocks of a sale.
 create unique index block_open on funds.block (merchant_id, environment, sale_id, reason, source_id)
   where closed_at is null;
+-- Whether a source's block was lifted before.
+create index block_source on funds.block (merchant_id, environment, source_id);
 
--- The sums of the parts of a date and status, kept in the transaction that changes the parts. What is left is the
--- amount that the status names, so original = deducted + advanced + blocked + released + scheduled always holds.
+-- The sums of the parts of one date and status, kept in the transaction that changes the parts. The remaining amount is
+-- the amount that the status names, so that original = deducted + advanced + blocked + released + scheduled holds.
 create table funds.release (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -89,20 +108,24 @@ create table funds.release (
   left_minor bigint not null generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored
     check (left_minor >= 0),
   sales_count integer not null check (sales_count >= 1),
-  -- How many parts each reason holds.
+  -- How many of the parts each reason blocks.
   held_by_dispute integer not null check (held_by_dispute between 0 and sales_count),
   held_by_refund integer not null check (held_by_refund between 0 and sales_count),
   held_by_kyc integer not null check (held_by_kyc between 0 and sales_count),
   held_by_compliance integer not null check (held_by_compliance between 0 and sales_count),
+  -- Also the list of release rows and the calendar, by date.
   primary key (merchant_id, environment, date, status),
-  check ((status = 'BLOCKED') = (held_by_dispute + held_by_refund + held_by_kyc + held_by_compliance > 0)),
-  check (status <> 'BLOCKED' or left_minor > 0)
+  constraint blocked_has_reason
+    check ((status = 'BLOCKED') = (held_by_dispute + held_by_refund + held_by_kyc + held_by_compliance > 0)),
+  constraint blocked_has_amount check (status <> 'BLOCKED' or left_minor > 0)
 );
+
+-- The list of release rows of one status.
 create index release_of_status on funds.release (merchant_id, environment, status, date);
--- For the daily release, across merchants.
+-- The daily release finds accounts with something due, across merchants.
 create index release_due on funds.release (date, merchant_id, environment) where status = 'SCHEDULED';
 
--- What was deducted for a source, and what of it the parts could not bear: a debt until parts are free again.
+-- A deduction of a source, and the share of it that no part could bear: a debt until parts are free again.
 create table funds.deduction (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -113,9 +136,12 @@ create table funds.deduction (
   occurred_at timestamptz(3) not null,
   primary key (merchant_id, environment, source_id)
 );
+
+-- Open debts, oldest first: collected and listed in this order.
 create index deduction_open_debt on funds.deduction (merchant_id, environment, occurred_at, source_id)
   where open_debt_minor > 0;
 
+-- The debit of a refund.
 create table funds.refund_debit (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -127,21 +153,43 @@ create table funds.refund_debit (
   primary key (merchant_id, environment, refund_case_id)
 );
 
+-- Debits of refunds that the available balance did not cover. Every command that raises the balance looks here.
+create table funds.waiting_debit (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  refund_case_id uuid not null,
+  sale_id uuid,
+  amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+  -- The execution of the case that waits: the end of an earlier one does not end the wait of a later one.
+  execution integer not null check (execution >= 1),
+  -- When the case was requested: the oldest goes first.
+  requested_at timestamptz(3) not null,
+  primary key (merchant_id, environment, refund_case_id)
+);
+
+-- The oldest debit that the balance covers.
+create index waiting_debit_oldest on funds.waiting_debit (merchant_id, environment, requested_at, refund_case_id);
+
+-- What an advance request has reserved. A reservation that is freed before it was made has no amount, and keeps its
+-- request from reserving anything later.
 create table funds.reservation (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   advance_request_id uuid not null,
   state text not null check (state in ('HELD', 'FREED', 'SETTLED')),
-  amount_minor bigint not null check (amount_minor > 0),
+  amount_minor bigint not null,
+  -- Of its parts.
   first_date date not null,
   last_date date not null check (last_date >= first_date),
-  primary key (merchant_id, environment, advance_request_id)
+  primary key (merchant_id, environment, advance_request_id),
+  constraint reserves_something check (amount_minor > 0 or (state = 'FREED' and amount_minor = 0))
 );
--- For the daily release, across merchants.
+
+-- The daily release frees reservations whose first date has come, across merchants.
 create index reservation_due on funds.reservation (first_date) where state = 'HELD';
 
--- Append-only: every amount that was taken from a part or given back to it. A part's deducted_minor is the sum of its
--- postings but ADVANCE, reversals counting against; its advanced_minor is the sum of ADVANCE.
+-- Append-only: every amount taken from a part or returned to it. A part's deducted_minor is the sum of its postings but
+-- ADVANCE, with REFUND_REVERSAL counted as negative; its advanced_minor is the sum of ADVANCE.
 create table funds.posting (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -149,11 +197,13 @@ create table funds.posting (
   part_id uuid not null,
   kind text not null
     check (kind in ('DEDUCTION', 'DEBT', 'CONSUMPTION', 'REFUND_DEBIT', 'REFUND_REVERSAL', 'ADVANCE')),
-  -- The deduction, block, refund case or advance request it is for.
+  -- The deduction, block, refund case or advance request that caused it.
   source_id uuid not null,
   amount_minor bigint not null check (amount_minor > 0),
   posted_at timestamptz(3) not null,
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, part_id) references funds.part
 );
+
+-- A reversal reads what a refund's debit took.
 create index posting_source on funds.posting (merchant_id, environment, source_id);

@@ -1,10 +1,27 @@
+-- Advances on scheduled funds: rates, quotes and requests.
 create schema advances;
 
--- Immutable but for taken_up_by and lapsed.
+-- Append-only: the monthly fee of a merchant's quotes from a time on.
+create table advances.rate (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  -- Ascending in the order in which the rates were set.
+  id uuid not null,
+  -- Null goes back to the default of the settings.
+  monthly_rate_bps integer check (monthly_rate_bps between 0 and 10000),
+  effective_from timestamptz(3) not null,
+  primary key (merchant_id, environment, id)
+);
+
+-- The rate in effect at a time.
+create index rate_latest on advances.rate (merchant_id, environment, effective_from desc, id desc);
+
+-- What an advance would cover and cost at a time. Immutable but for taken_up_by, lapsed and stale.
 create table advances.quote (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   id uuid not null,
+  -- The version of the funds schedule that was quoted.
   schedule_id uuid not null,
   amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
   fee_minor bigint not null check (fee_minor >= 0),
@@ -12,15 +29,17 @@ create table advances.quote (
   monthly_rate_bps integer not null check (monthly_rate_bps >= 0),
   quoted_at timestamptz(3) not null,
   expires_at timestamptz(3) not null check (expires_at > quoted_at),
-  -- The caller and idempotency key that first asked for the quote.
+  -- The caller and idempotency key that first requested the quote: others are refused.
   taken_up_by text,
-  -- Somebody has met it expired: from then on no request of it may come to stand.
+  -- A request found it expired: no later request of it succeeds.
   lapsed boolean not null,
+  -- Funds refused its parts: no later request of it succeeds.
+  stale boolean not null,
   primary key (merchant_id, environment, id),
-  check (net_minor = amount_minor - fee_minor)
+  constraint net_is_amount_less_fee check (net_minor = amount_minor - fee_minor)
 );
 
--- Immutable.
+-- The installments that a quote covers, each in the version that was quoted. Immutable.
 create table advances.quote_part (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -30,11 +49,13 @@ create table advances.quote_part (
   date date not null,
   amount_minor bigint not null check (amount_minor > 0),
   fee_minor bigint not null check (fee_minor >= 0),
+  -- For which the fee is charged.
   days integer not null check (days > 0),
   primary key (merchant_id, environment, quote_id, part_id),
   foreign key (merchant_id, environment, quote_id) references advances.quote
 );
 
+-- A quote that the merchant requested, from review to settlement. At most one of a quote.
 create table advances.request (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -53,15 +74,18 @@ create table advances.request (
   -- The caller and idempotency key that started the payout.
   release_started_by text,
   released_at timestamptz(3),
+  -- Of the covered installments.
   first_date date not null,
   last_date date not null check (last_date >= first_date),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, quote_id) references advances.quote,
   unique (merchant_id, environment, quote_id),
-  check (net_minor = amount_minor - fee_minor),
-  check (requested_at <= reviewed_at and reviewed_at <= released_at),
-  check ((status = 'PENDING_REVIEW') = (reviewed_at is null)),
-  check ((status in ('RELEASED', 'SETTLED')) = (released_at is not null)),
-  check (release_started_at is null or status = 'APPROVED')
+  constraint net_is_amount_less_fee check (net_minor = amount_minor - fee_minor),
+  constraint times_in_order check (requested_at <= reviewed_at and reviewed_at <= released_at),
+  constraint reviewed_has_time check ((status = 'PENDING_REVIEW') = (reviewed_at is null)),
+  constraint released_has_time check ((status in ('RELEASED', 'SETTLED')) = (released_at is not null)),
+  constraint only_approved_is_released check (release_started_at is null or status = 'APPROVED')
 );
+
+-- The list of requests, newest first.
 create index request_newest on advances.request (merchant_id, environment, requested_at desc, id desc);

@@ -22,9 +22,10 @@ it('releases what is due, however many subscriptions hold what is due in hours',
   await fixture.sql(
     `with others as (
        insert into webhooks.subscription
-         (merchant_id, environment, id, url, unique_url, event_types, state, generation, created_at, enabled_at, holding)
+         (merchant_id, environment, id, url, unique_url, event_types, state, generation, created_at, enabled_at, holding,
+          ordered)
        select s.merchant_id, s.environment, uuidv7(), s.url || n, s.unique_url || n, s.event_types, 'ACTIVE', 1,
-              s.created_at, s.enabled_at, true
+              s.created_at, s.enabled_at, true, false
          from webhooks.subscription s cross join generate_series(1, $2::int) as n
         where s.id = $1
        returning id

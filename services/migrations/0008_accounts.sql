@@ -1,6 +1,7 @@
+-- People: their accounts and sessions, their membership of merchants, and whom a merchant wants notified.
 create schema accounts;
 
--- A person, at whatever merchants: accounts and their sessions have no merchant and no environment.
+-- A person, known by the identity provider's issuer and subject. Accounts and sessions have no merchant or environment.
 create table accounts.account (
   id uuid primary key,
   issuer text not null,
@@ -15,20 +16,26 @@ create table accounts.account (
 create table accounts.session (
   account_id uuid not null references accounts.account (id) on delete cascade,
   id uuid not null,
+  -- Of the token in the cookie, which is not stored. Unique: authentication finds the session by it.
   token_sha256 bytea not null unique check (octet_length(token_sha256) = 32),
   created_at timestamptz(3) not null,
+  -- To the minute.
   last_seen_at timestamptz(3) not null,
+  -- When it ends at the latest; of a session that was ended earlier, when it was.
   expires_at timestamptz(3) not null,
   ended_at timestamptz(3),
   ip_address text not null,
   user_agent text not null,
   primary key (account_id, id)
 );
+comment on table accounts.session is 'Maintenance deletes sessions 30 days after they expired or were ended.';
+
+-- The open sessions of a person, newest first.
 create index session_newest on accounts.session (account_id, created_at desc, id desc) where ended_at is null;
--- What can be forgotten.
+-- Maintenance deletes the oldest sessions first.
 create index session_expiry on accounts.session (expires_at);
 
--- A role holds in both environments of a merchant, so members and invitations have no environment.
+-- A role applies to both environments of a merchant, so members and invitations have no environment.
 create table accounts.member (
   merchant_id uuid not null,
   account_id uuid not null references accounts.account (id),
@@ -36,13 +43,16 @@ create table accounts.member (
   created_at timestamptz(3) not null,
   primary key (merchant_id, account_id)
 );
+
+-- The members of a merchant, oldest first.
 create index member_oldest on accounts.member (merchant_id, created_at, account_id);
+-- The merchants of a person, read with each authentication.
 create index member_account on accounts.member (account_id, merchant_id);
 
 create table accounts.invitation (
   merchant_id uuid not null,
   id uuid not null,
-  -- In lower case.
+  -- In lower case, as addresses are compared.
   email text not null check (email = lower(email)),
   role text not null check (role in ('VIEWER', 'DEVELOPER', 'ADMIN')),
   created_at timestamptz(3) not null,
@@ -51,12 +61,15 @@ create table accounts.invitation (
   revoked_at timestamptz(3),
   primary key (merchant_id, id)
 );
+
+-- The open invitations of a merchant, newest first.
 create index invitation_newest on accounts.invitation (merchant_id, created_at desc, id desc)
   where accepted_at is null and revoked_at is null;
--- One open invitation of an address at a merchant; also found by whoever signs in with the address.
+-- A merchant invites an address once at a time; also finds the invitations of a person who signs in.
 create unique index invitation_open on accounts.invitation (email, merchant_id)
   where accepted_at is null and revoked_at is null;
 
+-- Where notices to a merchant go. Without a row, to its administrators.
 create table accounts.merchant_contact (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -64,20 +77,3 @@ create table accounts.merchant_contact (
   language text not null check (language in ('PT_BR', 'EN')),
   primary key (merchant_id, environment)
 );
-
--- What people changed. Every area inserts in the transaction of the change; accounts reads. Nothing updates it.
-create table platform.audit_entry (
-  merchant_id uuid not null,
-  environment text not null check (environment in ('live', 'test')),
-  id uuid not null,
-  account_id uuid not null,
-  -- The full name of the RPC.
-  action text not null,
-  -- Without merchant, environment and idempotency key; null when it was too large to keep.
-  request jsonb,
-  ip_address text not null,
-  request_id text not null,
-  occurred_at timestamptz(3) not null,
-  primary key (merchant_id, environment, id)
-);
-create index audit_entry_account on platform.audit_entry (merchant_id, environment, account_id, id desc);

@@ -1,5 +1,6 @@
--- The schema of the service, one file per area. services/platform/migrate.ts applies the files in the order of their
--- names, each once and in a transaction of its own. From 1.0.0 on, no released file changes: a change is a new file.
+-- The schema of the service, one file per area. services/platform/database/migrate.ts applies the files in the order of
+-- their names, each once and in its own transaction. From 1.0.0 on, a released file never changes: a change is a new
+-- file.
 --
 -- Conventions:
 -- * Rows belong to a merchant and an environment (live or test). Both lead every primary key and nearly every index,

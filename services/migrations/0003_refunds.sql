@@ -113,10 +113,10 @@ create table refunds.dispute (
   constraint outcome_needs_end check (outcome is null or closed_at is not null)
 );
 
+-- Whether a dispute keeps a payment from being refunded: an open one does, and a lost one.
+create index dispute_blocking on refunds.dispute (merchant_id, environment, payment_intent_id)
+  where closed_at is null or outcome = 'LOST';
 -- The list of disputes, newest first: all and those of a payment.
 create index dispute_newest on refunds.dispute (merchant_id, environment, opened_at desc, id desc);
 create index dispute_payment on refunds.dispute
   (merchant_id, environment, payment_intent_id, opened_at desc, id desc);
--- Whether a dispute keeps a payment from being refunded: an open one does, and a lost one.
-create index dispute_blocking on refunds.dispute (merchant_id, environment, payment_intent_id)
-  where closed_at is null or outcome = 'LOST';

@@ -2,13 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { Client } from 'pg';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
-/** Taken for the whole run, so that processes that start together apply each migration once. */
+/** Held for the whole run, so that processes that start together apply each migration once. */
 const ADVISORY_LOCK = 7_251_946_003;
 
 /**
- * Applies the migrations that the database has not seen, in the order of their names, each in a transaction of its
- * own; all, or those named in `only`, for a database that holds one thing. Answers their names. A migration that fails
- * leaves its transaction undone and stops the run.
+ * Applies the migrations that the database does not have yet, in the order of their names, each in its own transaction,
+ * and returns their names. A migration that fails is rolled back and ends the run.
+ * @param only names of the migrations to apply; all by default.
  */
 export async function migrate(databaseUrl: string, only?: readonly string[]): Promise<string[]> {
   const client = new Client({ connectionString: databaseUrl });

@@ -14,8 +14,8 @@ import type { AdvanceRequestRow } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { finishRelease, startRelease } from './advance-request.ts';
 import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
-import { type Asking, askerOf } from './asking.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
+import { type Asking, askerOf } from './requester.ts';
 
 /**
  * APPROVED to RELEASED in three steps: commit that the payout has started, after which it cannot be refused; settle

@@ -20,7 +20,6 @@ import {
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { openRequest } from './advance-request.ts';
 import { publishEvent } from './advance-store.ts';
-import { type Asking, askerOf } from './asking.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
 import {
   alreadyRequested,
@@ -30,6 +29,7 @@ import {
   quoteNotFound,
   quoteStale,
 } from './quote-errors.ts';
+import { type Asking, askerOf } from './requester.ts';
 
 /** A quote is requested at most once, under the one id that follows from the quote's: every step may be repeated. */
 const REQUEST_ID_NAMESPACE = '3f0c6f3e-8f4b-4d4e-9d55-3a1f3c0a7b1e';

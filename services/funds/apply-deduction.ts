@@ -6,10 +6,10 @@ import type {
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { takeDeduction } from './allocation.ts';
 import { DeductionEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { requireSale } from './require-sale.ts';
-import { takeDeduction } from './takings.ts';
 
 /** Takes an amount from a sale's parts, then from free ones; what is missing becomes a debt. */
 export function applyDeduction(writes: Writes, request: ApplyDeductionRequest, context: HandlerContext) {

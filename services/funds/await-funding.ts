@@ -8,7 +8,7 @@ import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { coverOf } from './refund-cover.ts';
+import { coverOf } from './refund-coverage.ts';
 
 /**
  * Has a refund wait for the balance. It looks at the balance again, under the lock that every change of it takes: what

@@ -11,7 +11,7 @@ import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { addBlock, isBlockedBy, isHeldOtherwise, leftMinor, withSaleBlocks } from './part.ts';
+import { addBlock, isBlockedBy, isHeldOtherwise, leftMinor, withSaleBlocks } from './installment.ts';
 import { requireSale } from './require-sale.ts';
 
 /** Blocks a sale's parts for a reason and a source; `once` has a block that was lifted not come again. */

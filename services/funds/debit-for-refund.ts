@@ -6,10 +6,10 @@ import type {
 import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { takeRefund } from './allocation.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { coverOf } from './refund-cover.ts';
-import { takeRefund } from './takings.ts';
+import { coverOf } from './refund-coverage.ts';
 
 /** Debits a refund from what is available for its case, once; a repetition changes nothing. */
 export function debitForRefund(writes: Writes, request: DebitForRefundRequest, context: HandlerContext) {

@@ -8,7 +8,7 @@ import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { free } from './part.ts';
+import { free } from './installment.ts';
 
 /**
  * Frees a reservation: open blocks hold its parts from now on, and open debts take from them. One that has not come to

@@ -3,14 +3,14 @@ import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts'
 import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { outOfRange } from '../platform/errors.ts';
+import { availableMinor, type Taking, takeDebts } from './allocation.ts';
 import { AccountEntity, DeductionEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
 import { eventOfMove, publishReleases } from './funds.event.ts';
-import { statusOf } from './part.ts';
-import { PartStore } from './part-store.ts';
+import { statusOf } from './installment.ts';
+import { PartStore } from './installment-store.ts';
+import { WaitingDebits } from './pending-debits.ts';
 import { carryOver, dayOutOfRange, MAX_AMOUNT_MINOR, type PartChange, rowKey } from './release-rows.ts';
 import { ReleaseStore } from './release-store.ts';
-import { availableMinor, type Taking, takeDebts } from './takings.ts';
-import { WaitingDebits } from './waiting-debits.ts';
 
 /**
  * A merchant's funds inside a transaction that holds their lock: commands on one account run one after the other.

@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import type { Tenant } from '../platform/tenant.ts';
-import type { ReleaseStatus } from './part.ts';
+import type { ReleaseStatus } from './installment.ts';
 import { MAX_AMOUNT_MINOR } from './release-rows.ts';
 
 export const INVARIANTS = [

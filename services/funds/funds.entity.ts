@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, type Opt, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
-import type { BlockReason, ReleaseStatus } from './part.ts';
+import type { BlockReason, ReleaseStatus } from './installment.ts';
 import type { SaleMethod } from './sale-schedule.ts';
 
 const LEFT = 'bigint generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { type Part, type ReleaseStatus, statusOf } from './part.ts';
+import { type Part, type ReleaseStatus, statusOf } from './installment.ts';
 import { blockedReasons, type ReleaseRow, rowLeftMinor, rowOriginalMinor } from './release-rows.ts';
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';

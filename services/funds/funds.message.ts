@@ -10,7 +10,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DatedHoliday } from './business-days.ts';
 import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
-import { originalMinor, type Part, statusOf } from './part.ts';
+import { originalMinor, type Part, statusOf } from './installment.ts';
 
 /** A row of the list as the wire's release. */
 export function releaseMessage(row: ReleaseReadRow): FundsRelease {

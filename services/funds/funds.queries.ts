@@ -12,7 +12,7 @@ import type {
   ReleaseEntity,
   ReservationEntity,
 } from './funds.entity.ts';
-import type { ReleaseStatus } from './part.ts';
+import type { ReleaseStatus } from './installment.ts';
 
 interface FundsTables {
   'funds.account': InferKyselyTable<typeof AccountEntity>;

@@ -10,7 +10,7 @@ import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
-import { listAdvanceableParts } from './list-advanceable-parts.ts';
+import { listAdvanceableParts } from './list-advanceable-installments.ts';
 import { listDebts } from './list-debts.ts';
 import { listFundsReleases } from './list-funds-releases.ts';
 import { recordSale } from './record-sale.ts';

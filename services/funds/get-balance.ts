@@ -2,8 +2,8 @@ import type { GetBalanceRequest, GetBalanceResponse } from '../../proto/gen/paym
 import type { Database } from '../platform/database/database.ts';
 import { outOfRange } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
+import { availableMinor } from './allocation.ts';
 import { selectBalance } from './funds.queries.ts';
-import { availableMinor } from './takings.ts';
 
 /** The available balance and what it is made of, in one statement. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). */
 export async function getBalance(

@@ -13,7 +13,7 @@ import type { Writes } from '../platform/writes/writes.ts';
 import { SaleEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { newPart } from './part.ts';
+import { newPart } from './installment.ts';
 import { type CapturedSale, saleFault, scheduleSale } from './sale-schedule.ts';
 
 /** Records a captured sale and schedules its parts; open debts are taken from them. */

@@ -15,8 +15,8 @@ import { recordAudit } from '../platform/writes/audit.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
 import { FundsAccount } from './funds-account.ts';
-import { optionalTenant } from './named-tenant.ts';
-import { leftMinor, release } from './part.ts';
+import { leftMinor, release } from './installment.ts';
+import { optionalTenant } from './optional-tenant.ts';
 
 const ACCOUNTS_PER_CALL = 20;
 const PARTS_PER_ACCOUNT = 1000;

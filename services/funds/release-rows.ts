@@ -6,7 +6,7 @@ import {
   type Part,
   type ReleaseStatus,
   statusOf,
-} from './part.ts';
+} from './installment.ts';
 
 /** The largest sum that a row or a day may reach: JSON numbers are exact up to it. */
 export const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;

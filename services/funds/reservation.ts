@@ -1,6 +1,6 @@
 import type { CivilDate } from '../platform/civil-date.ts';
-import { isFree, type Part, reserve, settle } from './part.ts';
-import type { Taking } from './takings.ts';
+import type { Taking } from './allocation.ts';
+import { isFree, type Part, reserve, settle } from './installment.ts';
 
 /** A part as an advance was quoted on it. */
 export interface QuotedPart {

@@ -6,9 +6,9 @@ import type {
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { giveBack } from './allocation.ts';
 import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { giveBack } from './takings.ts';
 
 /** Gives a refund's debit back to the parts it was taken from, once. */
 export function reverseRefundDebit(

@@ -9,11 +9,11 @@ import { enumName } from '../platform/enum-name.ts';
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { takeBlocked } from './allocation.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { salePartMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { type Block, isBlockedBy, isHeldOtherwise, removeBlock, withSaleBlocks } from './part.ts';
-import { takeBlocked } from './takings.ts';
+import { type Block, isBlockedBy, isHeldOtherwise, removeBlock, withSaleBlocks } from './installment.ts';
 
 /** Lifts a block: what it alone held goes back by date; when lost, all that it held is deducted. */
 export function unblockFunds(writes: Writes, request: UnblockFundsRequest, context: HandlerContext) {

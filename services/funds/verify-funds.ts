@@ -13,7 +13,7 @@ import type { Database } from '../platform/database/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
 import { type DifferenceReadRow, selectDifferences } from './funds-checks.ts';
-import { optionalTenant } from './named-tenant.ts';
+import { optionalTenant } from './optional-tenant.ts';
 import { fundsDifferences, verificationEnd, verifiedAccounts } from './verification-metrics.ts';
 
 const ACCOUNTS_PER_CALL = 20;

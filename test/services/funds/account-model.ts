@@ -1,5 +1,5 @@
-import type { Block } from '../../../services/funds/part.ts';
-import { isBlockedBy, leftMinor, statusOf } from '../../../services/funds/part.ts';
+import type { Block } from '../../../services/funds/installment.ts';
+import { isBlockedBy, leftMinor, statusOf } from '../../../services/funds/installment.ts';
 import type { QuotedPart } from '../../../services/funds/reservation.ts';
 import { FundsModel, type ModelSale } from './funds-model.ts';
 

@@ -1,7 +1,7 @@
 import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { BlockOutcome, BlockReason, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { BLOCK_REASONS } from '../../../services/funds/part.ts';
+import { BLOCK_REASONS } from '../../../services/funds/installment.ts';
 import type { QuotedPart } from '../../../services/funds/reservation.ts';
 import { errorInfoOf } from '../../../services/platform/errors.ts';
 import type { AccountModel, Outcome } from './account-model.ts';

@@ -1,14 +1,3 @@
-import type { Block, BlockReason, Part } from '../../../services/funds/part.ts';
-import * as rules from '../../../services/funds/part.ts';
-import {
-  carryOver,
-  dayOutOfRange,
-  type PartChange,
-  type ReleaseRow,
-  rowKey,
-} from '../../../services/funds/release-rows.ts';
-import { type QuotedPart, reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
-import { type SaleMethod, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import {
   availableMinor,
   type Debt,
@@ -18,7 +7,18 @@ import {
   takeDebts,
   takeDeduction,
   takeRefund,
-} from '../../../services/funds/takings.ts';
+} from '../../../services/funds/allocation.ts';
+import type { Block, BlockReason, Part } from '../../../services/funds/installment.ts';
+import * as rules from '../../../services/funds/installment.ts';
+import {
+  carryOver,
+  dayOutOfRange,
+  type PartChange,
+  type ReleaseRow,
+  rowKey,
+} from '../../../services/funds/release-rows.ts';
+import { type QuotedPart, reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
+import { type SaleMethod, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import { addDays, type CivilDate } from '../../../services/platform/civil-date.ts';
 
 export interface ModelSale {

@@ -7,7 +7,7 @@ import {
   leftMinor,
   originalMinor,
   statusOf,
-} from '../../../services/funds/part.ts';
+} from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
   carryOver,

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
 import {
+  giveBack,
+  takeBlocked,
+  takeDebts,
+  takeDeduction,
+  takeRefund,
+} from '../../../services/funds/allocation.ts';
+import {
   addBlock,
   type Block,
   free,
   type Part,
   statusOf,
   withSaleBlocks,
-} from '../../../services/funds/part.ts';
+} from '../../../services/funds/installment.ts';
 import { reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
-import {
-  giveBack,
-  takeBlocked,
-  takeDebts,
-  takeDeduction,
-  takeRefund,
-} from '../../../services/funds/takings.ts';
 
 const TODAY = '2026-11-20';
 const DISPUTE: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'dispute' };

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { leftMinor, type ReleaseStatus, statusOf } from '../../../services/funds/part.ts';
+import { leftMinor, type ReleaseStatus, statusOf } from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
   type ReleaseRow,

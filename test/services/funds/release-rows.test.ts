@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Part } from '../../../services/funds/part.ts';
+import type { Part } from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
   carryOver,

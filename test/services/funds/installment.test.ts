@@ -19,7 +19,7 @@ import {
   settle,
   statusOf,
   withSaleBlocks,
-} from '../../../services/funds/part.ts';
+} from '../../../services/funds/installment.ts';
 
 const TODAY = '2026-11-16';
 const BEFORE = '2026-11-15';

@@ -1,6 +1,6 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, PartEntity, type PartRow } from './funds.entity.ts';
-import { type Block, leftMinor, type Part, statusOf } from './part.ts';
+import { type Block, leftMinor, type Part, statusOf } from './installment.ts';
 
 const PAGE_SIZE = 200;
 const NEAREST_FIRST = { date: 'asc', id: 'asc' } as const;

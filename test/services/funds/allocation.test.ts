@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { type Block, type Part, statusOf } from '../../../services/funds/part.ts';
-import { reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
 import {
   availableMinor,
   giveBack,
@@ -9,7 +7,9 @@ import {
   takeDebts,
   takeDeduction,
   takeRefund,
-} from '../../../services/funds/takings.ts';
+} from '../../../services/funds/allocation.ts';
+import { type Block, type Part, statusOf } from '../../../services/funds/installment.ts';
+import { reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
 
 const TODAY = '2026-11-20';
 const refund: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };

@@ -1,5 +1,14 @@
 import type { CivilDate } from '../platform/civil-date.ts';
-import { type Block, deduct, isBlockedBy, isFree, leftMinor, type Part, restore, statusOf } from './part.ts';
+import {
+  type Block,
+  deduct,
+  isBlockedBy,
+  isFree,
+  leftMinor,
+  type Part,
+  restore,
+  statusOf,
+} from './installment.ts';
 
 /** An amount taken from a part, or given back to it. */
 export interface Taking {

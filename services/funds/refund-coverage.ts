@@ -1,6 +1,6 @@
+import { availableMinor } from './allocation.ts';
 import type { FundsAccount } from './funds-account.ts';
-import type { Block, Part } from './part.ts';
-import { availableMinor } from './takings.ts';
+import type { Block, Part } from './installment.ts';
 
 /** What a refund may use: the parts of its own sale, those its block holds among them. */
 export interface RefundCover {

@@ -314,10 +314,9 @@ end $$;
 select webhooks.ensure_partitions('live', now(), now() + interval '14 days');
 select webhooks.ensure_partitions('test', now(), now() + interval '3 days');
 
--- Deliveries handed out together. Deleted once the lease has ended and none of them is open.
+-- Deliveries of one environment, handed out together. Deleted once the lease has ended and none of them is open.
 create table webhooks.batch (
   id uuid primary key,
-  environment text not null check (environment in ('live', 'test')),
   leased_until timestamptz(3) not null,
   delivery_ids uuid[] not null
 ) with (

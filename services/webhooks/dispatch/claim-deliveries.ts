@@ -78,9 +78,9 @@ with recursive ring (id, start, position) as (
    where d.id = picked.id and picked.status = 'PENDING' and picked.batch_id is null
   returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_type, d.request_id
 ), stored as (
-  insert into webhooks.batch as batch (id, environment, leased_until, delivery_ids)
-  select batch_id, environment, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
-    from claimed group by batch_id, environment
+  insert into webhooks.batch as batch (id, leased_until, delivery_ids)
+  select batch_id, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
+    from claimed group by batch_id
   on conflict (id) do update set delivery_ids = batch.delivery_ids || excluded.delivery_ids
 )
 select ${claimedAsJson('claimed')} as deliveries,

@@ -91,9 +91,9 @@ with taken as (
 ), claimed as (
   select * from added where batch_id is not null
 ), stored as (
-  insert into webhooks.batch as batch (id, environment, leased_until, delivery_ids)
-  select batch_id, environment, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
-    from claimed group by batch_id, environment
+  insert into webhooks.batch as batch (id, leased_until, delivery_ids)
+  select batch_id, now() + interval '${BATCH_LEASE_MS} ms', array_agg(id order by id)
+    from claimed group by batch_id
   on conflict (id) do update set delivery_ids = batch.delivery_ids || excluded.delivery_ids
 )
 select (select count(*)::integer from taken) as events, ${claimedAsJson('claimed')} as claimed,

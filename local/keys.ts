@@ -10,9 +10,9 @@ import {
   type ApiKeyScopeName,
   apiKeyScopeName,
 } from '../services/platform/api-key-scopes.ts';
-import { errorInfoOf } from '../services/platform/errors.ts';
 import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { duration } from '../services/platform/process/setting-parsers.ts';
+import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
 import { environmentEnum, environmentName } from '../services/platform/tenant.ts';
 import { textTable } from './text-table.ts';

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ApplicationFailure } from '@temporalio/common';
-import { errorInfoOf } from '../services/platform/errors.ts';
+import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
 
 /** What a service refuses for what was asked or for the state it is in: asking again is answered the same. */
 const REFUSALS: ReadonlySet<Code> = new Set([

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { expiredApiKey, invalidApiKey, keyOfOtherEnvironment } from './access-problems.ts';
 import { MAX_POINTER_SHOWN, Problem, plainProblem } from './problem.ts';
 

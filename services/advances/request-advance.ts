@@ -6,8 +6,8 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../contracts/advances/advance-request.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { errorInfoOf } from '../platform/errors.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
+import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { later, occurredAtOf } from '../platform/timestamps.ts';
 import {

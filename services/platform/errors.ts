@@ -1,21 +1,30 @@
-import { Code, ConnectError } from '@connectrpc/connect';
-import { ErrorInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.js';
-
-const ERROR_DOMAIN = 'payments';
+/** How a refusal is classified, by the names that gRPC gives to its status codes. */
+export type RefusalKind =
+  | 'INVALID_ARGUMENT'
+  | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
+  | 'FAILED_PRECONDITION'
+  | 'RESOURCE_EXHAUSTED'
+  | 'OUT_OF_RANGE'
+  | 'ABORTED'
+  | 'UNAUTHENTICATED'
+  | 'PERMISSION_DENIED'
+  | 'UNAVAILABLE';
 
 /**
- * A refusal with a name: what an RPC's caller may learn and act on. `reason` is UPPER_SNAKE_CASE and unique within
- * the domain, `metadata` carries the state or the value at fault, `message` is for people.
+ * A refusal that the caller can act on. `reason` is UPPER_SNAKE_CASE and unique within this system, `metadata` carries
+ * the state or the value at fault, `message` is for people. Rules throw it; platform/rpc/connect-errors.ts maps it to
+ * the wire. A broken invariant is a plain Error instead: it is logged, and callers see an internal error.
  */
 export class DomainError extends Error {
-  readonly code: Code;
+  readonly kind: RefusalKind;
   readonly reason: string;
-  readonly metadata: Record<string, string>;
+  readonly metadata: Readonly<Record<string, string>>;
 
-  constructor(code: Code, reason: string, message: string, metadata: Record<string, string> = {}) {
+  constructor(kind: RefusalKind, reason: string, message: string, metadata: Record<string, string> = {}) {
     super(message);
     this.name = 'DomainError';
-    this.code = code;
+    this.kind = kind;
     this.reason = reason;
     this.metadata = metadata;
   }
@@ -23,33 +32,17 @@ export class DomainError extends Error {
 
 type Refusal = (reason: string, message: string, metadata?: Record<string, string>) => DomainError;
 const refusal =
-  (code: Code): Refusal =>
+  (kind: RefusalKind): Refusal =>
   (reason, message, metadata) =>
-    new DomainError(code, reason, message, metadata);
+    new DomainError(kind, reason, message, metadata);
 
-export const invalidArgument = refusal(Code.InvalidArgument);
-export const notFound = refusal(Code.NotFound);
-export const alreadyExists = refusal(Code.AlreadyExists);
-export const failedPrecondition = refusal(Code.FailedPrecondition);
-export const resourceExhausted = refusal(Code.ResourceExhausted);
-export const outOfRange = refusal(Code.OutOfRange);
-export const aborted = refusal(Code.Aborted);
-export const unauthenticated = refusal(Code.Unauthenticated);
-export const permissionDenied = refusal(Code.PermissionDenied);
-export const unavailable = refusal(Code.Unavailable);
-
-/** The ErrorInfo of an RPC's failure, on either side of the wire; undefined where there is none. */
-export function errorInfoOf(error: unknown) {
-  return error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : undefined;
-}
-
-/** The one mapping from a named refusal to the wire. */
-export function toConnectError(error: DomainError): ConnectError {
-  const details = [
-    {
-      desc: ErrorInfoSchema,
-      value: { reason: error.reason, domain: ERROR_DOMAIN, metadata: error.metadata },
-    },
-  ];
-  return new ConnectError(error.message, error.code, undefined, details, error);
-}
+export const invalidArgument = refusal('INVALID_ARGUMENT');
+export const notFound = refusal('NOT_FOUND');
+export const alreadyExists = refusal('ALREADY_EXISTS');
+export const failedPrecondition = refusal('FAILED_PRECONDITION');
+export const resourceExhausted = refusal('RESOURCE_EXHAUSTED');
+export const outOfRange = refusal('OUT_OF_RANGE');
+export const aborted = refusal('ABORTED');
+export const unauthenticated = refusal('UNAUTHENTICATED');
+export const permissionDenied = refusal('PERMISSION_DENIED');
+export const unavailable = refusal('UNAVAILABLE');

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ApiKeyAuthenticator } from '../../gateway/auth/api-key-authenticator.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { toConnectError, unauthenticated } from '../../services/platform/errors.ts';
+import { unauthenticated } from '../../services/platform/errors.ts';
+import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 
 const REVOKED = toConnectError(unauthenticated('API_KEY_INVALID', 'the API key is not valid'));
 

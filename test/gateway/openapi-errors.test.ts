@@ -3,7 +3,8 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { DomainError, toConnectError } from '../../services/platform/errors.ts';
+import { DomainError, type RefusalKind } from '../../services/platform/errors.ts';
+import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { type Answer, type Call, call, sendRaw } from './http-call.ts';
 import { type Document, type Documented, DocumentValidator, operationsOf } from './openapi-reader.ts';
@@ -35,29 +36,29 @@ const MALFORMED: Readonly<Record<string, { target?: string; body?: unknown }>> =
 
 /** Refusals of a service, as it words them. */
 const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
-  ...refusals(Code.Unauthenticated, 'API_KEY_INVALID', 'API_KEY_EXPIRED', 'API_KEY_ENVIRONMENT_MISMATCH'),
-  ...refusals(Code.NotFound, 'PRODUCT_NOT_FOUND', 'WEBHOOK_SUBSCRIPTION_NOT_FOUND'),
-  ...refusals(Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', 'IDEMPOTENCY_KEY_REUSED'),
-  ...refusals(Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'),
-  ...refusals(Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE'),
-  INVALID_CURSOR: refusal(Code.InvalidArgument, 'INVALID_PAGE_TOKEN'),
-  INVALID_WEBHOOK_URL: refusal(Code.InvalidArgument, 'INVALID_WEBHOOK_URL', 'url: The url must use https.'),
-  INVALID_EVENT_TYPE: refusal(Code.InvalidArgument, 'INVALID_EVENT_TYPE'),
+  ...refusals('UNAUTHENTICATED', 'API_KEY_INVALID', 'API_KEY_EXPIRED', 'API_KEY_ENVIRONMENT_MISMATCH'),
+  ...refusals('NOT_FOUND', 'PRODUCT_NOT_FOUND', 'WEBHOOK_SUBSCRIPTION_NOT_FOUND'),
+  ...refusals('ALREADY_EXISTS', 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', 'IDEMPOTENCY_KEY_REUSED'),
+  ...refusals('FAILED_PRECONDITION', 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'),
+  ...refusals('ABORTED', 'IDEMPOTENCY_KEY_IN_USE'),
+  INVALID_CURSOR: refusal('INVALID_ARGUMENT', 'INVALID_PAGE_TOKEN'),
+  INVALID_WEBHOOK_URL: refusal('INVALID_ARGUMENT', 'INVALID_WEBHOOK_URL', 'url: The url must use https.'),
+  INVALID_EVENT_TYPE: refusal('INVALID_ARGUMENT', 'INVALID_EVENT_TYPE'),
   INTERNAL_ERROR: new ConnectError('never shown', Code.Internal),
   SERVICE_UNAVAILABLE: new ConnectError('never shown', Code.Unavailable),
   DEADLINE_EXCEEDED: new ConnectError('never shown', Code.DeadlineExceeded),
 };
 
-function refusal(code: Code, reason: string, message = 'never shown'): ConnectError {
+function refusal(kind: RefusalKind, reason: string, message = 'never shown'): ConnectError {
   return toConnectError(
-    new DomainError(code, reason, message, {
+    new DomainError(kind, reason, message, {
       ...{ environment: 'test', field: 'event_types[0]', event_type: 'refund.opened.v1', limit: '100' },
     }),
   );
 }
 
-function refusals(code: Code, ...reasons: ProblemCode[]) {
-  return Object.fromEntries(reasons.map((reason) => [reason, refusal(code, reason)]));
+function refusals(kind: RefusalKind, ...reasons: ProblemCode[]) {
+  return Object.fromEntries(reasons.map((reason) => [reason, refusal(kind, reason)]));
 }
 
 /** A request of the operation that succeeds, as documented. */

@@ -5,8 +5,9 @@ import { createGateway } from '../../gateway/app.ts';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { DomainError, toConnectError } from '../../services/platform/errors.ts';
+import { DomainError, type RefusalKind } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { testConfig } from '../support/harness.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
@@ -33,13 +34,13 @@ const ask = (thrown: () => unknown) => {
   return call(gateways.ports.live, `/v1/products/${randomUUID()}`, { key });
 };
 
-const refusal = (code: Code, reason: string, metadata: Record<string, string> = {}) =>
-  toConnectError(new DomainError(code, reason, 'sesame', metadata));
+const refusal = (kind: RefusalKind, reason: string, metadata: Record<string, string> = {}) =>
+  toConnectError(new DomainError(kind, reason, 'sesame', metadata));
 
 describe('the failure of a service', () => {
   it.each<[what: string, code: ProblemCode, thrown: () => unknown]>([
     ['away', 'SERVICE_UNAVAILABLE', () => new ConnectError('sesame', Code.Unavailable)],
-    ['without its database', 'SERVICE_UNAVAILABLE', () => refusal(Code.Unavailable, 'DATABASE_UNAVAILABLE')],
+    ['without its database', 'SERVICE_UNAVAILABLE', () => refusal('UNAVAILABLE', 'DATABASE_UNAVAILABLE')],
     ['overloaded', 'SERVICE_UNAVAILABLE', () => new ConnectError('sesame', Code.ResourceExhausted)],
     ['too slow', 'DEADLINE_EXCEEDED', () => new ConnectError('sesame', Code.DeadlineExceeded)],
     ['internal', 'INTERNAL_ERROR', () => new ConnectError('sesame', Code.Internal)],
@@ -47,10 +48,10 @@ describe('the failure of a service', () => {
     [
       'a refusal of our own token',
       'INTERNAL_ERROR',
-      () => refusal(Code.Unauthenticated, 'SERVICE_TOKEN_INVALID'),
+      () => refusal('UNAUTHENTICATED', 'SERVICE_TOKEN_INVALID'),
     ],
-    ['a grant we lack', 'INTERNAL_ERROR', () => refusal(Code.PermissionDenied, 'GRANT_MISSING')],
-    ['a reason nobody knows', 'INTERNAL_ERROR', () => refusal(Code.FailedPrecondition, 'PRODUCT_STATE')],
+    ['a grant we lack', 'INTERNAL_ERROR', () => refusal('PERMISSION_DENIED', 'GRANT_MISSING')],
+    ['a reason nobody knows', 'INTERNAL_ERROR', () => refusal('FAILED_PRECONDITION', 'PRODUCT_STATE')],
   ])('%s is %s and says nothing of its cause', async (_what, code, thrown) => {
     const answer = await ask(thrown);
     expectProblem(answer, code);

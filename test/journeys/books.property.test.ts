@@ -18,7 +18,7 @@ import {
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays } from '../../services/platform/civil-date.ts';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 import { Account, AREAS, COMMANDS, clientsOf, type Draw, Hand, KEYLESS } from './books-commands.ts';

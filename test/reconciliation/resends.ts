@@ -4,7 +4,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryService, ResendState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import type { ArrivalLog } from './endpoints.ts';
 import { untilClear } from './publishers.ts';

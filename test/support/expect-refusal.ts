@@ -1,6 +1,6 @@
 import { type Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'vitest';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 
 /** Expects an RPC to be refused with this code and reason, and this metadata if any. */
 export async function expectRefusal(

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { Pool } from 'pg';
 import { expect } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import type { newTenant, TestHarness } from './harness.ts';
 
 export type Tenant = ReturnType<typeof newTenant>;

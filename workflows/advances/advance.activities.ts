@@ -4,7 +4,7 @@ import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js
 import * as advanceRefusal from '../../services/contracts/advances/advance-refusal.contract.ts';
 import * as advanceRelease from '../../services/contracts/advances/advance-release.contract.ts';
 import * as advanceRequest from '../../services/contracts/advances/advance-request.contract.ts';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 

@@ -2,7 +2,7 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import { Context } from '@temporalio/activity';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { DueReservation, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { type EnvironmentName, environmentEnum, environmentName } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 

@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as merchantReview from '../../services/contracts/refunds/merchant-review.contract.ts';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /** The activities of the wait for a merchant's review. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type RefundCase, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import {
   type AccountInput,
   CALL,

@@ -2,7 +2,7 @@ import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/fun
 import { DisputeOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { CALL, isClosed, type RefundClients, readCase, requestOf, tenantOf } from './refund-clients.ts';
 
 type HoldResult = refundHold.HoldResult;

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { RefundCaseStatus, RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
-import { errorInfoOf } from '../../services/platform/errors.ts';
+import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { createReviewActivities } from './merchant-review.activities.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';

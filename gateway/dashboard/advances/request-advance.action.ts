@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { ID, type Outcome } from '../shell/pages.ts';
 import { advancesTexts } from './advances.texts.ts';

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { toConnectError, unauthenticated } from '../../../services/platform/errors.ts';
+import { unauthenticated } from '../../../services/platform/errors.ts';
+import { toConnectError } from '../../../services/platform/rpc/connect-errors.ts';
 import { callFor } from '../../clients.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../shell/failures.ts';

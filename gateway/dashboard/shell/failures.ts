@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { failureTexts } from './failures.texts.ts';
 import { inEach, type Language, type Texts } from './language.ts';
 

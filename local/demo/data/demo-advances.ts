@@ -1,5 +1,5 @@
 import { ConnectError } from '@connectrpc/connect';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { DemoTenant } from './demo-tenant.ts';
 
 const PAST_REQUESTS = 48;

@@ -9,7 +9,7 @@ import {
   RefundInitiator,
   ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { DemoSale } from './demo-sales.ts';
 import type { DemoTenant } from './demo-tenant.ts';
 

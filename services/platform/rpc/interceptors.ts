@@ -5,9 +5,10 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { validate as isUuid } from 'uuid';
 import { isConnectionLost, isDatabaseAway } from '../database/database-errors.ts';
-import { DomainError, invalidArgument, permissionDenied, toConnectError, unavailable } from '../errors.ts';
+import { DomainError, invalidArgument, permissionDenied, unavailable } from '../errors.ts';
 import { rpcDuration } from '../process/telemetry.ts';
 import { ACTOR_HEADERS, actorOf, callerOf, requestIdOf } from './call-context.ts';
+import { toConnectError } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
 import { unstorableValue } from './storable-values.ts';
 

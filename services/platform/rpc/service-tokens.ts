@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { HandlerContext } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { toConnectError, unauthenticated } from '../errors.ts';
+import { unauthenticated } from '../errors.ts';
 import type { ServiceToken } from '../process/setting-parsers.ts';
 import { type Caller, identifyActor, identifyCall } from './call-context.ts';
+import { toConnectError } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
 import { REQUEST_ID_HEADER } from './in-process-transport.ts';
 

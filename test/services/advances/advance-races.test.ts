@@ -3,7 +3,7 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequestContract from '../../../services/contracts/advances/advance-request.contract.ts';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';

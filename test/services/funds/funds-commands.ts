@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { BlockOutcome, BlockReason, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { BLOCK_REASONS } from '../../../services/funds/installment.ts';
 import type { QuotedPart } from '../../../services/funds/reservation.ts';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { AccountModel, Outcome } from './account-model.ts';
 import type { FundsCaller } from './funds-caller.ts';
 

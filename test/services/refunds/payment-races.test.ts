@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProviderOutcome, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 

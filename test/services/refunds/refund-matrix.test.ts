@@ -12,7 +12,7 @@ import {
   ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { errorInfoOf } from '../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { queryHarness, refundsOf } from './refund-case-fixture.ts';
 

@@ -11,8 +11,9 @@ import {
   ResendState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { workflowId, workflowType } from '../../../services/contracts/webhooks/resend-deliveries.contract.ts';
-import { notFound, toConnectError } from '../../../services/platform/errors.ts';
+import { notFound } from '../../../services/platform/errors.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { toConnectError } from '../../../services/platform/rpc/connect-errors.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';

@@ -1,5 +1,5 @@
 import type { ConnectError } from '@connectrpc/connect';
-import { errorInfoOf } from '../../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';

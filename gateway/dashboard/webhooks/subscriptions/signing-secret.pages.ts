@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { errorInfoOf } from '../../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { timestampOf } from '../../../../services/platform/timestamps.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { textsFor, type View } from '../../shell/view.ts';

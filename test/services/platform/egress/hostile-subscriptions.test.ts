@@ -5,7 +5,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createEgressGuard } from '../../../../services/platform/egress/egress-guard.ts';
 import type { Dial } from '../../../../services/platform/egress/guarded-connector.ts';
-import { errorInfoOf } from '../../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { type GatewayHarness, newMerchant, startGateways } from '../../../gateway/gateway-harness.ts';
 import { call } from '../../../gateway/http-call.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';

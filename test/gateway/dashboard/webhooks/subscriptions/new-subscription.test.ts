@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebhookSubscriptionState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { errorInfoOf } from '../../../../../services/platform/errors.ts';
+import { errorInfoOf } from '../../../../../services/platform/rpc/connect-errors.ts';
 import { EVENT_CATALOGUE } from '../../../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newKey } from '../../../../support/harness.ts';

@@ -1,30 +1,17 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
-import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
-import type { DisputeOutcome } from './dispute.ts';
+import type { ReadTable } from '../platform/reads/read-table.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import type { DisputeEntity } from './refund-case.entity.ts';
 
-interface DisputeTables {
-  'refunds.dispute': InferKyselyTable<typeof DisputeEntity>;
-}
+/** A dispute as hot reads answer it. */
+export type DisputeReadRow = ReadTable<typeof DisputeEntity>;
 
-/** A dispute as it is read. */
-export interface DisputeReadRow {
-  merchant_id: string;
-  environment: EnvironmentName;
-  id: string;
-  payment_intent_id: string;
-  sale_id: string | null;
-  opened_at: Timestamp;
-  closed_at: Timestamp | null;
-  outcome: DisputeOutcome | null;
-}
+const db = queryBuilder<{ 'refunds.dispute': DisputeReadRow }>();
 
 function disputes(parameters: ReadParameters<Tenant>) {
-  return queryBuilder<DisputeTables>()
+  return db
     .selectFrom('refunds.dispute')
     .selectAll()
     .where('merchant_id', '=', parameters('merchantId'))
@@ -33,10 +20,10 @@ function disputes(parameters: ReadParameters<Tenant>) {
 
 /** One dispute by its id. */
 export const selectDispute = prepareRead<Tenant & { readonly id: string }, DisputeReadRow>((parameters) =>
-  disputes(parameters).where('id', '=', parameters('id')).$castTo<DisputeReadRow>().compile(),
+  disputes(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-/** Which page of a merchant's disputes; what is undefined does not narrow it. */
+/** Which page of a merchant's disputes; an undefined filter does not narrow it. */
 interface DisputePage extends Tenant, PageRange {
   readonly paymentIntentId: string | undefined;
 }
@@ -50,5 +37,5 @@ export const selectDisputes = prepareRead<DisputePage, DisputeReadRow>((paramete
   if (parameters.has('paymentIntentId')) {
     query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
   }
-  return inOrder(query, disputeOrder, parameters).$castTo<DisputeReadRow>().compile();
+  return inOrder(query, disputeOrder, parameters).compile();
 });

@@ -9,8 +9,8 @@ import {
   RefundInitiator,
   type RefundWindow,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { timestampOf } from '../platform/timestamps.ts';
 import type { RefundCaseRow } from './refund-case.entity.ts';
 import type { RefundCaseReadRow } from './refund-case.queries.ts';
 import type { ManualBlocker } from './refund-case.ts';
@@ -78,41 +78,7 @@ function refundWindow(row: RefundCaseReadRow): RefundWindow | undefined {
 }
 
 /** A case inside a transaction as the wire's. */
-export function refundCaseMessageOf(row: RefundCaseRow): RefundCase {
-  return refundCaseMessage({
-    merchant_id: row.merchantId,
-    environment: row.environment,
-    id: row.id,
-    payment_intent_id: row.paymentIntentId,
-    amount_minor: row.amountMinor,
-    status: row.status,
-    initiator: row.initiator,
-    approval_mode: row.approvalMode,
-    blocked_by: row.blockedBy,
-    evidence_count: row.evidenceCount,
-    reason: row.reason,
-    sale_id: row.saleId,
-    order_id: row.orderId,
-    invoice_id: row.invoiceId,
-    payment_paid_at: timestampOrNull(row.paymentPaidAt),
-    refund_window_days: row.refundWindowDays,
-    refund_window_expires_at: timestampOrNull(row.refundWindowExpiresAt),
-    merchant_review_deadline_at: timestampOrNull(row.merchantReviewDeadlineAt),
-    merchant_decision: row.merchantDecision,
-    merchant_decided_at: timestampOrNull(row.merchantDecidedAt),
-    merchant_decision_reason: row.merchantDecisionReason,
-    executions: row.executions,
-    execution_started_at: timestampOrNull(row.executionStartedAt),
-    processing_started_at: timestampOrNull(row.processingStartedAt),
-    provider_refund_id: row.providerRefundId,
-    provider_submission_status: row.providerSubmissionStatus,
-    provider_submitted_at: timestampOrNull(row.providerSubmittedAt),
-    requested_at: timestampOf(row.requestedAt),
-    updated_at: timestampOf(row.updatedAt),
-  });
-}
-
-const timestampOrNull = (date: Date | null) => timestampOf(date) ?? null;
+export const refundCaseMessageOf = (row: RefundCaseRow): RefundCase => refundCaseMessage(readRowOf(row));
 
 /** The blocker that another team may set, of a validated request. */
 export function manualBlockerOf(blocker: RefundBlocker): ManualBlocker {

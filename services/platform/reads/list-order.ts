@@ -21,11 +21,11 @@ export interface PageRange {
 
 /** Narrows a read to a page's range, in the list's order. `table` names the rows' table when others are joined. */
 export function inOrder<DB, TB extends keyof DB, Row>(
-  query: SelectQueryBuilder<DB, TB, object>,
-  { columns, direction }: ListOrder<Row>,
+  query: SelectQueryBuilder<DB, TB, Row>,
+  { columns, direction }: ListOrder<NoInfer<Row>>,
   parameters: ReadParameters<PageRange>,
   table?: string,
-): SelectQueryBuilder<DB, TB, object> {
+): SelectQueryBuilder<DB, TB, Row> {
   const references = columns.map((column) => sql.ref(table ? `${table}.${column}` : column));
   let page = query.limit(parameters('limit'));
   if (parameters.has('after')) {

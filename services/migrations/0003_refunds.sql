@@ -45,7 +45,7 @@ create table refunds.refund_case (
   refund_window_expires_at timestamptz(3),
   merchant_review_deadline_at timestamptz(3),
   -- When the merchant was notified that the deadline approaches.
-  deadline_noticed_at timestamptz(3),
+  deadline_notified_at timestamptz(3),
   merchant_decision text check (merchant_decision in ('APPROVED', 'CONTESTED', 'EXPIRED')),
   merchant_decided_at timestamptz(3),
   merchant_decision_reason text,

@@ -42,7 +42,7 @@ export const RefundCaseEntity = defineEntity({
     refundWindowDays: p.integer().strictNullable(),
     refundWindowExpiresAt: timestampColumn().strictNullable(),
     merchantReviewDeadlineAt: timestampColumn().strictNullable(),
-    deadlineNoticedAt: timestampColumn().strictNullable(),
+    deadlineNotifiedAt: timestampColumn().strictNullable(),
     merchantDecision: p.string().$type<MerchantDecision>().strictNullable(),
     merchantDecidedAt: timestampColumn().strictNullable(),
     merchantDecisionReason: p.text().strictNullable(),

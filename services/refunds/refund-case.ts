@@ -30,8 +30,8 @@ export type RefundCase = Readonly<{
   approvalMode: ApprovalMode | null;
   blockedBy: readonly Blocker[];
   merchantReviewDeadlineAt: Date | null;
-  /** When the merchant was told that the deadline approaches. */
-  deadlineNoticedAt: Date | null;
+  /** When the merchant was notified that the deadline approaches. */
+  deadlineNotifiedAt: Date | null;
   merchantDecision: MerchantDecision | null;
   /** Null as long as there is no decision, and when it is EXPIRED. */
   merchantDecidedAt: Date | null;

@@ -39,7 +39,7 @@ export function openCase(
     approvalMode: opening.approvalMode,
     blockedBy: opening.policyBlockers,
     merchantReviewDeadlineAt: status === 'MERCHANT_REVIEW' ? opening.merchantReviewDeadlineAt : null,
-    deadlineNoticedAt: null,
+    deadlineNotifiedAt: null,
     merchantDecision: null,
     merchantDecidedAt: null,
     merchantDecisionReason: null,
@@ -82,7 +82,7 @@ export function decideAsMerchant(
 export function announceDeadline(refundCase: RefundCase, noticeMs: number, at: Date): Change {
   const { status, merchantReviewDeadlineAt: deadline, requestedAt } = refundCase;
   if (status !== 'MERCHANT_REVIEW' || deadline === null) throw wrongState(refundCase);
-  if (refundCase.deadlineNoticedAt !== null || at >= deadline) return { changes: {}, events: [] };
+  if (refundCase.deadlineNotifiedAt !== null || at >= deadline) return { changes: {}, events: [] };
   const reviewMs = deadline.getTime() - requestedAt.getTime();
   const noticeAt = new Date(deadline.getTime() - (reviewMs > noticeMs ? noticeMs : Math.floor(reviewMs / 2)));
   if (at < noticeAt) {
@@ -91,7 +91,7 @@ export function announceDeadline(refundCase: RefundCase, noticeMs: number, at: D
       noticeAt: noticeAt.toISOString(),
     });
   }
-  return { changes: { deadlineNoticedAt: at }, events: ['refund.deadline_approaching.v1'] };
+  return { changes: { deadlineNotifiedAt: at }, events: ['refund.deadline_approaching.v1'] };
 }
 
 /** The deadline passes undecided. Refuses while it is still to come. */

@@ -217,10 +217,10 @@ function checked(before: Held, { changes, events }: Change): Held {
     expect(TABLE[before.status]).toContain(after.status);
     expect(events.length).toBeGreaterThan(0);
     seen.add(`${before.status} → ${after.status}`);
-  } else if (changes.deadlineNoticedAt) {
+  } else if (changes.deadlineNotifiedAt) {
     expect(events).toEqual(['refund.deadline_approaching.v1']);
-    expect(before).toMatchObject({ status: 'MERCHANT_REVIEW', deadlineNoticedAt: null });
-    expect(changes.deadlineNoticedAt < before.merchantReviewDeadlineAt!).toBe(true);
+    expect(before).toMatchObject({ status: 'MERCHANT_REVIEW', deadlineNotifiedAt: null });
+    expect(changes.deadlineNotifiedAt < before.merchantReviewDeadlineAt!).toBe(true);
   } else {
     expect(events).toEqual([]);
   }

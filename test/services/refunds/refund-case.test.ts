@@ -158,7 +158,7 @@ describe("the announcement of the merchant's deadline", () => {
     });
     const { refundCase, events } = afterRule(opened(), announceDeadline, 24 * HOUR_MS, notice);
     expect(events).toEqual(['refund.deadline_approaching.v1']);
-    expect(refundCase).toEqual({ ...opened(), deadlineNoticedAt: notice });
+    expect(refundCase).toEqual({ ...opened(), deadlineNotifiedAt: notice });
     expect(announceDeadline(refundCase, 24 * HOUR_MS, later)).toEqual({ changes: {}, events: [] });
   });
 

@@ -1,14 +1,18 @@
 import type { Transport } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { accounts } from './accounts/accounts.area.ts';
 import { advances } from './advances/advances.area.ts';
 import { apiKeys } from './api-keys/api-keys.area.ts';
 import { catalog } from './catalog/catalog.area.ts';
 import { funds } from './funds/funds.area.ts';
 import type { Area } from './platform/area.ts';
+import { CrossTenantDatabase } from './platform/database/cross-tenant-database.ts';
 import { Database } from './platform/database/database.ts';
 import { OutboxSignal } from './platform/outbox/outbox.ts';
+import { WorkSignal } from './platform/outbox/work-signal.ts';
+import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import type { Config } from './platform/process/config.ts';
 import { Maintenance } from './platform/process/maintenance.ts';
 import { Pagination } from './platform/reads/pagination.ts';
@@ -19,7 +23,7 @@ import { rpcInterceptors } from './platform/rpc/interceptors.ts';
 import { reflectionService } from './platform/rpc/reflection.service.ts';
 import { remoteTransport } from './platform/rpc/remote-transport.ts';
 import { createRpcServer } from './platform/rpc/rpc-server.ts';
-import type { ServiceBinding } from './platform/rpc/service-binding.ts';
+import { bindService, type ServiceBinding } from './platform/rpc/service-binding.ts';
 import { expiredIdempotencyRecords } from './platform/writes/expired-idempotency-records.ts';
 import { Writes } from './platform/writes/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
@@ -64,13 +68,22 @@ export async function createServices({
   });
   const interceptors = rpcInterceptors(logger);
   const outboxSignal = new OutboxSignal(database);
-  const bindings: ServiceBinding[] = [];
+  const workSignal = new WorkSignal({ database, outboxSignal, logger });
+  const db = new CrossTenantDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
+  // Areas commit commands to one table: whichever of them a process runs, it can hand them to the worker.
+  const bindings: ServiceBinding[] = [
+    bindService(WorkflowCommandService, workflowCommandService({ db, workSignal })),
+  ];
   const remote = config.SERVICES_URL
     ? remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN ?? '')
     : undefined;
   const transportFor = (caller: Caller) => createInProcessTransport(bindings, interceptors, caller, remote);
   const shared = {
-    ...{ config, database, outboxSignal, logger },
+    config,
+    database,
+    outboxSignal,
+    workSignal,
+    logger,
     writes: new Writes(database, outboxSignal),
     pagination: new Pagination(config.CURSOR_KEYS),
   };

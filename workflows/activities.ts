@@ -13,17 +13,18 @@ import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
-import type { WorkflowStarter } from './relay/workflow-starter.ts';
+import type { WorkflowClient } from './temporal/workflow-client.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 import { createResendActivities } from './webhooks/resend.activities.ts';
 import { createRetentionActivities } from './webhooks/retention.activities.ts';
+import { startRetry } from './webhooks/start-deliveries.ts';
 
 export interface ActivityDependencies {
   /** To the services, as the worker. */
   readonly transport: Transport;
   readonly delivery: Delivery;
-  readonly temporal: WorkflowStarter;
+  readonly temporal: WorkflowClient;
   readonly config: MailConfig;
 }
 
@@ -43,7 +44,7 @@ export function createActivities({ transport, delivery, temporal, config }: Acti
     ...createDeliveryActivities({
       ...delivery,
       deliveries,
-      startRetry: (retry) => temporal.startRetry(retry),
+      startRetry: (retry) => startRetry(temporal, retry),
     }),
     ...createResendActivities({ dispatch: delivery.dispatch, deliveries }),
     ...createRetentionActivities(delivery),

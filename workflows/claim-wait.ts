@@ -1,8 +1,9 @@
-/** How long a lane waits for work, and how much longer for the answer. */
+/** How long a claim waits for work. */
 export const CLAIM_WAIT_MS = 10_000;
+/** How much longer its caller waits for the answer. */
 const CLAIM_MARGIN_MS = 5_000;
 
-/** Options of a claim that waits so long. */
+/** Call options of a claim that waits `waitMs` for work. */
 export const claimCall = (waitMs: number, signal: AbortSignal) => ({
   signal,
   timeoutMs: waitMs + CLAIM_MARGIN_MS,

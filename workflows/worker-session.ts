@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Transport } from '@connectrpc/connect';
+import { createClient, type Transport } from '@connectrpc/connect';
 import { Client } from '@temporalio/client';
 import {
   bundleWorkflowCode,
@@ -9,17 +9,20 @@ import {
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
 import type { EgressConfig } from '../services/platform/egress/environment-guards.ts';
 import type { Config } from '../services/platform/process/config.ts';
 import type { MailConfig } from './accounts/smtp-mailer.ts';
 import { createActivities } from './activities.ts';
 import { ensureFundsSchedules } from './funds/funds-schedules.ts';
-import { WorkflowStarter } from './relay/workflow-starter.ts';
+import { startCommandRelay } from './relay/command-relay.ts';
+import { START_SETTINGS } from './start-settings.ts';
 import { TASK_QUEUE } from './temporal/task-queue.ts';
 import { prepareNamespace } from './temporal/temporal-namespace.ts';
 import { installRuntime, sdkLogger } from './temporal/temporal-runtime.ts';
+import { WorkflowClient } from './temporal/workflow-client.ts';
 import type { Delivery } from './webhooks/delivery.ts';
-import { startDispatcher } from './webhooks/dispatcher.ts';
+import { startDeliveryDispatcher } from './webhooks/delivery-dispatcher.ts';
 import { ensureWebhookSchedules } from './webhooks/webhook-schedules.ts';
 
 export type WorkerConfig = EgressConfig &
@@ -111,7 +114,7 @@ const waited = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).
 function createWorker(
   { config, delivery, transport, workflowBundle }: SessionDeps,
   connection: NativeConnection,
-  temporal: WorkflowStarter,
+  temporal: WorkflowClient,
 ) {
   return Worker.create({
     ...SLOTS,
@@ -127,24 +130,18 @@ function createWorker(
 
 async function runSession(deps: SessionDeps, connection: NativeConnection): Promise<TemporalSession> {
   const stopping = new AbortController();
-  const temporal = new WorkflowStarter(
+  const temporal = new WorkflowClient(
     new Client({ connection, namespace: deps.config.TEMPORAL_NAMESPACE }),
     stopping.signal,
   );
   const worker = await createWorker(deps, connection, temporal);
   const running = worker.run();
-  const dispatcher = startDispatcher({
-    temporal,
-    dispatch: deps.delivery.dispatch,
-    firstAttempts: deps.delivery.firstAttempts,
-    room: () => deps.delivery.attempts.room,
-    batchIntervalMs: deps.config.WEBHOOK_BATCH_INTERVAL,
-    logger: deps.logger,
-  });
+  const loops = startLoops(deps, temporal);
+  const stopLoops = () => Promise.all(loops.map((loop) => loop.stop()));
   void keepPrepared(deps, connection, stopping.signal);
   const ended = running.finally(async () => {
     stopping.abort();
-    await dispatcher.stop();
+    await stopLoops();
     await connection.close();
   });
   return {
@@ -152,9 +149,25 @@ async function runSession(deps: SessionDeps, connection: NativeConnection): Prom
     ping: () => temporal.ping(),
     async stop() {
       stopping.abort();
-      await dispatcher.stop();
+      await stopLoops();
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;
     },
   };
+}
+
+/** Deliveries and workflow commands each have a loop, so that neither waits for the other. */
+function startLoops({ config, delivery, transport, logger }: SessionDeps, temporal: WorkflowClient) {
+  const commands = createClient(WorkflowCommandService, transport);
+  return [
+    startCommandRelay({ commands, temporal, logger, startSettings: START_SETTINGS }),
+    startDeliveryDispatcher({
+      temporal,
+      dispatch: delivery.dispatch,
+      firstAttempts: delivery.firstAttempts,
+      room: () => delivery.attempts.room,
+      batchIntervalMs: config.WEBHOOK_BATCH_INTERVAL,
+      logger,
+    }),
+  ];
 }

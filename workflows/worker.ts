@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { registerTemporalUp } from './dispatch-metrics.ts';
 import { pause } from './retrying.ts';
 import { createDelivery } from './webhooks/delivery.ts';
-import { registerTemporalUp } from './webhooks/dispatch-metrics.ts';
 import {
   bundleWorkflows,
   openSession,

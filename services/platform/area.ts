@@ -2,6 +2,7 @@ import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { Database, EntityDefinition } from './database/database.ts';
 import type { OutboxSignal } from './outbox/outbox.ts';
+import type { WorkSignal } from './outbox/work-signal.ts';
 import type { Config } from './process/config.ts';
 import type { MaintenanceTask } from './process/maintenance.ts';
 import type { Pagination } from './reads/pagination.ts';
@@ -15,6 +16,7 @@ export interface AreaDependencies {
   readonly writes: Writes;
   readonly pagination: Pagination;
   readonly outboxSignal: OutboxSignal;
+  readonly workSignal: WorkSignal;
   readonly logger: Logger;
   /** To the other areas, wherever they run; the area is the caller. Never used inside a transaction. */
   readonly transport: Transport;

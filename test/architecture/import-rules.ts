@@ -22,15 +22,12 @@ const ROOMS: readonly Room[] = [
   { files: /^services\/(?<area>[^/]+)\//, may: ['services/$area/', CONTRACTS, PLATFORM, GENERATED] },
   { files: /^services\/[^/]+$/, may: ['services/', GENERATED] },
   {
+    files: /^workflows\/(temporal|relay)\//,
+    may: ['workflows/(temporal|relay)/', 'workflows/[^/]+$', PLATFORM, GENERATED],
+  },
+  {
     files: /^workflows\/(?<area>[^/]+)\//,
-    may: [
-      'workflows/$area/',
-      'workflows/(temporal|relay|webhooks)/',
-      'workflows/[^/]+$',
-      CONTRACTS,
-      PLATFORM,
-      GENERATED,
-    ],
+    may: ['workflows/$area/', 'workflows/temporal/', 'workflows/[^/]+$', CONTRACTS, PLATFORM, GENERATED],
   },
   { files: /^workflows\/[^/]+$/, may: ['workflows/', CONTRACTS, PLATFORM, GENERATED] },
   { files: /^local\//, may: ['local/', 'services/', 'gateway/', 'workflows/', GENERATED, '\\(computed\\)'] },

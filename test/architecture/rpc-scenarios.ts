@@ -12,6 +12,7 @@ import {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { WorkflowCommandService } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   ApprovalMode,
   MerchantDecisionKind,
@@ -259,11 +260,12 @@ async function resends(
   await client.cancelResend({ ...write(), resendId });
 }
 
-/** What the worker asks: carries out every command, and reports every attempt as accepted. */
+/** What the worker does: confirms every command, and reports every attempt as accepted. */
 async function dispatch(transport: Transport) {
   const client = createClient(DispatchService, transport);
-  const { commands } = await client.claimCommands({ waitMs: 0, maxCommands: 1_000 });
-  await client.confirmCommands({ commandIds: commands.map(({ id }) => id) });
+  const outbox = createClient(WorkflowCommandService, transport);
+  const { commands } = await outbox.claimCommands({ waitMs: 0, maxCommands: 1_000 });
+  await outbox.confirmCommands({ commandIds: commands.map(({ id }) => id) });
   for (;;) {
     const { batches } = await client.claimBatch({ waitMs: 0, maxDeliveries: 100 });
     if (batches.length === 0) break;

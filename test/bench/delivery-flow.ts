@@ -95,7 +95,7 @@ function timeDispatchStatements(): () => TimedStatement {
     const name = (call[0] as { name?: string } | undefined)?.name;
     const startedAt = performance.now();
     const result = Reflect.apply(query, this, call) as Promise<unknown>;
-    if (!name?.startsWith('dispatch_')) return result;
+    if (!name?.startsWith('cross_tenant_')) return result;
     const answer = await result;
     const ms = performance.now() - startedAt;
     if (ms > longest.ms) longest = { name, ms };

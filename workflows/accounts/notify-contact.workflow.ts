@@ -13,8 +13,8 @@ import type {
   NotifyContactInput,
   NotifyContactResult,
 } from '../../services/contracts/accounts/notify-contact.contract.ts';
-import { STARTED_AGAIN_SIGNAL } from '../signal-with-start.ts';
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
+import { STARTED_AGAIN_SIGNAL } from '../temporal/started-again-signal.ts';
 import type { NoticeActivities } from './notice.activities.ts';
 
 const { findNotice } = proxyActivities<NoticeActivities>({

@@ -1,9 +1,9 @@
 import { type Client, ConnectError } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { AttemptOutcome, DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { countDispatchErrors } from '../dispatch-metrics.ts';
 import { retrying } from '../retrying.ts';
 import { type AttemptReportInit, attemptReport } from './attempt-report.ts';
-import { countDispatchErrors } from './dispatch-metrics.ts';
 import type { OpenAttempt, OpenAttempts } from './open-attempts.ts';
 
 export interface AttemptReporterDeps {

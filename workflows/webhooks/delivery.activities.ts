@@ -8,7 +8,10 @@ import {
   DeliveryStatus,
   type RetryStart,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DeliverBatchInput } from '../../services/contracts/webhooks/deliver-batch.contract.ts';
+import type {
+  DeliverBatchInput,
+  DeliverBatchResult,
+} from '../../services/contracts/webhooks/deliver-batch.contract.ts';
 import type {
   RetryDeliveryInput,
   RetryDeliveryResult,
@@ -18,14 +21,6 @@ import { retryLater } from '../retry-later.ts';
 import { retrying } from '../retrying.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { type MakeAttemptsDeps, makeAttempts, type Turn } from './make-attempts.ts';
-
-export interface BatchOutcome {
-  readonly succeeded: number;
-  /** How many go on in retry workflows, which have started. */
-  readonly goingOn: number;
-  /** Nothing was sent, or nothing more is to be. */
-  readonly left: number;
-}
 
 export interface DeliveryActivityDeps extends MakeAttemptsDeps {
   readonly firstAttempts: FirstAttempts;
@@ -47,7 +42,7 @@ const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound
 export function createDeliveryActivities(deps: DeliveryActivityDeps) {
   return {
     /** The first attempt of each delivery of a batch, side by side: joins those that have begun here. */
-    async sendBatch({ batchId, deliveryIds, haveBegun }: DeliverBatchInput): Promise<BatchOutcome> {
+    async sendBatch({ batchId, deliveryIds, haveBegun }: DeliverBatchInput): Promise<DeliverBatchResult> {
       const turns = await deps.firstAttempts.finish(batchId, deliveryIds, haveBegun);
       const succeeded = turns.filter(({ status }) => status === DeliveryStatus.SUCCEEDED).length;
       const retries = turns.map(({ retry }) => retry).filter((retry) => retry !== undefined);

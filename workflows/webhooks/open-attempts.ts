@@ -5,7 +5,7 @@ import type { AttemptSend } from '../../proto/gen/payments/webhooks/v1/webhooks_
 import type { EnvironmentGuards } from '../../services/platform/egress/environment-guards.ts';
 import { metrics } from '../../services/platform/process/telemetry.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
-import { attemptDuration } from './dispatch-metrics.ts';
+import { attemptDuration } from './delivery-metrics.ts';
 import { type AttemptRecord, isDelivered, sendAttempt } from './send-attempt.ts';
 
 /** One attempt that this process has begun, and whose end is not yet reported. */

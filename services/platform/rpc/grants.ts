@@ -4,6 +4,7 @@ import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 /** RPCs and services whose use takes a grant of its own instead of their area's read or write. */
 const OWN_GRANTS: Readonly<Record<string, string>> = {
   'payments.webhooks.v1.DispatchService': 'dispatch',
+  'payments.outbox.v1.WorkflowCommandService': 'dispatch',
   'payments.webhooks.v1.WebhookSubscriptionService.RevealSigningSecret': 'reveal',
   'payments.apikeys.v1.ApiKeyService': 'keys',
   'payments.apikeys.v1.ApiKeyService.AuthenticateApiKey': 'authenticate',

@@ -1,4 +1,4 @@
-import type { Run, Statement } from './dispatch-database.ts';
+import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { MAX_BUSY } from './dispatch-limits.ts';
 
 /** Whether a subscription has a limit of its own: SQL over its alias. */

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
+import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
 import { aborted } from '../../platform/errors.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
-import type { DispatchDatabase, Run } from './dispatch-database.ts';
 import {
   COUNT_RETRIES,
   FIND_LOST,
@@ -30,7 +30,7 @@ export interface RecordedDelivery {
 }
 
 interface Dependencies {
-  readonly db: DispatchDatabase;
+  readonly db: CrossTenantDatabase;
   readonly writes: Writes;
   readonly settings: PlanSettings;
   readonly outboxSignal: Pick<OutboxSignal, 'committed'>;

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
+import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { WorkSignal } from '../../platform/outbox/work-signal.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { restartResends } from '../resends/restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import { DeliveryClaims } from './claim-deliveries.ts';
 import type { BatchIds, ClaimedDelivery } from './claimed-delivery.ts';
-import type { DispatchDatabase } from './dispatch-database.ts';
 import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
 import { releaseHeld } from './release-held.ts';
 import { unblockStuck } from './unblock-deliveries.ts';
@@ -29,10 +29,10 @@ export interface ClaimRequest {
 }
 
 interface Dependencies {
-  readonly db: DispatchDatabase;
+  readonly db: CrossTenantDatabase;
   readonly recorder: AttemptRecorder;
   readonly writes: Writes;
-  readonly work: WorkSignal;
+  readonly workSignal: WorkSignal;
   readonly logger: Logger;
   /** Before the first attempt of a delivery, in milliseconds. */
   readonly firstWaits: { readonly live: number; readonly test: number };
@@ -58,7 +58,7 @@ export class WorkClaims {
 
   /** Claims what there is, or waits for it: answers empty when the time is up. */
   async claim(request: ClaimRequest): Promise<ClaimedWork> {
-    const found = await this.#deps.work.await({ ...request, work: 'EVENTS' }, async () => {
+    const found = await this.#deps.workSignal.await({ ...request, work: 'EVENTS' }, async () => {
       const { pollMs, ...work } = await this.#look(request);
       return { pollMs, found: hasAny(work) ? work : undefined };
     });

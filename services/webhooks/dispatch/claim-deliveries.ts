@@ -1,7 +1,7 @@
 import { NIL } from 'uuid';
+import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { IS_LIMITED, lockWaitingBudgets, spendBudgets, TOKENS } from './attempt-limits.ts';
 import { type BatchIds, type ClaimedDelivery, claimedAsJson, newBatchIds } from './claimed-delivery.ts';
-import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import {
   BATCH_LEASE_MS,
   MAX_BUSY,
@@ -120,7 +120,7 @@ export class DeliveryClaims {
   #inVain = 0;
 
   /** Takes events in and claims up to `max` deliveries. */
-  async claim(db: DispatchDatabase, terms: ClaimTerms): Promise<Claim> {
+  async claim(db: CrossTenantDatabase, terms: ClaimTerms): Promise<Claim> {
     const { caller, max, firstWaits, batchIds = newBatchIds() } = terms;
     const { claimed, waits, limited, more } = await fanOut(db, {
       ...{ caller, batchIds, firstWaits },
@@ -137,7 +137,7 @@ export class DeliveryClaims {
     return { deliveries, blocked: next.blocked || next.cut, cut: more || this.#inVain > 0 };
   }
 
-  #claimWaiting(db: DispatchDatabase, terms: WaitingTerms, limited: boolean): Promise<Claim> {
+  #claimWaiting(db: CrossTenantDatabase, terms: WaitingTerms, limited: boolean): Promise<Claim> {
     if (!limited) return this.#claimRound(db.run, terms, []);
     return db.transaction(async (run) => {
       const budgets = await lockWaitingBudgets(run);

@@ -1,6 +1,5 @@
 /** A batch is handed out again when it is not reported by then. */
 export const BATCH_LEASE_MS = 60_000;
-export const COMMAND_LEASE_MS = 30_000;
 /** A retry that is so long overdue, and has not been handed out so recently, has lost its workflow. */
 export const OVERDUE_AFTER_MS = 120_000;
 /** A retry attempt counts as under way so long: its deadline of 15 s, and 5 s for its report. */

@@ -1,9 +1,9 @@
 import { Histogram } from 'prom-client';
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { idTimeMs } from '../id-time.ts';
-import type { DispatchDatabase, Statement } from './dispatch-database.ts';
 
 const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
 const OPEN_STATUSES = ['PENDING', 'RETRYING', 'HELD', 'BLOCKED'] as const;
@@ -23,8 +23,6 @@ const MINUTE_MS = 60_000;
 interface OutboxRow {
   readonly events: number;
   readonly event_age: number | null;
-  readonly commands: number;
-  readonly command_age: number | null;
   readonly retry_overdue: number | null;
 }
 
@@ -34,9 +32,6 @@ const OUTBOX: Statement = {
 select (select count(*) from (select from platform.outbox_event limit ${MOST_WAITING}) e)::int as events,
        (select extract(epoch from now() - uuid_extract_timestamp(id))::float8
           from platform.outbox_event order by id limit 1) as event_age,
-       (select count(*) from (select from platform.outbox_command limit ${MOST_WAITING}) c)::int as commands,
-       (select extract(epoch from now() - uuid_extract_timestamp(id))::float8
-          from platform.outbox_command order by id limit 1) as command_age,
        (select extract(epoch from now() - next_attempt_at)::float8
           from webhooks.open_delivery where status = 'RETRYING' order by next_attempt_at limit 1) as retry_overdue`,
 };
@@ -120,14 +115,14 @@ export function observeFirstAttempts(beginning: readonly Beginning[]): void {
 }
 
 /** Registers what is measured in the database when /metrics is read; every process on one database tells the same. */
-export function registerDispatchMetrics(db: DispatchDatabase): void {
+export function registerDispatchMetrics(db: CrossTenantDatabase): void {
   registerOutbox(db);
   registerOpenDeliveries(db);
   registerSubscriptions(db);
   registerPartitions(db);
 }
 
-function registerOutbox(db: DispatchDatabase): void {
+function registerOutbox(db: CrossTenantDatabase): void {
   const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
   registerMeasuredGauges({
     measure: async () => (await db.run<OutboxRow>(OUTBOX, []))[0]!,
@@ -144,16 +139,6 @@ function registerOutbox(db: DispatchDatabase): void {
         read: ({ events }) => events,
       },
       {
-        name: 'payments_workflow_command_lag_seconds',
-        help: 'Age of the oldest workflow command that Temporal has not been given.',
-        read: ({ command_age }) => age(command_age),
-      },
-      {
-        name: 'payments_workflow_outbox_commands',
-        help: `Workflow commands that Temporal has not been given, counted up to ${MOST_WAITING}.`,
-        read: ({ commands }) => commands,
-      },
-      {
         name: 'payments_webhook_retry_overdue_seconds',
         help: 'How long the retry that has waited longest past its time is overdue.',
         read: ({ retry_overdue }) => age(retry_overdue),
@@ -162,7 +147,7 @@ function registerOutbox(db: DispatchDatabase): void {
   });
 }
 
-function registerOpenDeliveries(db: DispatchDatabase): void {
+function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<CountRow>(OPEN, []),
     keptMs: 10 * ROUND_MS,
@@ -177,7 +162,7 @@ function registerOpenDeliveries(db: DispatchDatabase): void {
   });
 }
 
-function registerSubscriptions(db: DispatchDatabase): void {
+function registerSubscriptions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<ConditionRow>(SUBSCRIPTIONS, []),
     keptMs: MINUTE_MS,
@@ -198,7 +183,7 @@ function registerSubscriptions(db: DispatchDatabase): void {
   });
 }
 
-function registerPartitions(db: DispatchDatabase): void {
+function registerPartitions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<PartitionsRow>(PARTITIONS, [ENVIRONMENTS]),
     keptMs: MINUTE_MS,

@@ -8,8 +8,6 @@ import {
   type ClaimBatchResponse,
   DeliveryStatus,
   type RetryStart,
-  type WorkflowCommand,
-  WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { enumName } from '../../platform/enum-name.ts';
 import { invalidArgument } from '../../platform/errors.ts';
@@ -18,7 +16,6 @@ import { timestampOf } from '../../platform/timestamps.ts';
 import type { AttemptResult, ReportedAttempt } from '../deliveries/delivery.ts';
 import type { RecordedDelivery } from './attempt-recorder.ts';
 import type { ClaimedWork } from './claim-batch.ts';
-import type { ClaimedCommand } from './claim-commands.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { AttemptAnswer } from './get-attempt.ts';
 import type { RetryRow } from './hand-out-again.ts';
@@ -62,22 +59,6 @@ function retryMessage(row: RetryRow): RetryStart {
     subscriptionId: row.subscription_id,
     requestId: row.request_id,
     eventType: row.event_type,
-  };
-}
-
-/** A claimed command as the wire's. */
-export function commandMessage(row: ClaimedCommand): WorkflowCommand {
-  return {
-    $typeName: 'payments.webhooks.v1.WorkflowCommand',
-    id: row.id,
-    kind: WorkflowCommandKind[row.kind],
-    workflowId: row.workflow_id,
-    workflowType: row.workflow_type ?? '',
-    signalName: row.signal_name ?? '',
-    argumentsJson: row.arguments,
-    merchantId: row.merchant_id,
-    environment: environmentEnum(row.environment),
-    requestId: row.request_id,
   };
 }
 

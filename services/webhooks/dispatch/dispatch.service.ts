@@ -1,7 +1,7 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../../platform/area.ts';
-import { WorkSignal } from '../../platform/outbox/work-signal.ts';
+import { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { callerOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { continueResend } from '../resends/continue-resend.ts';
 import { applyRetention } from '../retention/apply-retention.ts';
@@ -9,32 +9,21 @@ import { PartitionsAhead } from '../retention/partitions.ts';
 import { workflowLink } from '../workflow-link.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
 import { WorkClaims } from './claim-batch.ts';
-import { claimCommands, confirmCommands } from './claim-commands.ts';
-import {
-  answerMessage,
-  claimMessage,
-  commandMessage,
-  outcomeMessage,
-  reportedAttempt,
-} from './dispatch.message.ts';
-import { DispatchDatabase } from './dispatch-database.ts';
+import { answerMessage, claimMessage, outcomeMessage, reportedAttempt } from './dispatch.message.ts';
 import { registerDispatchMetrics } from './dispatch-metrics.ts';
 import { getAttempt } from './get-attempt.ts';
 import { QueueUpkeep } from './queue-upkeep.ts';
 import { reportAttempts } from './report-attempts.ts';
 
-const COMMAND_POLL_MS = 1_000;
-
 /** The RPCs of the worker. */
 export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typeof DispatchService> {
-  const { config, database, writes, outboxSignal, logger } = dependencies;
-  const db = new DispatchDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
+  const { config, database, writes, outboxSignal, workSignal, logger } = dependencies;
+  const db = new CrossTenantDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
   const schedules = { live: config.WEBHOOK_SCHEDULE_LIVE, test: config.WEBHOOK_SCHEDULE_SANDBOX };
   const settings = { schedules, retryLimit: config.WEBHOOK_RETRY_WORKFLOW_LIMIT, random: Math.random };
   const recorder = new AttemptRecorder({ db, writes, settings, outboxSignal, logger });
   const firstWaits = { live: schedules.live[0] ?? 0, test: schedules.test[0] ?? 0 };
-  const work = new WorkSignal(dependencies);
-  const claims = new WorkClaims({ db, recorder, writes, work, firstWaits, logger });
+  const claims = new WorkClaims({ db, recorder, writes, workSignal, firstWaits, logger });
   const resendDeps = { db, writes, outboxSignal, link: workflowLink(config) };
   const upkeep = new QueueUpkeep(db, logger);
   const attemptDeps = { db, recorder, keys: config.WEBHOOK_SECRET_KEYS, logger };
@@ -49,17 +38,6 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
       const claimed = await claims.claim({ ...claim, waitMs, maxDeliveries, batchIds });
       upkeep.handled(claimed.deliveries.length);
       return claimMessage(claimed);
-    },
-    claimCommands: async ({ waitMs, maxCommands }, { signal }) => {
-      const claimed = await work.await({ work: 'COMMANDS', waitMs, signal }, async () => {
-        const rows = await claimCommands(db.run, maxCommands);
-        return { found: rows.length > 0 ? rows : undefined, pollMs: COMMAND_POLL_MS };
-      });
-      return { commands: (claimed ?? []).map(commandMessage) };
-    },
-    confirmCommands: async ({ commandIds }) => {
-      await confirmCommands(db.run, commandIds);
-      return {};
     },
     getAttempt: async ({ attempts }, context) => {
       const answers = await getAttempt(attemptDeps, callerName(context), attempts, requestIdOf(context));

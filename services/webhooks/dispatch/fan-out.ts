@@ -1,8 +1,8 @@
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { goesTo } from '../deliveries/ordered-deliveries.ts';
 import { IS_LIMITED } from './attempt-limits.ts';
 import { type BatchIds, type ClaimedDelivery, claimedAsJson } from './claimed-delivery.ts';
-import type { DispatchDatabase, Statement } from './dispatch-database.ts';
 import { BATCH_LEASE_MS, MAX_BUSY, MAX_EVENTS, MAX_SLOW, MIN_SHARE } from './dispatch-limits.ts';
 import { busyOf, hasLimits, WAITING } from './subscription-load.sql.ts';
 import { lockSubscriptions, type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
@@ -129,7 +129,7 @@ export interface FanOutTerms {
  * @returns `waits`: there is more to claim, besides what is new of subscriptions that got their share; `more`: it took
  *   as many events as it may, so that there may be more; `limited`: there are subscriptions with limits of their own.
  */
-export async function fanOut(db: DispatchDatabase, { firstWaits, caller, max, batchIds }: FanOutTerms) {
+export async function fanOut(db: CrossTenantDatabase, { firstWaits, caller, max, batchIds }: FanOutTerms) {
   const values = [firstWaits.live, firstWaits.test, caller, max, batchIds.live, batchIds.test];
   const [fanned] = await db.run<FannedOut>(FAN_OUT, values);
   const { events, claimed, blocked, waits, limited } = fanned!;

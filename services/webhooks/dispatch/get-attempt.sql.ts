@@ -1,5 +1,5 @@
+import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
-import type { Statement } from './dispatch-database.ts';
 import type { RetryRow } from './hand-out-again.ts';
 
 /** An open delivery with what an attempt of it needs; of a subscription that is DISABLED there is none. */

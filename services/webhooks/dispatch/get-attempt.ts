@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
+import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { openSecret } from '../subscriptions/signing-secret.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
-import type { DispatchDatabase } from './dispatch-database.ts';
 import { observeFirstAttempts } from './dispatch-metrics.ts';
 import { type EndedRow, type OpenRow, READ_ENDED, READ_OPEN } from './get-attempt.sql.ts';
 import type { RetryRow } from './hand-out-again.ts';
@@ -24,7 +24,7 @@ export type AttemptAnswer =
   | { readonly kind: 'NOT_NOW'; readonly delayMs: number; readonly last: LastAttempt | undefined };
 
 interface Dependencies {
-  readonly db: DispatchDatabase;
+  readonly db: CrossTenantDatabase;
   readonly recorder: AttemptRecorder;
   readonly keys: KeyRing;
   readonly logger: Logger;

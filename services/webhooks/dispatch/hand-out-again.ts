@@ -1,6 +1,6 @@
+import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
-import type { Run, Statement } from './dispatch-database.ts';
 import { BATCH_LEASE_MS, MAX_BATCHES_AGAIN, MAX_RETRIES_AGAIN, OVERDUE_AFTER_MS } from './dispatch-limits.ts';
 
 const LEASE_EXPIRED: Statement = {

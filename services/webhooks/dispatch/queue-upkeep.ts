@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { DispatchDatabase, Statement } from './dispatch-database.ts';
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 
 /**
  * What is read from its start with every look, and emptied from there: rows that are gone are walked over until they
@@ -15,13 +15,13 @@ const AFTER_DELIVERIES = 5_000;
 
 /** Keeps the tables that dispatch works on as small as what is in them. */
 export class QueueUpkeep {
-  readonly #db: DispatchDatabase;
+  readonly #db: CrossTenantDatabase;
   readonly #logger: Logger;
   readonly #after: number;
   #handled = 0;
 
   /** @param after how many deliveries leave the tables as they are. */
-  constructor(db: DispatchDatabase, logger: Logger, after: number = AFTER_DELIVERIES) {
+  constructor(db: CrossTenantDatabase, logger: Logger, after: number = AFTER_DELIVERIES) {
     this.#db = db;
     this.#logger = logger;
     this.#after = after;

@@ -1,4 +1,5 @@
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
+import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { LOST_AFTER_MS } from '../deliveries/delivery.ts';
@@ -6,7 +7,6 @@ import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionState } from '../subscriptions/subscription.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
-import type { Statement } from './dispatch-database.ts';
 
 /** A delivery and its subscription as a report finds them. */
 export interface ReportedRow {

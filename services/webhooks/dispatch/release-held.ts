@@ -1,5 +1,5 @@
+import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
-import type { Run, Statement } from './dispatch-database.ts';
 import { MAX_RELEASED, MAX_SUBSCRIPTIONS } from './dispatch-limits.ts';
 
 const isHeldOf = (subscription: string) => `subscription_id = ${subscription}.id and status = 'HELD'`;

@@ -1,6 +1,6 @@
+import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import type { AttemptRecorder, RecordedDelivery } from './attempt-recorder.ts';
-import type { DispatchDatabase } from './dispatch-database.ts';
 import { type RetryRow, readRetries } from './hand-out-again.ts';
 
 export interface ReportOutcomes {
@@ -12,7 +12,7 @@ export interface ReportOutcomes {
 
 /** Records reports, several of one delivery in their order. */
 export async function reportAttempts(
-  { db, recorder }: { db: DispatchDatabase; recorder: AttemptRecorder },
+  { db, recorder }: { db: CrossTenantDatabase; recorder: AttemptRecorder },
   reports: readonly ReportedAttempt[],
   requestId: string,
 ): Promise<ReportOutcomes> {

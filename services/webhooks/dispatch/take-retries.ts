@@ -1,7 +1,7 @@
+import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { AttemptFailureName, DeliveryStatusName } from '../deliveries/delivery.ts';
 import { IS_LIMITED, takeWithinLimits } from './attempt-limits.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
-import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import { MAX_BUSY, MAX_SLOW, RETRY_BUSY_MS, SLOW_AFTER_MS } from './dispatch-limits.ts';
 
 /** Whether a retry goes now, or when to ask again. */
@@ -89,7 +89,7 @@ const NOT_LEASED_MS = 5_000;
  * worker is lost is closed first.
  */
 export async function takeRetries(
-  { db, recorder }: { db: DispatchDatabase; recorder: AttemptRecorder },
+  { db, recorder }: { db: CrossTenantDatabase; recorder: AttemptRecorder },
   caller: string,
   questions: readonly RetryQuestion[],
   requestId: string,

@@ -1,6 +1,6 @@
+import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { unblockSql } from '../deliveries/ordered-deliveries.ts';
-import type { DispatchDatabase, Run, Statement } from './dispatch-database.ts';
 import { LOCK_SUBSCRIPTIONS } from './record-attempts.sql.ts';
 
 /** An object whose events go to an ordered subscription one after the other. */
@@ -58,7 +58,7 @@ select d.merchant_id, d.environment, d.subscription_id, d.object_id
  * Unblocks what waits for nothing any more: where an earlier event was judged by one dispatcher to match a subscription
  * that was just then disabled and enabled again, and by another not to.
  */
-export async function unblockStuck(db: DispatchDatabase): Promise<void> {
+export async function unblockStuck(db: CrossTenantDatabase): Promise<void> {
   const objects = await db.run<OrderedObjectRow>(FIND_STUCK, []);
   if (objects.length === 0) return;
   await db.transaction(async (run) => {

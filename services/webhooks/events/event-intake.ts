@@ -6,16 +6,16 @@ import {
   type PublishEventResponse,
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
 import { actorOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import { idempotencyScope, lockNameOf, type Writes } from '../../platform/writes/writes.ts';
-import type { DispatchDatabase } from '../dispatch/dispatch-database.ts';
 import { publishAlone } from './publish-alone.ts';
 import { type Publication, publishTogether } from './publish-together.ts';
 
 interface Dependencies {
-  readonly db: DispatchDatabase;
+  readonly db: CrossTenantDatabase;
   readonly writes: Writes;
   readonly outboxSignal: OutboxSignal;
 }

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../../platform/area.ts';
-import { DispatchDatabase } from '../dispatch/dispatch-database.ts';
+import { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { EventIntake } from './event-intake.ts';
 import { getEvent } from './get-event.ts';
 import { listEventTypes } from './list-event-types.ts';
@@ -11,7 +11,7 @@ import { publishEvent } from './publish-event.ts';
 /** The RPCs about events. */
 export function eventService(dependencies: AreaDependencies): ServiceImpl<typeof EventService> {
   const { config, database, outboxSignal, pagination, writes } = dependencies;
-  const db = new DispatchDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
+  const db = new CrossTenantDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
   const intake = new EventIntake({ db, writes, outboxSignal });
   return {
     publishEvent: (request, context) => publishEvent(intake, request, context),

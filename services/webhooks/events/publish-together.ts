@@ -3,8 +3,8 @@ import {
   type PublishEventResponse,
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { IdempotencyScope } from '../../platform/writes/writes.ts';
-import type { DispatchDatabase, Run, Statement } from '../dispatch/dispatch-database.ts';
 import { withoutData } from './published-answer.ts';
 
 /** A valid event to publish under an idempotency key. */
@@ -86,7 +86,7 @@ returning 1`,
  * when it throws, are as if they had never been asked for.
  */
 export async function publishTogether(
-  db: DispatchDatabase,
+  db: CrossTenantDatabase,
   publications: readonly Publication[],
 ): Promise<Map<Publication, PublishEventResponse>> {
   const work = async (run: Run) => {

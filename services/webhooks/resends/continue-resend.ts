@@ -4,11 +4,11 @@ import type {
   ContinueResendResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { MAX_OPEN } from '../../contracts/webhooks/resend-deliveries.contract.ts';
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import type { ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
@@ -17,7 +17,7 @@ import { countEnded, uuidArray } from './resend-progress.ts';
 import { lockResend, resendNotFound } from './resend-store.ts';
 
 interface Dependencies {
-  readonly db: DispatchDatabase;
+  readonly db: CrossTenantDatabase;
   readonly writes: Writes;
   readonly outboxSignal: OutboxSignal;
   readonly link: WorkflowLink;

@@ -1,6 +1,6 @@
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
 import { OVERDUE_AFTER_MS } from '../dispatch/dispatch-limits.ts';
 import { startResendWorkflow } from './resend-store.ts';
 
@@ -28,7 +28,7 @@ export async function restartResends({
   db,
   writes,
 }: {
-  db: DispatchDatabase;
+  db: CrossTenantDatabase;
   writes: Writes;
 }): Promise<void> {
   for (const row of await db.run<LostRow>(TAKE_LOST, [])) {

@@ -2,17 +2,17 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import type { ApplyRetentionResponseSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { tryAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { aborted } from '../../platform/errors.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
 import { dropPartitions } from './drop-partitions.ts';
 import { expireDeliveries } from './expire-deliveries.ts';
 import type { PartitionsAhead } from './partitions.ts';
 
 export interface RetentionDependencies {
   readonly database: Database;
-  readonly db: DispatchDatabase;
+  readonly db: CrossTenantDatabase;
   readonly partitions: PartitionsAhead;
   /** How long events are kept at least, in milliseconds. */
   readonly retention: Readonly<Record<EnvironmentName, number>>;

@@ -1,8 +1,8 @@
 import { Counter } from 'prom-client';
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
-import type { DispatchDatabase, Statement } from '../dispatch/dispatch-database.ts';
 import {
   lockSubscriptions,
   type OrderedObjectRow,
@@ -65,7 +65,7 @@ select count(*)::int as expired from ended`,
  * @returns how many, and whether the time was up before all were ended.
  */
 export async function expireDeliveries(
-  db: DispatchDatabase,
+  db: CrossTenantDatabase,
   environment: EnvironmentName,
   firstKept: string,
   reason: string,
@@ -85,7 +85,7 @@ export async function expireDeliveries(
   return { expired, more: false };
 }
 
-function expire(db: DispatchDatabase, old: readonly OldRow[], reason: string): Promise<number> {
+function expire(db: CrossTenantDatabase, old: readonly OldRow[], reason: string): Promise<number> {
   return db.transaction(async (run) => {
     await lockSubscriptions(run, old);
     const [row] = await run<{ expired: number }>(EXPIRE, [old.map(({ id }) => id), reason]);

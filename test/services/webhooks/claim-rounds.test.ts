@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CrossTenantDatabase } from '../../../services/platform/database/cross-tenant-database.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { DeliveryClaims } from '../../../services/webhooks/dispatch/claim-deliveries.ts';
-import { DispatchDatabase } from '../../../services/webhooks/dispatch/dispatch-database.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
@@ -43,7 +43,7 @@ async function waitingEverywhere(): Promise<string[]> {
 it('looks at all subscriptions at once, and rests when none of them has anything to send', async () => {
   const waiting = await waitingEverywhere();
   const claims = new DeliveryClaims();
-  const db = new DispatchDatabase(database, true);
+  const db = new CrossTenantDatabase(database, true);
   const look = () => claims.claim(db, { caller: 'worker', max: 100, firstWaits: { live: 0, test: 0 } });
   const due = waiting.at(-1)!;
   await fixture.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [due]);

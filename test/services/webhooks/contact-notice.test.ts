@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import {
-  WebhookSubscriptionState,
-  WorkflowCommandKind,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   DeliveryStatus,
   WebhookSubscriptionState,
-  WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { Database } from '../../../services/platform/database/database.ts';

@@ -4,11 +4,11 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   AttemptFailure,
   DeliveryStatus,
   WebhookSubscriptionState,
-  WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
@@ -552,7 +552,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     expect(await fixture.claimCommands()).toEqual([]);
     await fixture.sql(`update platform.outbox_command set leased_until = now() - interval '1 s'`);
     expect(await fixture.claimCommands()).toEqual(commands);
-    await fixture.dispatch.confirmCommands({ commandIds: commands.map(({ id }) => id) });
+    await fixture.confirmCommands(commands.map(({ id }) => id));
     expect(await fixture.sql('select id from platform.outbox_command')).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CrossTenantDatabase } from '../../../services/platform/database/cross-tenant-database.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { DispatchDatabase } from '../../../services/webhooks/dispatch/dispatch-database.ts';
 import { QueueUpkeep } from '../../../services/webhooks/dispatch/queue-upkeep.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
@@ -34,7 +34,7 @@ it('cleans up the tables of dispatch once enough has gone through them', async (
   const tenant = newTenant();
   await fixture.subscribe(tenant);
   await fixture.publish(tenant);
-  const upkeep = new QueueUpkeep(new DispatchDatabase(database, true), createLogger('fatal'), 10);
+  const upkeep = new QueueUpkeep(new CrossTenantDatabase(database, true), createLogger('fatal'), 10);
   upkeep.handled(9);
   expect(await fixture.claimKeys()).toHaveLength(2);
   upkeep.handled(1);

@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  DeliveryStatus,
-  ResendState,
-  WorkflowCommandKind,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { DeliveryStatus, ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
 import { answered } from './webhooks-fixture.ts';

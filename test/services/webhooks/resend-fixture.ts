@@ -53,7 +53,7 @@ export function resendFixture(harness: Pick<TestHarness, 'databaseUrl'>, transpo
       for (;;) {
         const commandIds = (await fixture.claimCommands()).map(({ id }) => id);
         if (commandIds.length === 0) return;
-        await fixture.dispatch.confirmCommands({ commandIds });
+        await fixture.confirmCommands(commandIds);
       }
     },
 

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type AttemptSend,
-  ResendState,
-  WorkflowCommandKind,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { type AttemptSend, ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { FRUITLESS, type ResendFixture, resendFixture } from './resend-fixture.ts';
 

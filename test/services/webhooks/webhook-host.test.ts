@@ -4,6 +4,7 @@ import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks
 import { Database } from '../../../services/platform/database/database.ts';
 import { createEgressGuard } from '../../../services/platform/egress/egress-guard.ts';
 import { OutboxSignal } from '../../../services/platform/outbox/outbox.ts';
+import { WorkSignal } from '../../../services/platform/outbox/work-signal.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { Pagination } from '../../../services/platform/reads/pagination.ts';
 import { createInProcessTransport } from '../../../services/platform/rpc/in-process-transport.ts';
@@ -38,6 +39,7 @@ beforeAll(async () => {
   const transport = createInProcessTransport([], interceptors, { name: 'none', grants: new Set() });
   const bindings = area.bind({
     ...{ config, database, logger, outboxSignal, transport },
+    workSignal: new WorkSignal({ database, outboxSignal, logger }),
     writes: new Writes(database, outboxSignal),
     pagination: new Pagination(config.CURSOR_KEYS),
   });

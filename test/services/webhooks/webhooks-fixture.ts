@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import pg from 'pg';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { WorkflowCommandService } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   type AttemptReportSchema,
   type AttemptSend,
@@ -38,6 +39,7 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   const events = createClient(EventService, transport);
   const dispatch = createClient(DispatchService, transport);
+  const commands = createClient(WorkflowCommandService, transport);
   return {
     subscriptions,
     events,
@@ -67,7 +69,8 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
     },
 
     claim: (maxDeliveries = 100, waitMs = 0) => dispatch.claimBatch({ waitMs, maxDeliveries }),
-    claimCommands: async () => (await dispatch.claimCommands({ waitMs: 0, maxCommands: 100 })).commands,
+    claimCommands: async () => (await commands.claimCommands({ waitMs: 0, maxCommands: 100 })).commands,
+    confirmCommands: (commandIds: string[]) => commands.confirmCommands({ commandIds }),
 
     /** Claims one batch and answers its keys for GetAttempt. */
     async claimKeys(maxDeliveries = 100) {

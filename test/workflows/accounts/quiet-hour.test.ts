@@ -14,7 +14,7 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
 import { mailPlaces } from '../../../workflows/accounts/notice-mail.ts';
 import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
-import { STARTED_AGAIN_SIGNAL } from '../../../workflows/signal-with-start.ts';
+import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/started-again-signal.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';

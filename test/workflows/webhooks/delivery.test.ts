@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { DeliveryStatus, WorkflowCommandKind } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
@@ -251,7 +252,7 @@ describe('the retry workflow', () => {
     await vi.waitFor(() => retryOf(delivery).describe(), 10_000);
     dispatch.cancel(delivery);
     await isClosedAs(retryOf(delivery), 'CANCELLED');
-    expect(textOf(await retryOf(delivery).fetchHistory())).toContain('asked for by request request-2');
+    expect(textOf(await retryOf(delivery).fetchHistory())).toContain('caused by request request-2');
     expect(received(delivery)).toHaveLength(1);
   });
 

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import {
-  DeliveryStatus,
-  DispatchService,
-  WorkflowCommandKind,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { DeliveryStatus, DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts';
 import type { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';

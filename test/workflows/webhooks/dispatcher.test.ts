@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { DeliveryStatus, WorkflowCommandKind } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
@@ -125,7 +126,7 @@ describe('the dispatcher', () => {
     await vi.waitFor(
       async () => {
         const described = await client.workflow.getHandle(workflowId).describe();
-        expect(await described.staticSummary()).toBe('asked for by request request-2');
+        expect(await described.staticSummary()).toBe('caused by request request-2');
         expect((await client.workflow.count(`RequestIds = 'request-2'`)).count).toBe(1);
       },
       { timeout: 20_000 },

@@ -4,13 +4,16 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
+  WorkflowCommandKind,
+  WorkflowCommandService,
+} from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import {
   type AttemptKey,
   type AttemptReport,
   type ClaimBatchRequest,
   DeliveryService,
   DeliveryStatus,
   DispatchService,
-  WorkflowCommandKind,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 
 export interface MemoryDelivery {
@@ -72,14 +75,7 @@ export class MemoryDispatch {
           return {};
         },
       });
-      service(DispatchService, {
-        claimBatch: async (request, { signal }) => {
-          this.#count('claimBatch');
-          const claimed = await this.#claim(request, signal);
-          if (claimed.batches.length === 0 || this.answersToLose === 0) return claimed;
-          this.answersToLose -= 1;
-          throw new ConnectError('the connection is lost', Code.Unavailable);
-        },
+      service(WorkflowCommandService, {
         claimCommands: ({ waitMs }, { signal }) => {
           this.#count('claimCommands');
           return this.#claimCommands(waitMs, signal);
@@ -88,6 +84,15 @@ export class MemoryDispatch {
           this.#count('confirmCommands');
           this.confirmed.push(...commandIds);
           return {};
+        },
+      });
+      service(DispatchService, {
+        claimBatch: async (request, { signal }) => {
+          this.#count('claimBatch');
+          const claimed = await this.#claim(request, signal);
+          if (claimed.batches.length === 0 || this.answersToLose === 0) return claimed;
+          this.answersToLose -= 1;
+          throw new ConnectError('the connection is lost', Code.Unavailable);
         },
         getAttempt: ({ attempts }) => {
           this.#count('getAttempt');

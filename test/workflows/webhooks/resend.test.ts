@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampNow } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createRouterTransport } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { WorkflowCommandService } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   DeliveryService,
   DispatchService,
@@ -36,9 +37,11 @@ interface MemoryResend {
 
 const resends = new Map<string, MemoryResend>();
 const transport = createRouterTransport(({ service }) => {
+  service(WorkflowCommandService, {
+    claimCommands: async ({ waitMs }, { signal }) => nothing(waitMs, signal),
+  });
   service(DispatchService, {
     claimBatch: async ({ waitMs }, { signal }) => nothing(waitMs, signal),
-    claimCommands: async ({ waitMs }, { signal }) => nothing(waitMs, signal),
     continueResend: ({ resendId }) => {
       const resend = resends.get(resendId);
       if (!resend) throw toConnectError(notFound('RESEND_NOT_FOUND', 'there is no such resend'));

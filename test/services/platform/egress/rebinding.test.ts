@@ -7,6 +7,7 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox.ts';
+import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { Pagination } from '../../../../services/platform/reads/pagination.ts';
 import { createInProcessTransport } from '../../../../services/platform/rpc/in-process-transport.ts';
@@ -45,6 +46,7 @@ beforeAll(async () => {
   const bindings = area.bind({
     ...{ config, database, logger, outboxSignal },
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
+    workSignal: new WorkSignal({ database, outboxSignal, logger }),
     writes: new Writes(database, outboxSignal),
     pagination: new Pagination(config.CURSOR_KEYS),
   });

@@ -2074,49 +2074,6 @@ export declare type ClaimBatchResponse = Message<"payments.webhooks.v1.ClaimBatc
 export declare const ClaimBatchResponseSchema: GenMessage<ClaimBatchResponse>;
 
 /**
- * A worker's question for workflow commands.
- *
- * @generated from message payments.webhooks.v1.ClaimCommandsRequest
- */
-export declare type ClaimCommandsRequest = Message<"payments.webhooks.v1.ClaimCommandsRequest"> & {
-  /**
-   * How long to wait for one, in milliseconds; at most 20000.
-   *
-   * @generated from field: int32 wait_ms = 1;
-   */
-  waitMs: number;
-
-  /**
-   * @generated from field: int32 max_commands = 2;
-   */
-  maxCommands: number;
-};
-
-/**
- * Describes the message payments.webhooks.v1.ClaimCommandsRequest.
- * Use `create(ClaimCommandsRequestSchema)` to create a new message.
- */
-export declare const ClaimCommandsRequestSchema: GenMessage<ClaimCommandsRequest>;
-
-/**
- * What to carry out, in this order where the workflow is the same.
- *
- * @generated from message payments.webhooks.v1.ClaimCommandsResponse
- */
-export declare type ClaimCommandsResponse = Message<"payments.webhooks.v1.ClaimCommandsResponse"> & {
-  /**
-   * @generated from field: repeated payments.webhooks.v1.WorkflowCommand commands = 1;
-   */
-  commands: WorkflowCommand[];
-};
-
-/**
- * Describes the message payments.webhooks.v1.ClaimCommandsResponse.
- * Use `create(ClaimCommandsResponseSchema)` to create a new message.
- */
-export declare const ClaimCommandsResponseSchema: GenMessage<ClaimCommandsResponse>;
-
-/**
  * Deliveries of one environment that one call claimed into a batch, which may hold more from earlier calls.
  *
  * @generated from message payments.webhooks.v1.Batch
@@ -2210,104 +2167,6 @@ export declare type RetryStart = Message<"payments.webhooks.v1.RetryStart"> & {
  * Use `create(RetryStartSchema)` to create a new message.
  */
 export declare const RetryStartSchema: GenMessage<RetryStart>;
-
-/**
- * A command to Temporal that an area committed with its change.
- *
- * @generated from message payments.webhooks.v1.WorkflowCommand
- */
-export declare type WorkflowCommand = Message<"payments.webhooks.v1.WorkflowCommand"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
-  id: string;
-
-  /**
-   * @generated from field: payments.webhooks.v1.WorkflowCommandKind kind = 2;
-   */
-  kind: WorkflowCommandKind;
-
-  /**
-   * @generated from field: string workflow_id = 3;
-   */
-  workflowId: string;
-
-  /**
-   * Of START.
-   *
-   * @generated from field: string workflow_type = 4;
-   */
-  workflowType: string;
-
-  /**
-   * Of SIGNAL.
-   *
-   * @generated from field: string signal_name = 5;
-   */
-  signalName: string;
-
-  /**
-   * Arguments as a JSON array; ids only.
-   *
-   * @generated from field: string arguments_json = 6;
-   */
-  argumentsJson: string;
-
-  /**
-   * @generated from field: string merchant_id = 7;
-   */
-  merchantId: string;
-
-  /**
-   * @generated from field: payments.merchant.v1.Environment environment = 8;
-   */
-  environment: Environment;
-
-  /**
-   * The request that caused it.
-   *
-   * @generated from field: string request_id = 9;
-   */
-  requestId: string;
-};
-
-/**
- * Describes the message payments.webhooks.v1.WorkflowCommand.
- * Use `create(WorkflowCommandSchema)` to create a new message.
- */
-export declare const WorkflowCommandSchema: GenMessage<WorkflowCommand>;
-
-/**
- * Commands that were carried out.
- *
- * @generated from message payments.webhooks.v1.ConfirmCommandsRequest
- */
-export declare type ConfirmCommandsRequest = Message<"payments.webhooks.v1.ConfirmCommandsRequest"> & {
-  /**
-   * @generated from field: repeated string command_ids = 1;
-   */
-  commandIds: string[];
-};
-
-/**
- * Describes the message payments.webhooks.v1.ConfirmCommandsRequest.
- * Use `create(ConfirmCommandsRequestSchema)` to create a new message.
- */
-export declare const ConfirmCommandsRequestSchema: GenMessage<ConfirmCommandsRequest>;
-
-/**
- * Nothing more to say.
- *
- * @generated from message payments.webhooks.v1.ConfirmCommandsResponse
- */
-export declare type ConfirmCommandsResponse = Message<"payments.webhooks.v1.ConfirmCommandsResponse"> & {
-};
-
-/**
- * Describes the message payments.webhooks.v1.ConfirmCommandsResponse.
- * Use `create(ConfirmCommandsResponseSchema)` to create a new message.
- */
-export declare const ConfirmCommandsResponseSchema: GenMessage<ConfirmCommandsResponse>;
 
 /**
  * Attempts that a worker is about to make.
@@ -3017,38 +2876,6 @@ export enum ResendState {
 export declare const ResendStateSchema: GenEnum<ResendState>;
 
 /**
- * What a workflow command does.
- *
- * @generated from enum payments.webhooks.v1.WorkflowCommandKind
- */
-export enum WorkflowCommandKind {
-  /**
-   * @generated from enum value: WORKFLOW_COMMAND_KIND_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: WORKFLOW_COMMAND_KIND_START = 1;
-   */
-  START = 1,
-
-  /**
-   * @generated from enum value: WORKFLOW_COMMAND_KIND_SIGNAL = 2;
-   */
-  SIGNAL = 2,
-
-  /**
-   * @generated from enum value: WORKFLOW_COMMAND_KIND_CANCEL = 3;
-   */
-  CANCEL = 3,
-}
-
-/**
- * Describes the enum payments.webhooks.v1.WorkflowCommandKind.
- */
-export declare const WorkflowCommandKindSchema: GenEnum<WorkflowCommandKind>;
-
-/**
  * Where a merchant wants its events delivered.
  *
  * Every write takes an idempotency_key: the same key with the same request answers as the first time (response
@@ -3368,27 +3195,6 @@ export declare const DispatchService: GenService<{
     methodKind: "unary";
     input: typeof ClaimBatchRequestSchema;
     output: typeof ClaimBatchResponseSchema;
-  },
-  /**
-   * Waits likewise for workflow commands and leases them for 30 seconds, in the order they were made. Apart from
-   * ClaimBatch, so that however many commands wait, no delivery waits behind them.
-   *
-   * @generated from rpc payments.webhooks.v1.DispatchService.ClaimCommands
-   */
-  claimCommands: {
-    methodKind: "unary";
-    input: typeof ClaimCommandsRequestSchema;
-    output: typeof ClaimCommandsResponseSchema;
-  },
-  /**
-   * Confirms that workflow commands have been carried out; unconfirmed ones are handed out again after their lease.
-   *
-   * @generated from rpc payments.webhooks.v1.DispatchService.ConfirmCommands
-   */
-  confirmCommands: {
-    methodKind: "unary";
-    input: typeof ConfirmCommandsRequestSchema;
-    output: typeof ConfirmCommandsResponseSchema;
   },
   /**
    * Answers, for each delivery, what to send, or that there is nothing to send (any more or now). The fence: asked

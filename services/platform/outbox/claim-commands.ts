@@ -1,8 +1,7 @@
-import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { Run, Statement } from './dispatch-database.ts';
-import { COMMAND_LEASE_MS } from './dispatch-limits.ts';
+import type { Run, Statement } from '../database/cross-tenant-database.ts';
+import type { EnvironmentName } from '../tenant.ts';
 
-/** A command that waits to be carried out in Temporal. */
+/** A workflow command to be executed in Temporal, as stored. */
 export interface ClaimedCommand {
   readonly id: string;
   readonly merchant_id: string;
@@ -15,12 +14,14 @@ export interface ClaimedCommand {
   readonly request_id: string;
 }
 
+const LEASE_MS = 30_000;
+
 const CLAIM: Statement = {
   name: 'claim_commands',
   text: `
 with leased as (
   update platform.outbox_command c
-     set leased_until = now() + interval '${COMMAND_LEASE_MS} ms'
+     set leased_until = now() + interval '${LEASE_MS} ms'
     from (select id from platform.outbox_command
            where leased_until is null or leased_until < now()
            order by id limit $1 for update skip locked) next
@@ -32,15 +33,15 @@ select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_na
   from leased order by id`,
 };
 
-/** Claims commands in the order they were made. */
-export const claimCommands = (run: Run, most: number) => run<ClaimedCommand>(CLAIM, [most]);
+/** Leases commands for 30 s, in the order in which they were created. */
+export const claimCommands = (run: Run, limit: number) => run<ClaimedCommand>(CLAIM, [limit]);
 
 const CONFIRM: Statement = {
   name: 'confirm_commands',
   text: 'delete from platform.outbox_command where id = any ($1::uuid[])',
 };
 
-/** Forgets commands that were carried out. */
+/** Deletes commands that have been executed. */
 export async function confirmCommands(run: Run, ids: readonly string[]): Promise<void> {
   await run(CONFIRM, [ids]);
 }

@@ -1,5 +1,5 @@
 import pg, { type PoolClient } from 'pg';
-import { type Database, retryTransaction } from '../../platform/database/database.ts';
+import { type Database, retryTransaction } from './database.ts';
 
 /** A statement over all merchants, prepared under its name. */
 export interface Statement {
@@ -14,8 +14,8 @@ const INT8 = 20;
 const types = new pg.TypeOverrides();
 types.setTypeParser(INT8, (text) => BigInt(text));
 
-/** Set-based SQL of dispatch, which works for all merchants at once and so outside any tenant's transaction. */
-export class DispatchDatabase {
+/** Set-based SQL of background work, which handles all merchants at once and so runs outside any tenant's transaction. */
+export class CrossTenantDatabase {
   readonly #database: Database;
   readonly #prepared: boolean;
 
@@ -24,7 +24,7 @@ export class DispatchDatabase {
     this.#prepared = preparedStatements;
   }
 
-  /** One statement, a transaction by itself. */
+  /** Runs one statement as a transaction by itself. */
   readonly run: Run = async <Row>(statement: Statement, values: readonly unknown[]) => {
     const connection = await this.#database.connect();
     try {
@@ -35,8 +35,8 @@ export class DispatchDatabase {
   };
 
   /**
-   * Statements in one transaction; after a deadlock the work starts again, a bounded number of times.
-   * @param options.lockTimeoutMs how long a statement waits for a row before it fails; default: as everywhere.
+   * Runs statements in one transaction; restarts the work after a deadlock, a bounded number of times.
+   * @param options.lockTimeoutMs how long a statement waits for a row lock before it fails; default: the session's.
    */
   transaction<T>(
     work: (run: Run) => Promise<T>,
@@ -66,8 +66,10 @@ export class DispatchDatabase {
 
   async #query<Row>(connection: PoolClient, { name, text }: Statement, values: readonly unknown[]) {
     const result = await connection.query({
-      ...(this.#prepared && { name: `dispatch_${name}` }),
-      ...{ text, values: [...values], types },
+      ...(this.#prepared && { name: `cross_tenant_${name}` }),
+      text,
+      values: [...values],
+      types,
     });
     return result.rows as Row[];
   }

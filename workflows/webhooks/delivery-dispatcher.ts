@@ -6,15 +6,17 @@ import type {
   DispatchService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { CLAIM_WAIT_MS, claimCall } from '../claim-wait.ts';
-import type { WorkflowStarter } from '../relay/workflow-starter.ts';
+import { type PollLoop, startPollLoop } from '../poll-loop.ts';
 import { settleHandover } from '../settle-handover.ts';
-import { batchSize } from './dispatch-metrics.ts';
+import type { WorkflowClient } from '../temporal/workflow-client.ts';
+import { batchSize } from './delivery-metrics.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { OpenBatches } from './open-batches.ts';
+import { startBatch, startRetry } from './start-deliveries.ts';
 
-export interface DeliveryLaneDeps {
+export interface DeliveryDispatcherDeps {
   readonly dispatch: Client<typeof DispatchService>;
-  readonly temporal: WorkflowStarter;
+  readonly temporal: WorkflowClient;
   readonly firstAttempts: FirstAttempts;
   /** How many more attempts this process may begin. */
   room(): number;
@@ -35,12 +37,24 @@ const LEFT_FOR_RETRIES = 100;
 /** Rounds of starts that Temporal has not confirmed yet: until it does, no more is claimed. */
 const MOST_STARTS = 10;
 
+/** Dispatches deliveries until it is stopped; then hands over what it has claimed. */
+export function startDeliveryDispatcher(deps: DeliveryDispatcherDeps): PollLoop {
+  const dispatcher = new DeliveryDispatcher(deps);
+  const loop = startPollLoop(deps, (signal) => dispatcher.poll(signal));
+  return {
+    async stop() {
+      await loop.stop();
+      await dispatcher.finish();
+    },
+  };
+}
+
 /**
  * Claims deliveries, begins their first attempts and starts the workflows of their batches behind them. Attempts whose
  * workflow Temporal does not take are recorded all the same, and those that failed handed out again by the service.
  */
-export class DeliveryLane {
-  readonly #deps: DeliveryLaneDeps;
+class DeliveryDispatcher {
+  readonly #deps: DeliveryDispatcherDeps;
   readonly #open = new OpenBatches();
   readonly #starts = new Set<Promise<void>>();
   /** When the next workflows may start; full batches start before. */
@@ -50,12 +64,12 @@ export class DeliveryLane {
   /** With the answer to a start, so that its workflow runs in this process; otherwise another worker may run it. */
   #temporalGivesFirstTasks = true;
 
-  constructor(deps: DeliveryLaneDeps) {
+  constructor(deps: DeliveryDispatcherDeps) {
     this.#deps = deps;
   }
 
   /** Claims once, and starts the workflows that are due. @returns whether Temporal answers, as far as is known. */
-  async round(signal: AbortSignal): Promise<boolean> {
+  async poll(signal: AbortSignal): Promise<boolean> {
     const askedAtMs = performance.now();
     const wasEmpty = this.#open.isEmpty;
     const found = await this.#claim(signal);
@@ -95,10 +109,10 @@ export class DeliveryLane {
   /** Begins what is new. Batches and retries of before, which are handed out again, go to Temporal at once. */
   #take({ batches, retries }: ClaimBatchResponse): void {
     const { firstAttempts, temporal } = this.#deps;
-    const again: Promise<unknown>[] = retries.map((retry) => temporal.startRetry(retry));
+    const again: Promise<unknown>[] = retries.map((retry) => startRetry(temporal, retry));
     for (const batch of batches) {
       if (!this.#open.has(batch)) {
-        again.push(temporal.startBatch(batch, false));
+        again.push(startBatch(temporal, batch, false));
         continue;
       }
       this.#open.add(batch);
@@ -127,7 +141,7 @@ export class DeliveryLane {
       : 0;
     this.#startAtMs = performance.now() + Math.max(batchIntervalMs, fillMs);
     const started = batches.map(async (batch) => {
-      this.#temporalGivesFirstTasks = await temporal.startBatch(batch, firstAttempts.has(batch.id));
+      this.#temporalGivesFirstTasks = await startBatch(temporal, batch, firstAttempts.has(batch.id));
     });
     this.#handOver(started);
   }

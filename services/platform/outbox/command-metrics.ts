@@ -1,0 +1,40 @@
+import type { CrossTenantDatabase, Statement } from '../database/cross-tenant-database.ts';
+import { registerMeasuredGauges } from '../process/measured-gauges.ts';
+
+/** The number of rows that are read at most to count them. */
+const COUNT_LIMIT = 100_000;
+/** One measurement serves all gauges of a scrape. */
+const KEPT_MS = 1_000;
+
+interface CommandsRow {
+  readonly commands: number;
+  readonly age_seconds: number | null;
+}
+
+const MEASURE: Statement = {
+  name: 'measure_commands',
+  text: `
+select (select count(*) from (select from platform.outbox_command limit ${COUNT_LIMIT}) c)::int as commands,
+       (select extract(epoch from now() - uuid_extract_timestamp(id))::float8
+          from platform.outbox_command order by id limit 1) as age_seconds`,
+};
+
+/** Registers gauges that are measured when /metrics is read; every process on one database reports the same values. */
+export function registerCommandMetrics(db: CrossTenantDatabase): void {
+  registerMeasuredGauges({
+    measure: async () => (await db.run<CommandsRow>(MEASURE, []))[0]!,
+    keptMs: KEPT_MS,
+    gauges: [
+      {
+        name: 'payments_workflow_command_lag_seconds',
+        help: 'Age of the oldest workflow command that Temporal has not been given.',
+        read: ({ age_seconds }) => Math.max(age_seconds ?? 0, 0),
+      },
+      {
+        name: 'payments_workflow_outbox_commands',
+        help: `Workflow commands that Temporal has not been given, counted up to ${COUNT_LIMIT}.`,
+        read: ({ commands }) => commands,
+      },
+    ],
+  });
+}

@@ -1,0 +1,54 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import {
+  type WorkflowCommand,
+  WorkflowCommandKind,
+  type WorkflowCommandService,
+} from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import type { CrossTenantDatabase } from '../database/cross-tenant-database.ts';
+import { environmentEnum } from '../tenant.ts';
+import { type ClaimedCommand, claimCommands, confirmCommands } from './claim-commands.ts';
+import { registerCommandMetrics } from './command-metrics.ts';
+import type { WorkSignal } from './work-signal.ts';
+
+const POLL_MS = 1_000;
+
+interface Dependencies {
+  readonly db: CrossTenantDatabase;
+  readonly workSignal: WorkSignal;
+}
+
+/** Hands the workflow commands of all areas to the Temporal worker. */
+export function workflowCommandService({
+  db,
+  workSignal,
+}: Dependencies): ServiceImpl<typeof WorkflowCommandService> {
+  registerCommandMetrics(db);
+  return {
+    claimCommands: async ({ waitMs, maxCommands }, { signal }) => {
+      const claimed = await workSignal.await({ work: 'COMMANDS', waitMs, signal }, async () => {
+        const rows = await claimCommands(db.run, maxCommands);
+        return { found: rows.length > 0 ? rows : undefined, pollMs: POLL_MS };
+      });
+      return { commands: (claimed ?? []).map(commandMessage) };
+    },
+    confirmCommands: async ({ commandIds }) => {
+      await confirmCommands(db.run, commandIds);
+      return {};
+    },
+  };
+}
+
+function commandMessage(row: ClaimedCommand): WorkflowCommand {
+  return {
+    $typeName: 'payments.outbox.v1.WorkflowCommand',
+    id: row.id,
+    kind: WorkflowCommandKind[row.kind],
+    workflowId: row.workflow_id,
+    workflowType: row.workflow_type ?? '',
+    signalName: row.signal_name ?? '',
+    argumentsJson: row.arguments,
+    merchantId: row.merchant_id,
+    environment: environmentEnum(row.environment),
+    requestId: row.request_id,
+  };
+}

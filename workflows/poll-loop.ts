@@ -1,0 +1,52 @@
+import type { Logger } from 'pino';
+import { countDispatchErrors } from './dispatch-metrics.ts';
+import { pause } from './retrying.ts';
+import type { WorkflowClient } from './temporal/workflow-client.ts';
+
+interface PollLoopDeps {
+  readonly temporal: WorkflowClient;
+  readonly logger: Logger;
+}
+
+/** Claims work and hands it to Temporal. @returns whether Temporal answers, as far as is known. */
+type Poll = (signal: AbortSignal) => Promise<boolean>;
+
+/** A loop that runs until it is stopped. */
+export interface PollLoop {
+  /** Claims no more work, and resolves when the last poll has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Polls for work again and again, but only while Temporal answers. What a poll claimed and could not hand over is
+ * claimed again once its lease has expired.
+ */
+export function startPollLoop(deps: PollLoopDeps, poll: Poll): PollLoop {
+  const stopping = new AbortController();
+  const running = runLoop(deps, poll, stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function runLoop({ temporal, logger }: PollLoopDeps, poll: Poll, signal: AbortSignal): Promise<void> {
+  let failures = 0;
+  let temporalAnswers = false;
+  while (!signal.aborted) {
+    try {
+      if (!temporalAnswers) await temporal.ping();
+      temporalAnswers = await poll(signal);
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      temporalAnswers = false;
+      countDispatchErrors('CLAIM');
+      if (failures === 0) logger.warn({ err: error }, 'dispatch is interrupted');
+      await pause(failures, signal);
+      failures += 1;
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import { Code } from '@connectrpc/connect';
+import {
+  type Client,
+  isGrpcServiceError,
+  WorkflowNotFoundError,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
+import { retrying } from '../retrying.ts';
+import { STARTED_AGAIN_SIGNAL } from './started-again-signal.ts';
+import { TASK_QUEUE } from './task-queue.ts';
+
+/** How a workflow is started, apart from its type. */
+export type StartOptions = Pick<
+  WorkflowStartOptions,
+  'workflowId' | 'args' | 'staticSummary' | 'typedSearchAttributes'
+>;
+
+/** Identifies a cancellation, and says in the workflow's history who requested it. */
+interface CancelRequest {
+  /** A UUID; Temporal ignores a second request with the same id. */
+  readonly id: string;
+  readonly reason: string;
+}
+
+const CALL_TIMEOUT_MS = 5_000;
+/** Less than the lease of a workflow command, the shortest lease of all. */
+const RETRY_FOR_MS = 25_000;
+
+/** Part of the server's error `exceeded workflow execution limit for signal events`. */
+const SIGNAL_LIMIT = 'limit for signal';
+
+/**
+ * Starts, signals and cancels workflows. Each call may be repeated with the same effect: a workflow that runs is not
+ * started a second time, one that is closed may run again. While Temporal is unavailable a call is retried for 25 s,
+ * and then throws the client's error.
+ */
+export class WorkflowClient {
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+
+  /**
+   * @param client on the worker's own connection, so that the first workflow task can come with the answer (eager start).
+   * @param signal ends the retries.
+   */
+  constructor(client: Client, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  /** Throws when Temporal does not answer. */
+  async ping(): Promise<void> {
+    await this.#withDeadline(() => this.#client.workflowService.getSystemInfo({}));
+  }
+
+  /** @returns whether the first workflow task came with the answer, so that the workflow runs in this process. */
+  async start(workflowType: string, options: StartOptions): Promise<{ readonly eagerlyStarted: boolean }> {
+    const { eagerlyStarted } = await this.#retrying(() =>
+      this.#client.workflow.start(workflowType, {
+        ...options,
+        taskQueue: TASK_QUEUE,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        requestEagerStart: true,
+      }),
+    );
+    return { eagerlyStarted };
+  }
+
+  /** Starts a workflow, or sends {@link STARTED_AGAIN_SIGNAL} to the one that runs under the id. */
+  async signalWithStart(workflowType: string, options: StartOptions): Promise<void> {
+    await this.#retrying(() =>
+      this.#client.workflow
+        .signalWithStart(workflowType, {
+          ...options,
+          taskQueue: TASK_QUEUE,
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          signal: STARTED_AGAIN_SIGNAL,
+        })
+        .catch(ignoreSignalLimit),
+    );
+  }
+
+  /** Does nothing if no workflow with this id is open. */
+  async signal(workflowId: string, signalName: string, args: unknown[]): Promise<void> {
+    await this.#retrying(() =>
+      ignoreNotFound(this.#client.workflow.getHandle(workflowId).signal(signalName, ...args)),
+    );
+  }
+
+  /** Does nothing if no workflow with this id is open. */
+  async cancel(workflowId: string, { id, reason }: CancelRequest): Promise<void> {
+    // The handle's own cancel() takes no reason.
+    const cancellation = {
+      namespace: this.#client.options.namespace,
+      workflowExecution: { workflowId },
+      requestId: id,
+      reason,
+    };
+    await this.#retrying(() =>
+      ignoreNotFound(this.#client.workflowService.requestCancelWorkflowExecution(cancellation)),
+    );
+  }
+
+  #retrying<T>(call: () => Promise<T>): Promise<T> {
+    return retrying(() => this.#withDeadline(call), {
+      forMs: RETRY_FOR_MS,
+      codeOf: grpcCodeOf,
+      signal: this.#signal,
+    });
+  }
+
+  #withDeadline<T>(call: () => Promise<T>): Promise<T> {
+    return this.#client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+  }
+}
+
+async function ignoreNotFound(call: Promise<unknown>): Promise<void> {
+  await call.catch((error: unknown) => {
+    const isGone = error instanceof WorkflowNotFoundError || grpcCodeOf(error) === Code.NotFound;
+    if (!isGone) throw error;
+  });
+}
+
+/** A run that accepts no more signals has received thousands of them: it checks for new work anyway. */
+function ignoreSignalLimit(error: unknown): void {
+  const message = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+  if (!message.includes(SIGNAL_LIMIT)) throw error;
+}
+
+/** The client wraps some errors once. */
+function grpcCodeOf(error: unknown): Code | undefined {
+  if (isGrpcServiceError(error)) return error.code as number;
+  return error instanceof Error && isGrpcServiceError(error.cause) ? (error.cause.code as number) : undefined;
+}

@@ -8,7 +8,7 @@ import {
   WebhookSubscriptionService,
 } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createNoticeActivities } from './accounts/notice.activities.ts';
-import { mailPlaces } from './accounts/notice-mail.ts';
+import { mailLinks } from './accounts/notice-mail.ts';
 import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
@@ -36,7 +36,7 @@ export function createActivities({ transport, delivery, temporal, config }: Acti
   const deliveries = createClient(DeliveryService, transport);
   const accounts = createClient(AccountService, transport);
   const subscriptions = createClient(WebhookSubscriptionService, transport);
-  const mail = { sendMail: createMailer(config), places: mailPlaces(config) };
+  const mail = { sendMail: createMailer(config), links: mailLinks(config) };
   return {
     ...createRefundActivities({ refunds, funds }),
     ...createFundsActivities({ advances, funds }),

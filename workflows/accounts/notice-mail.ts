@@ -8,71 +8,77 @@ import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
 import type { Mail, MailConfig } from './smtp-mailer.ts';
 
-/** Where links in mail lead. */
-export interface MailPlaces {
-  /** Without a slash at its end. */
+/** The base URLs of the links in mails. */
+export interface MailLinks {
+  /** Without a trailing slash. */
   readonly dashboardUrl: string;
 }
 
-/** The dashboard's address as people have it, else the one it listens on. */
-export function mailPlaces({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailConfig): MailPlaces {
+/** The dashboard's public URL, or else the address it listens on. */
+export function mailLinks({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailConfig): MailLinks {
   return { dashboardUrl: PUBLIC_URL_DASHBOARD ?? `http://${HOST}:${DASHBOARD_PORT}` };
 }
 
 const TIME_ZONE_NAME = { 'pt-BR': 'horário de Brasília', en: 'Brasília time' };
 
-/** A notice as a mail in its language. It holds no event's data, and no secret. */
+/** A notice as a mail in the merchant's language. It contains no event data and no secrets. */
 export function composeMail(
   { subject, language, happenedAt }: Notice,
   input: NotifyContactInput,
-  places: MailPlaces,
+  links: MailLinks,
 ): Pick<Mail, 'subject' | 'text' | 'language'> {
   switch (subject.kind) {
     case 'WEBHOOK_ERROR':
     case 'WEBHOOK_GONE':
-      return { language, ...webhookMail(subject, { language, happenedAt }, input, places) };
+      return { language, ...webhookMail(subject, { language, happenedAt }, input, links) };
     case 'INVITATION':
-      return { language, ...invitationMail(subject.invitation, language, places) };
+      return { language, ...invitationMail(subject.invitation, language, links) };
     default:
       return subject satisfies never;
   }
 }
 
-type AboutWebhook = { kind: 'WEBHOOK_ERROR' | 'WEBHOOK_GONE'; subscription: WebhookSubscription };
+type WebhookSubject = { kind: 'WEBHOOK_ERROR' | 'WEBHOOK_GONE'; subscription: WebhookSubscription };
 
 function webhookMail(
-  { kind, subscription }: AboutWebhook,
+  { kind, subscription }: WebhookSubject,
   { language, happenedAt }: Pick<Notice, 'language' | 'happenedAt'>,
   { merchantId, environment }: NotifyContactInput,
-  { dashboardUrl }: MailPlaces,
+  { dashboardUrl }: MailLinks,
 ) {
   const t = texts[language];
-  const isLive = environment === 'live';
-  // Written anew: a URL so written has neither line breaks nor what is invisible.
+  // The normalized form of a URL has neither line breaks nor invisible characters.
   const { href, host } = new URL(subscription.url);
-  const side = isLive ? 'live' : 'sandbox';
+  const environmentPath = environment === 'live' ? 'live' : 'sandbox';
   const facts = {
-    ...{ url: href, isLive, since: timeIn(language, happenedAt) },
-    why: t.why(failureCause(subscription.errorReason ?? '')),
-    link: `${dashboardUrl}/${side}/${merchantId}/webhooks/${subscription.id}`,
+    url: href,
+    environment,
+    since: formatTime(language, happenedAt),
+    reason: t.reason(failureCause(subscription.errorReason ?? '')),
+    link: `${dashboardUrl}/${environmentPath}/${merchantId}/webhooks/${subscription.id}`,
   };
   return kind === 'WEBHOOK_ERROR'
-    ? { subject: t.errorSubject(host, isLive), text: t.error(facts) }
-    : { subject: t.goneSubject(host, isLive), text: t.gone(facts) };
+    ? { subject: t.errorSubject(host, environment), text: t.error(facts) }
+    : { subject: t.goneSubject(host, environment), text: t.gone(facts) };
 }
 
 function invitationMail(
   { merchantId, role, email, expiresAt }: Invitation,
   language: Notice['language'],
-  { dashboardUrl }: MailPlaces,
+  { dashboardUrl }: MailLinks,
 ) {
   const t = texts[language];
-  const until = timeIn(language, timestampDate(expiresAt!));
-  const facts = { merchantId, role: t.roles[role], email, until, link: `${dashboardUrl}/` };
+  const facts = {
+    merchantId,
+    role: t.roles[role],
+    email,
+    expiresAt: formatTime(language, timestampDate(expiresAt!)),
+    link: `${dashboardUrl}/`,
+  };
   return { subject: t.invitationSubject, text: t.invitation(facts) };
 }
 
-function timeIn(language: Notice['language'], at: Date): string {
+function formatTime(language: Notice['language'], at: Date): string {
   const format = new Intl.DateTimeFormat(language, {
     dateStyle: 'long',
     timeStyle: 'short',

@@ -6,56 +6,59 @@ import {
 } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { type NoticeClients, readNotice } from './notice.ts';
-import { composeMail, type MailPlaces } from './notice-mail.ts';
-import { MailRefusal, type SendMail } from './smtp-mailer.ts';
+import { composeMail, type MailLinks } from './notice-mail.ts';
+import { MailError, type SendMail } from './smtp-mailer.ts';
 
 export interface NoticeDependencies extends NoticeClients {
-  /** Absent without a mail server. */
+  /** Undefined without a mail server. */
   readonly sendMail: SendMail | undefined;
-  readonly places: MailPlaces;
+  readonly links: MailLinks;
 }
 
-/** What there is to write; recipients go by names of ours, since addresses are not to stand in histories. */
+/**
+ * Whether a notice is due, and to whom. Recipients are identified by a hash of their address: email addresses must not
+ * appear in workflow histories.
+ */
 export type FoundNotice =
-  | { readonly state: 'NO_SMTP' | 'OVER' | 'NOBODY' }
+  | { readonly state: 'NO_SMTP' | 'NO_LONGER_DUE' | 'NO_RECIPIENTS' }
   | { readonly state: 'DUE'; readonly happenedAt: string; readonly recipients: readonly string[] };
 
 export type NoticeActivities = ReturnType<typeof createNoticeActivities>;
 
-/** The activities that write to merchants' contacts. What they answer, and their failures, hold no address. */
-export function createNoticeActivities({ sendMail, places, ...clients }: NoticeDependencies) {
+/** The activities that send mail to merchants' contacts. Neither their results nor their failures contain an address. */
+export function createNoticeActivities({ sendMail, links, ...clients }: NoticeDependencies) {
   return withFinalRefusals({
-    /** Whether there is something to write still, and to whom. */
+    /** Whether the notice is still due, and to whom. */
     async findNotice(input: NotifyContactInput): Promise<FoundNotice> {
       if (!sendMail) return { state: 'NO_SMTP' };
       const notice = await readNotice(clients, input);
-      if (!notice) return { state: 'OVER' };
-      if (notice.emails.length === 0) return { state: 'NOBODY' };
-      const recipients = notice.emails.map((email) => recipientName(input, email));
+      if (!notice) return { state: 'NO_LONGER_DUE' };
+      if (notice.emails.length === 0) return { state: 'NO_RECIPIENTS' };
+      const recipients = notice.emails.map((email) => recipientId(input, email));
       return { state: 'DUE', happenedAt: notice.happenedAt.toISOString(), recipients };
     },
 
     /**
-     * Writes to one of them, in what has become of it meanwhile: nothing when it is over, or when the address is not to
-     * be written to any more. A worker that dies after the mail server has taken the mail sends it again, under the
-     * same Message-ID.
+     * Sends the notice in its current state to one recipient, unless it is no longer due or the address is no longer a
+     * recipient. When a worker dies after the mail server has accepted the mail, the retry sends it again with the same
+     * Message-ID.
      */
-    async tellRecipient(input: NotifyContactInput, recipient: string): Promise<'SENT' | 'OVER'> {
-      if (!sendMail) throw new Error('this worker has no mail server');
+    async sendNotice(input: NotifyContactInput, recipient: string): Promise<'SENT' | 'NO_LONGER_DUE'> {
+      if (!sendMail) throw new Error('this worker has no mail server configured');
       const notice = await readNotice(clients, input);
-      const to = notice?.emails.find((email) => recipientName(input, email) === recipient);
-      if (!notice || to === undefined) return 'OVER';
-      const name = digest(workflowId(input.kind, input.subjectId), notice.happenedAt.toISOString(), to);
-      await sendMail({ ...composeMail(notice, input, places), to, name }).catch((error: unknown) => {
-        if (!(error instanceof MailRefusal && error.isFinal)) throw error;
-        throw ApplicationFailure.nonRetryable(error.message, 'MAIL_REFUSED');
+      const to = notice?.emails.find((email) => recipientId(input, email) === recipient);
+      if (!notice || to === undefined) return 'NO_LONGER_DUE';
+      const id = digest(workflowId(input.kind, input.subjectId), notice.happenedAt.toISOString(), to);
+      await sendMail({ ...composeMail(notice, input, links), to, id }).catch((error: unknown) => {
+        if (!(error instanceof MailError && error.isPermanent)) throw error;
+        throw ApplicationFailure.nonRetryable(error.message, 'MAIL_REJECTED');
       });
       return 'SENT';
     },
   });
 }
 
-const recipientName = ({ kind, subjectId }: NotifyContactInput, email: string) =>
+const recipientId = ({ kind, subjectId }: NotifyContactInput, email: string) =>
   digest(workflowId(kind, subjectId), email);
 
 const digest = (...parts: readonly string[]) =>

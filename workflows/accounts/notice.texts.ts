@@ -1,94 +1,97 @@
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import type { FailureCause } from './failure-cause.ts';
 
-/** What a mail about a subscription says of it. */
+/** The values in a mail about a subscription. */
 export interface WebhookFacts {
   readonly url: string;
-  readonly isLive: boolean;
+  readonly environment: EnvironmentName;
   readonly since: string;
-  readonly why: string;
+  readonly reason: string;
   readonly link: string;
 }
 
-/** What a mail about an invitation says of it. */
+/** The values in a mail about an invitation. */
 export interface InvitationFacts {
   readonly merchantId: string;
   readonly role: string;
   readonly email: string;
-  readonly until: string;
+  readonly expiresAt: string;
   readonly link: string;
 }
 
 interface Texts {
-  readonly errorSubject: (host: string, isLive: boolean) => string;
+  readonly errorSubject: (host: string, environment: EnvironmentName) => string;
   readonly error: (facts: WebhookFacts) => string;
-  readonly goneSubject: (host: string, isLive: boolean) => string;
+  readonly goneSubject: (host: string, environment: EnvironmentName) => string;
   readonly gone: (facts: WebhookFacts) => string;
   readonly invitationSubject: string;
   readonly invitation: (facts: InvitationFacts) => string;
   readonly roles: readonly [none: string, viewer: string, developer: string, admin: string];
-  readonly why: (cause: FailureCause) => string;
+  readonly reason: (cause: FailureCause) => string;
 }
 
 const portugueseFailures: Readonly<Record<string, string>> = {
-  DNS: 'O nome do endereço não foi encontrado no DNS.',
+  DNS: 'O nome do servidor não foi encontrado no DNS.',
   CONNECT_TIMEOUT: 'O servidor não aceitou a conexão a tempo.',
   CONNECTION_REFUSED: 'O servidor recusou a conexão.',
   CONNECTION_RESET: 'O servidor encerrou a conexão antes de responder.',
-  TLS: 'A conexão segura (TLS) falhou; em geral, o certificado venceu ou não vale para este endereço.',
+  TLS: 'A conexão segura (TLS) falhou. Em geral, o certificado expirou ou não é válido para este endereço.',
   TIMEOUT: 'O servidor não respondeu dentro do prazo.',
-  EGRESS_DENIED: 'O endereço leva a uma rede à qual não enviamos webhooks.',
-  PROTOCOL: 'A resposta do servidor não é HTTP válido.',
+  EGRESS_DENIED: 'O endereço aponta para uma rede à qual não enviamos webhooks.',
+  PROTOCOL: 'O servidor não enviou uma resposta HTTP válida.',
   UNREACHABLE: 'Não há rota até o servidor.',
 };
 
 const englishFailures: Readonly<Record<string, string>> = {
-  DNS: 'The name in its address was not found in the DNS.',
-  CONNECT_TIMEOUT: 'The server did not accept the connection in time.',
-  CONNECTION_REFUSED: 'The server refused the connection.',
-  CONNECTION_RESET: 'The server closed the connection before it answered.',
-  TLS: 'The secure connection (TLS) failed; mostly a certificate has expired or is not for this address.',
-  TIMEOUT: 'The server did not answer in time.',
-  EGRESS_DENIED: 'The address leads into a network that we send no webhooks to.',
-  PROTOCOL: 'What the server answered is no valid HTTP.',
-  UNREACHABLE: 'There is no route to the server.',
+  DNS: 'The host name could not be found in DNS.',
+  CONNECT_TIMEOUT: 'Your server did not accept the connection in time.',
+  CONNECTION_REFUSED: 'Your server refused the connection.',
+  CONNECTION_RESET: 'Your server closed the connection before responding.',
+  TLS: 'The secure connection (TLS) failed, usually because the certificate has expired or does not match the host name.',
+  TIMEOUT: 'Your server did not respond in time.',
+  EGRESS_DENIED: 'The URL points to a network that we do not send webhooks to.',
+  PROTOCOL: 'Your server did not send a valid HTTP response.',
+  UNREACHABLE: 'There is no route to your server.',
 };
 
-const portuguesePlace = (isLive: boolean) => (isLive ? 'produção' : 'ambiente de testes');
-const englishPlace = (isLive: boolean) => (isLive ? 'live' : 'sandbox');
+const portugueseEnvironments = { live: 'produção', test: 'testes' };
+const englishEnvironments = { live: 'live', test: 'sandbox' };
 
 export const texts: Readonly<Record<'pt-BR' | 'en', Texts>> = {
   'pt-BR': {
-    errorSubject: (host, isLive) => `Webhook com falhas (${portuguesePlace(isLive)}): ${host}`,
-    error: ({ url, isLive, since, why, link }) => `Um webhook da sua loja está falhando.
+    errorSubject: (host, environment) =>
+      `Webhook com falha (${portugueseEnvironments[environment]}): ${host}`,
+    error: ({ url, environment, since, reason, link }) => `Um webhook da sua empresa está falhando.
 
-Endereço: ${url}
-Ambiente: ${portuguesePlace(isLive)}
+URL: ${url}
+Ambiente: ${portugueseEnvironments[environment]}
 Desde: ${since}
-Motivo: ${why}
+Motivo: ${reason}
 
-Pelo menos um evento não foi entregue depois de todas as tentativas. Continuamos enviando os eventos novos; o webhook volta ao normal assim que o seu servidor responder com um status 2xx.
+Pelo menos um evento não foi entregue depois de todas as tentativas. Continuamos enviando os novos eventos, e o webhook volta ao normal assim que o seu servidor responder a um deles com um status 2xx.
 
 O que fazer
 1. Corrija o servidor: ele precisa responder com um status 2xx em até 15 segundos.
-2. Veja no painel o que foi enviado e o que voltou:
+2. Confira no painel o que foi enviado e como o servidor respondeu:
    ${link}
-3. Lá mesmo, reenvie o que não chegou.
+3. Na mesma página, reenvie os eventos que não chegaram.
 
-Se o webhook se recuperar e falhar de novo, avisamos outra vez, no máximo uma vez por hora.
+Se o webhook voltar ao normal e falhar de novo, enviaremos outro e-mail, no máximo um por hora.
 `,
-    goneSubject: (host, isLive) => `Webhook desativado (${portuguesePlace(isLive)}): ${host}`,
-    gone: ({ url, isLive, since, link }) => `Um webhook da sua loja foi desativado.
+    goneSubject: (host, environment) =>
+      `Webhook desativado (${portugueseEnvironments[environment]}): ${host}`,
+    gone: ({ url, environment, since, link }) => `Um webhook da sua empresa foi desativado.
 
-Endereço: ${url}
-Ambiente: ${portuguesePlace(isLive)}
+URL: ${url}
+Ambiente: ${portugueseEnvironments[environment]}
 Desde: ${since}
-Motivo: O seu servidor respondeu HTTP 410 (Gone), que significa que ele não quer mais receber eventos.
+Motivo: O seu servidor respondeu com HTTP 410 (Gone), que significa que ele não quer mais receber eventos.
 
-Nada mais é enviado a este endereço. Se era isso que você queria, não é preciso fazer nada.
+Não enviamos mais nada a esta URL. Se era essa a intenção, você não precisa fazer nada.
 
 Se não era
-1. Corrija o servidor, para que ele não responda mais com 410.
-2. Reative o webhook no painel, que oferece reenviar o que faltou:
+1. Corrija o servidor para que ele não responda mais com 410.
+2. Reative o webhook no painel, onde você também pode reenviar os eventos perdidos:
    ${link}
 `,
     invitationSubject: 'Convite para o painel de pagamentos',
@@ -96,67 +99,67 @@ Se não era
       merchantId,
       role,
       email,
-      until,
+      expiresAt,
       link,
-    }) => `Você foi convidado para o painel de pagamentos de uma loja.
+    }) => `Você recebeu um convite para acessar o painel de pagamentos de uma empresa.
 
-Loja: ${merchantId}
+Empresa: ${merchantId}
 Papel: ${role}
-Válido até: ${until}
+Válido até: ${expiresAt}
 
 Para aceitar, entre no painel com este endereço de e-mail (${email}):
 ${link}
 
 Se você não esperava este convite, ignore esta mensagem.
 `,
-    roles: ['—', 'leitura', 'desenvolvimento', 'administração'],
-    why: (cause) => {
+    roles: ['—', 'Visualizador', 'Desenvolvedor', 'Administrador'],
+    reason: (cause) => {
       switch (cause.kind) {
         case 'HTTP':
           return `O seu servidor respondeu com o status HTTP ${cause.status}.`;
         case 'FAILURE':
-          return portugueseFailures[cause.name] ?? 'A entrega não foi possível.';
+          return portugueseFailures[cause.name] ?? 'Não foi possível entregar os eventos.';
         case 'TOO_OLD':
           return 'Um evento ficou tempo demais sem ser entregue.';
         case 'UNKNOWN':
-          return 'A entrega não foi possível.';
+          return 'Não foi possível entregar os eventos.';
         default:
           return cause satisfies never;
       }
     },
   },
   en: {
-    errorSubject: (host, isLive) => `Webhook failing (${englishPlace(isLive)}): ${host}`,
-    error: ({ url, isLive, since, why, link }) => `A webhook of your store is failing.
+    errorSubject: (host, environment) => `Webhook failing (${englishEnvironments[environment]}): ${host}`,
+    error: ({ url, environment, since, reason, link }) => `One of your webhooks is failing.
 
-Address: ${url}
-Environment: ${englishPlace(isLive)}
+URL: ${url}
+Environment: ${englishEnvironments[environment]}
 Since: ${since}
-Reason: ${why}
+Reason: ${reason}
 
-At least one event was not delivered after all attempts. We go on sending new events; the webhook is well again as soon as your server answers one with a 2xx status.
+At least one event could not be delivered after all attempts. We keep sending new events, and the webhook recovers as soon as your server responds to one with a 2xx status code.
 
 What to do
-1. Put the server right: it has to answer with a 2xx status within 15 seconds.
-2. See in the dashboard what was sent and what came back:
+1. Fix your server: it must respond with a 2xx status code within 15 seconds.
+2. Check in the dashboard what we sent and how your server responded:
    ${link}
-3. Send from there again what did not arrive.
+3. Resend the missed events from the same page.
 
-If the webhook recovers and fails again we write again, once an hour at most.
+If the webhook recovers and fails again, we'll send you another email, at most once an hour.
 `,
-    goneSubject: (host, isLive) => `Webhook disabled (${englishPlace(isLive)}): ${host}`,
-    gone: ({ url, isLive, since, link }) => `A webhook of your store has been disabled.
+    goneSubject: (host, environment) => `Webhook disabled (${englishEnvironments[environment]}): ${host}`,
+    gone: ({ url, environment, since, link }) => `One of your webhooks has been disabled.
 
-Address: ${url}
-Environment: ${englishPlace(isLive)}
+URL: ${url}
+Environment: ${englishEnvironments[environment]}
 Since: ${since}
-Reason: Your server answered HTTP 410 (Gone), which says that it wants no more events.
+Reason: Your server responded with HTTP 410 (Gone), which tells us that it no longer wants events.
 
-Nothing more is sent to this address. If that is what you wanted, there is nothing to do.
+We no longer send anything to this URL. If that is what you intended, you don't need to do anything.
 
-If it is not
-1. Put the server right, so that it does not answer 410 any more.
-2. Reactivate the webhook in the dashboard, which offers to send what was missed:
+If it isn't
+1. Fix your server so that it no longer responds with 410.
+2. Reactivate the webhook in the dashboard, where you can also resend the events you missed:
    ${link}
 `,
     invitationSubject: 'Invitation to the payments dashboard',
@@ -164,30 +167,30 @@ If it is not
       merchantId,
       role,
       email,
-      until,
+      expiresAt,
       link,
-    }) => `You have been invited to the payments dashboard of a store.
+    }) => `You've been invited to a merchant's payments dashboard.
 
-Store: ${merchantId}
+Merchant: ${merchantId}
 Role: ${role}
-Valid until: ${until}
+Valid until: ${expiresAt}
 
-To accept, sign in to the dashboard with this e-mail address (${email}):
+To accept, sign in to the dashboard with this email address (${email}):
 ${link}
 
-If you did not expect this invitation, ignore this message.
+If you weren't expecting this invitation, you can ignore this email.
 `,
-    roles: ['—', 'viewer', 'developer', 'administrator'],
-    why: (cause) => {
+    roles: ['—', 'Viewer', 'Developer', 'Administrator'],
+    reason: (cause) => {
       switch (cause.kind) {
         case 'HTTP':
-          return `Your server answered with HTTP status ${cause.status}.`;
+          return `Your server responded with HTTP status ${cause.status}.`;
         case 'FAILURE':
-          return englishFailures[cause.name] ?? 'It could not be delivered to.';
+          return englishFailures[cause.name] ?? 'Events could not be delivered.';
         case 'TOO_OLD':
-          return 'An event was not delivered for too long.';
+          return 'An event went undelivered for too long.';
         case 'UNKNOWN':
-          return 'It could not be delivered to.';
+          return 'Events could not be delivered.';
         default:
           return cause satisfies never;
       }

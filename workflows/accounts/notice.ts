@@ -18,7 +18,7 @@ export interface NoticeClients {
   readonly subscriptions: Client<typeof WebhookSubscriptionService>;
 }
 
-/** What is to be written, and to whom. */
+/** A notice that is due, and its recipients. */
 export interface Notice {
   readonly subject: NoticeSubject;
   readonly happenedAt: Date;
@@ -33,13 +33,16 @@ export type NoticeSubject =
 const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
 
-/** Reads what there is to write as it is at this moment; undefined where it is over. Throws what the services refuse. */
+/**
+ * Reads the notice in its current state; undefined when it is no longer due, for example because the subscription has
+ * recovered or the invitation has been accepted. Throws the services' errors.
+ */
 export async function readNotice(
   clients: NoticeClients,
   input: NotifyContactInput,
 ): Promise<Notice | undefined> {
   const tenant = { merchantId: input.merchantId, environment: environmentEnum(input.environment) };
-  const subject = await subjectOf(clients, input, tenant);
+  const subject = await findSubject(clients, input, tenant);
   if (!subject) return undefined;
   const contact = await clients.accounts.getMerchantContact(tenant, CALL);
   const language = contact.language === Language.EN ? 'en' : 'pt-BR';
@@ -53,7 +56,7 @@ export async function readNotice(
 
 type TenantRequest = { merchantId: string; environment: ReturnType<typeof environmentEnum> };
 
-async function subjectOf(
+async function findSubject(
   { accounts, subscriptions }: NoticeClients,
   { kind, subjectId }: NotifyContactInput,
   tenant: TenantRequest,
@@ -63,10 +66,10 @@ async function subjectOf(
     case 'WEBHOOK_GONE': {
       const request = { ...tenant, subscriptionId: subjectId };
       const { subscription } = await subscriptions.getWebhookSubscription(request, CALL);
-      return subscription && troubleOf(subscription) === kind ? { kind, subscription } : undefined;
+      return subscription && noticeKindOf(subscription) === kind ? { kind, subscription } : undefined;
     }
     case 'INVITATION': {
-      const invitation = await openInvitation(accounts, tenant, subjectId);
+      const invitation = await findOpenInvitation(accounts, tenant, subjectId);
       return invitation && { kind, invitation };
     }
     default:
@@ -74,22 +77,25 @@ async function subjectOf(
   }
 }
 
-/** One that a person disabled keeps the error it had before. */
-function troubleOf({
+/**
+ * A 410 sets `errorAt` and `disabledAt` to the same time. A subscription that somebody disabled keeps the `errorAt` of an
+ * earlier error.
+ */
+function noticeKindOf({
   state,
   errorAt,
   disabledAt,
 }: WebhookSubscription): NotifyContactInput['kind'] | undefined {
   if (state === WebhookSubscriptionState.ERROR) return 'WEBHOOK_ERROR';
-  const isGone = state === WebhookSubscriptionState.DISABLED && isSame(errorAt, disabledAt);
+  const isGone = state === WebhookSubscriptionState.DISABLED && isSameTime(errorAt, disabledAt);
   return isGone ? 'WEBHOOK_GONE' : undefined;
 }
 
-const isSame = (a: Timestamp | undefined, b: Timestamp | undefined) =>
+const isSameTime = (a: Timestamp | undefined, b: Timestamp | undefined) =>
   a !== undefined && b !== undefined && a.seconds === b.seconds && a.nanos === b.nanos;
 
-/** A merchant has five hundred of them at most. */
-async function openInvitation(
+/** Reads at most five pages: a merchant has no more than 500 open invitations. */
+async function findOpenInvitation(
   accounts: NoticeClients['accounts'],
   tenant: TenantRequest,
   id: string,

@@ -22,71 +22,83 @@ const { findNotice } = proxyActivities<NoticeActivities>({
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
 });
 
-/** A mail server that is away, or wants to see mail twice, is asked for half a day. */
-const { tellRecipient } = proxyActivities<NoticeActivities>({
+/** Retries for half a day: the mail server may be unavailable or use greylisting. */
+const { sendNotice } = proxyActivities<NoticeActivities>({
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: '12 hours',
   retry: { initialInterval: '2 seconds', maximumInterval: '15 minutes' },
 });
 
-const QUIET_MS = 3_600_000;
-/** A webhook may fail and recover many times in an hour, and Temporal takes so many signals of one run, no more. */
-const MOST_STARTS = 200;
-const DETAILS = `Writes to the merchant's contact, then keeps quiet for an hour.
+const QUIET_PERIOD_MS = 3_600_000;
+/** A webhook may fail and recover many times in an hour, and Temporal limits the signals of one run. */
+const MAX_STARTS_PER_RUN = 200;
+const DETAILS = `Notifies the merchant's contact, then sends nothing more for an hour.
 
-- **Cancel**: no more is written of what has happened until now.`;
+- **Cancel**: discards the notices that have not been sent yet.`;
 
-type Told = 'sent' | 'refused' | 'left';
+type SendOutcome = 'sent' | 'rejected' | 'unsent';
 
 /**
- * Writes to everybody concerned, once for what happened. Of a subscription in trouble it writes once an hour at most:
- * when there is trouble again in that time, and at its end still, it then writes about that.
+ * Notifies every recipient once. A subscription's recipients get at most one mail an hour: if it fails again within the
+ * hour and is still failing at the end of it, they get another mail then.
  */
 export async function notifyContact(input: NotifyContactInput): Promise<NotifyContactResult> {
   let starts = 0;
   setHandler(defineSignal(STARTED_AGAIN_SIGNAL), () => {
     starts += 1;
   });
-  const goOn = (next: Pick<NotifyContactInput, 'told' | 'quietUntil'>) =>
+  const runAgain = (next: Pick<NotifyContactInput, 'lastHappenedAt' | 'quietUntil'>) =>
     continueAsNew<typeof notifyContact>({ ...input, quietUntil: undefined, ...next });
-  const keepQuiet = async (told: string | undefined, quietUntil: string) => {
-    const restMs = Date.parse(quietUntil) - Date.now();
-    if (restMs > 0 && (await condition(() => starts >= MOST_STARTS, restMs)))
-      await goOn({ told, quietUntil });
+  const waitUntil = async (quietUntil: string, lastHappenedAt: string | undefined) => {
+    const waitMs = Date.parse(quietUntil) - Date.now();
+    if (waitMs > 0 && (await condition(() => starts >= MAX_STARTS_PER_RUN, waitMs)))
+      await runAgain({ lastHappenedAt, quietUntil });
   };
   setCurrentDetails(DETAILS);
   const { environment, kind, subjectId } = input;
-  const isOfSubscription = kind !== 'INVITATION';
-  if (isOfSubscription) {
+  const isAboutSubscription = kind !== 'INVITATION';
+  if (isAboutSubscription) {
     upsertSearchAttributes(searchAttributesOf({ environment, subscriptionIds: [subjectId] }));
   }
-  if (input.quietUntil !== undefined) await keepQuiet(input.told, input.quietUntil);
-  // The start comes with a signal of its own, and what happened before it is looked at here.
+  if (input.quietUntil !== undefined) await waitUntil(input.quietUntil, input.lastHappenedAt);
+  // The start itself sends a signal too, and findNotice sees everything that happened before it.
   starts = 0;
   const found = await findNotice(input);
   if (found.state === 'NO_SMTP') return { outcome: 'NO_SMTP' };
-  let { told } = input;
-  let result: NotifyContactResult = { outcome: found.state === 'NOBODY' ? 'NOBODY' : 'OVER' };
-  if (found.state === 'DUE' && found.happenedAt !== told) {
-    told = found.happenedAt;
-    const outcomes = await Promise.all(found.recipients.map((recipient) => tell(input, recipient)));
-    const count = (outcome: Told) => outcomes.filter((one) => one === outcome).length;
-    result = { outcome: 'TOLD', sent: count('sent'), refused: count('refused'), left: count('left') };
-    setCurrentDetails(`Sent to ${result.sent} of ${outcomes.length} addresses.\n\n${DETAILS}`);
-    if (isOfSubscription && result.sent > 0) {
-      await keepQuiet(told, new Date(Date.now() + QUIET_MS).toISOString());
+  let { lastHappenedAt } = input;
+  let result: NotifyContactResult = {
+    outcome: found.state === 'NO_RECIPIENTS' ? 'NO_RECIPIENTS' : 'NO_LONGER_DUE',
+  };
+  if (found.state === 'DUE' && found.happenedAt !== lastHappenedAt) {
+    lastHappenedAt = found.happenedAt;
+    result = await notify(input, found.recipients);
+    setCurrentDetails(`Sent to ${result.sent} of ${found.recipients.length} addresses.\n\n${DETAILS}`);
+    if (isAboutSubscription && result.sent > 0) {
+      await waitUntil(new Date(Date.now() + QUIET_PERIOD_MS).toISOString(), lastHappenedAt);
     }
   }
-  if (starts > 0) await goOn({ told });
+  if (starts > 0) await runAgain({ lastHappenedAt });
   return result;
 }
 
-/** One address that cannot be written to keeps no other from its mail. */
-async function tell(input: NotifyContactInput, recipient: string): Promise<Told> {
+async function notify(input: NotifyContactInput, recipients: readonly string[]) {
+  const outcomes = await Promise.all(recipients.map((recipient) => sendTo(input, recipient)));
+  const count = (outcome: SendOutcome) => outcomes.filter((one) => one === outcome).length;
+  return {
+    outcome: 'NOTIFIED',
+    sent: count('sent'),
+    rejected: count('rejected'),
+    unsent: count('unsent'),
+  } as const;
+}
+
+/** A failure to send to one address does not keep the others from their mail. */
+async function sendTo(input: NotifyContactInput, recipient: string): Promise<SendOutcome> {
   try {
-    return (await tellRecipient(input, recipient)) === 'SENT' ? 'sent' : 'left';
+    return (await sendNotice(input, recipient)) === 'SENT' ? 'sent' : 'unsent';
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return error.cause instanceof ApplicationFailure && error.cause.nonRetryable ? 'refused' : 'left';
+    const isPermanent = error.cause instanceof ApplicationFailure && error.cause.nonRetryable;
+    return isPermanent ? 'rejected' : 'unsent';
   }
 }

@@ -12,25 +12,25 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly language: string;
-  /** What repetitions of a mail have in common: a mail server may know by it that it has the mail already. */
-  readonly name: string;
+  /** The local part of the Message-ID. A mail that is sent again keeps it, so that mail servers can drop duplicates. */
+  readonly id: string;
 }
 
-/** Sends a mail. Resolves once the mail server has taken it. */
+/** Sends a mail. Resolves once the mail server has accepted it. */
 export type SendMail = (mail: Mail) => Promise<void>;
 
 /**
- * Why a mail was not taken. Its words are ours: those of mail servers often repeat the address, and what is thrown here
- * goes into histories.
+ * Why a mail was not accepted. The message is our own: mail servers often repeat the address in theirs, and error
+ * messages are kept in workflow histories.
  */
-export class MailRefusal extends Error {
-  /** The mail server will not take this mail for this address, whenever it is asked. */
-  readonly isFinal: boolean;
+export class MailError extends Error {
+  /** The mail server will never accept this mail for this address. */
+  readonly isPermanent: boolean;
 
-  constructor(message: string, isFinal: boolean) {
+  constructor(message: string, isPermanent: boolean) {
     super(message);
-    this.name = 'MailRefusal';
-    this.isFinal = isFinal;
+    this.name = 'MailError';
+    this.isPermanent = isPermanent;
   }
 }
 
@@ -40,36 +40,38 @@ const TIMEOUTS = {
   greetingTimeout: 10_000,
   socketTimeout: 20_000,
 };
-/** Where a refusal is about this address or mail; earlier ones are about us, and can be put right. */
-const OF_THIS_MAIL: readonly (string | undefined)[] = ['RCPT TO', 'DATA'];
+/** Commands whose rejection concerns the recipient or the mail. Earlier ones concern the sender, which can be fixed. */
+const COMMANDS_OF_MAIL: readonly (string | undefined)[] = ['RCPT TO', 'DATA'];
 
-/** Undefined where no mail server is configured. */
+/** Undefined when no mail server is configured. */
 export function createMailer({ SMTP_URL: url, MAIL_FROM: from }: MailConfig): SendMail | undefined {
   if (url === undefined) return undefined;
   const transport = createTransport({ url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true });
   const domain = /@([\w.-]+)/.exec(from)?.[1] ?? 'localhost';
-  return async ({ to, subject, text, language, name }) => {
-    const messageId = `<${name}@${domain}>`;
-    // Nobody's holiday answers it.
+  return async ({ to, subject, text, language, id }) => {
+    const messageId = `<${id}@${domain}>`;
+    // Auto-Submitted keeps out-of-office replies away.
     const headers = { 'Auto-Submitted': 'auto-generated', 'Content-Language': language };
     const mail = { from, to: { name: '', address: to }, subject, text, messageId, headers };
     await transport.sendMail(mail).catch((error: SmtpError) => {
-      throw refusalOf(error);
+      throw mailErrorOf(error);
     });
   };
 }
 
-/** What nodemailer's errors have besides their message. */
+/** The fields that nodemailer adds to its errors. */
 interface SmtpError extends Error {
   readonly code?: string;
   readonly command?: string;
   readonly responseCode?: number;
 }
 
-function refusalOf({ code, command, responseCode, message }: SmtpError): MailRefusal {
-  if (message.startsWith('Invalid recipient')) return new MailRefusal('this is no address', true);
-  if (responseCode === undefined)
-    return new MailRefusal(`the mail server is away: ${code ?? 'unknown'}`, false);
-  const isFinal = responseCode >= 500 && OF_THIS_MAIL.includes(command);
-  return new MailRefusal(`the mail server answered ${responseCode} to ${command ?? 'nothing'}`, isFinal);
+function mailErrorOf({ code, command, responseCode, message }: SmtpError): MailError {
+  if (message.startsWith('Invalid recipient')) return new MailError('invalid email address', true);
+  if (responseCode === undefined) {
+    return new MailError(`the mail server is unavailable: ${code ?? 'unknown error'}`, false);
+  }
+  const isPermanent = responseCode >= 500 && COMMANDS_OF_MAIL.includes(command);
+  const failedCommand = command ?? 'an unknown command';
+  return new MailError(`the mail server answered ${failedCommand} with ${responseCode}`, isPermanent);
 }

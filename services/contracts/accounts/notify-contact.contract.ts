@@ -2,7 +2,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'notifyContact';
 
-/** What somebody is written to about: a subscription in ERROR or disabled by a 410, or an invitation. */
+/** The occasions for a mail: a subscription in ERROR, one that a 410 has disabled, an invitation. */
 export type NoticeKind = 'WEBHOOK_ERROR' | 'WEBHOOK_GONE' | 'INVITATION';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
@@ -11,28 +11,30 @@ export interface NotifyContactInput {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
   readonly kind: NoticeKind;
-  /** Of the subscription or the invitation. */
+  /** The id of the subscription or the invitation. */
   readonly subjectId: string;
-  /** When what was written about last had happened; the same is not written about again. */
-  readonly told?: string | undefined;
-  /** Until when the run before kept quiet; this one goes on with it. */
+  /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */
+  readonly lastHappenedAt?: string | undefined;
+  /** The end of the previous run's quiet period (ISO 8601), which this run continues. */
   readonly quietUntil?: string | undefined;
 }
 
-/** Whether mail was due, and what came of it, in addresses. */
+/** Whether a notice was due, and how many addresses it was sent to. */
 export type NotifyContactResult =
-  | { readonly outcome: 'NO_SMTP' | 'OVER' | 'NOBODY' }
+  | { readonly outcome: 'NO_SMTP' | 'NO_LONGER_DUE' | 'NO_RECIPIENTS' }
   | {
-      readonly outcome: 'TOLD';
+      readonly outcome: 'NOTIFIED';
       readonly sent: number;
-      /** The mail server refused them for good. */
-      readonly refused: number;
-      /** Given up, or no longer to be written to. */
-      readonly left: number;
+      /** The mail server rejected the mail permanently. */
+      readonly rejected: number;
+      /** Retries ran out, or the notice was no longer due. */
+      readonly unsent: number;
     };
 
-/** What goes into the outbox to have somebody written to. */
+/** The outbox command that starts the workflow. */
 export const notifyContactCommand = (input: NotifyContactInput) => ({
-  ...{ kind: 'START' as const, workflowType, arguments: [input] },
+  kind: 'START' as const,
+  workflowType,
   workflowId: workflowId(input.kind, input.subjectId),
+  arguments: [input],
 });

@@ -27,6 +27,6 @@ it('reads every reason that deliveries are given up for', () => {
 it.each(['pt-BR', 'en'] as const)('says each failure of an endpoint in words of its own (%s)', (language) => {
   // The others are failures of ours, of which a merchant need not know more than that there was one.
   const ofEndpoints = FAILURES.filter((name) => !['WORKER_LOST', 'PROXY'].includes(name));
-  const said = ofEndpoints.map((name) => texts[language].why({ kind: 'FAILURE', name }));
-  expect(new Set([...said, texts[language].why({ kind: 'UNKNOWN' })]).size).toBe(ofEndpoints.length + 1);
+  const said = ofEndpoints.map((name) => texts[language].reason({ kind: 'FAILURE', name }));
+  expect(new Set([...said, texts[language].reason({ kind: 'UNKNOWN' })]).size).toBe(ofEndpoints.length + 1);
 });

@@ -10,21 +10,23 @@ import { newKey, newTenant, startHarness, type TestHarness } from '../../support
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import type { TestTemporal } from '../../support/temporal.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
-import type { SmtpInbox, TakenMail } from './smtp-inbox.ts';
+import type { ReceivedMail, SmtpInbox } from './smtp-inbox.ts';
 
 export const DASHBOARD = 'https://dashboard.example';
 const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 const TIMEOUT = { timeout: 20_000, interval: 50 };
 
-/** Services whose sandbox tries once, so that the first failure exhausts a delivery. */
+/** Services whose sandbox makes one attempt, so that the first failure exhausts a delivery. */
 export function startNoticeHarness(inbox: SmtpInbox | undefined): Promise<TestHarness> {
   return startHarness({
-    ...{ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s', PUBLIC_URL_DASHBOARD: DASHBOARD },
+    ...loopbackSettings(),
+    WEBHOOK_SCHEDULE_SANDBOX: '0s',
+    PUBLIC_URL_DASHBOARD: DASHBOARD,
     ...(inbox && { SMTP_URL: inbox.url, MAIL_FROM: 'Pagamentos <no-reply@payments.example>' }),
   });
 }
 
-/** An endpoint for many merchants: the path says whose, and each answers what it is told to. */
+/** One receiver for many merchants' endpoints, told apart by path, each with a status of its own in `answers`. */
 export async function startEndpoints() {
   const answers = new Map<string, number>();
   const receiver: Receiver = await startReceiver((request, response) =>
@@ -33,8 +35,8 @@ export async function startEndpoints() {
   return { receiver, answers };
 }
 
-/** A merchant of the sandbox whose contact has an address of its own, and its one subscription. */
-export class TroubledMerchant {
+/** A sandbox merchant with a unique contact address and one subscription, whose endpoint can be made to fail. */
+export class FailingMerchant {
   readonly tenant = newTenant(Environment.TEST);
   readonly email = `contact-${randomUUID()}@merchant.example`;
   subscriptionId = '';
@@ -59,10 +61,13 @@ export class TroubledMerchant {
     return createClient(AccountService, this.#harness.transports.inProcess);
   }
 
-  /** Subscribes an endpoint that is well. */
+  /** Subscribes a healthy endpoint. */
   async subscribe(language = Language.EN): Promise<this> {
     await this.accounts.setMerchantContact({
-      ...{ ...this.tenant, idempotencyKey: newKey(), email: this.email, language },
+      ...this.tenant,
+      idempotencyKey: newKey(),
+      email: this.email,
+      language,
     });
     const { id } = await this.fixture.subscribe(this.tenant, undefined, this.url);
     this.subscriptionId = id;
@@ -88,17 +93,17 @@ export class TroubledMerchant {
   }
 }
 
-/** The workflow that writes to somebody. */
+/** The workflow that sends a notice. */
 export const noticeHandle = (temporal: TestTemporal, kind: NoticeKind, subjectId: string) =>
   temporal.client.workflow.getHandle(workflowId(kind, subjectId));
 
-/** The first mail to an address, once it has come. */
-export async function mailTo(inbox: SmtpInbox, address: string): Promise<TakenMail> {
+/** Waits for the first mail to an address. */
+export async function mailTo(inbox: SmtpInbox, address: string): Promise<ReceivedMail> {
   await vi.waitFor(() => expect(inbox.mailTo(address).length).toBeGreaterThan(0), TIMEOUT);
   return inbox.mailTo(address)[0]!;
 }
 
-/** All of a history, with its payloads decoded. */
+/** A history as text, with its payloads decoded. */
 export function textOf(history: unknown): string {
   const json = JSON.stringify(history);
   const payloads = [...json.matchAll(/"data":"([^"]+)"/g)].map(([, data]) => atob(data!));

@@ -13,11 +13,11 @@ import { recordHistories } from '../../support/recorded-histories.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
 import {
   DASHBOARD,
+  FailingMerchant,
   mailTo,
   noticeHandle,
   startEndpoints,
   startNoticeHarness,
-  TroubledMerchant,
   textOf,
 } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
@@ -44,12 +44,12 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
-const newMerchant = (language?: Language) => new TroubledMerchant(harness, endpoints).subscribe(language);
+const newMerchant = (language?: Language) => new FailingMerchant(harness, endpoints).subscribe(language);
 const becomesClosed = (handle: ReturnType<typeof noticeHandle>) =>
   vi.waitFor(() => handle.result(), { timeout: 20_000, interval: 50 });
 
-/** Once it says that it has written. */
-const hasTold = (handle: ReturnType<typeof noticeHandle>) =>
+/** Waits for the quiet period, which begins once the notice is sent. */
+const hasNotified = (handle: ReturnType<typeof noticeHandle>) =>
   vi.waitFor(
     async () => {
       const { events } = await handle.fetchHistory();
@@ -58,8 +58,8 @@ const hasTold = (handle: ReturnType<typeof noticeHandle>) =>
     { timeout: 20_000, interval: 50 },
   );
 
-describe.concurrent('the contact of a merchant', () => {
-  it('is written to in English when a webhook comes into ERROR: what, since when, why, what to do', async () => {
+describe.concurrent('the merchant contact', () => {
+  it('gets a mail in English when a webhook enters ERROR: what, since when, why, what to do', async () => {
     const merchant = await newMerchant(Language.EN);
     await merchant.fail(503);
     const { mail, to, from, source } = await mailTo(inbox, merchant.email);
@@ -68,30 +68,30 @@ describe.concurrent('the contact of a merchant', () => {
     expect(mail.subject).toBe(`Webhook failing (sandbox): ${host}`);
     expect(mail.to).toEqual([{ address: merchant.email, name: '' }]);
     expect(mail.from).toEqual({ address: 'no-reply@payments.example', name: 'Pagamentos' });
-    expect(mail.text).toContain(`Address: ${merchant.url}\n`);
+    expect(mail.text).toContain(`URL: ${merchant.url}\n`);
     expect(mail.text).toContain('Environment: sandbox\n');
     expect(mail.text).toMatch(/Since: \w+ \d+, \d{4} at \d+:\d\d\s[AP]M \(Brasília time\)\n/);
-    expect(mail.text).toContain('Reason: Your server answered with HTTP status 503.\n');
+    expect(mail.text).toContain('Reason: Your server responded with HTTP status 503.\n');
     const link = `${DASHBOARD}/sandbox/${merchant.tenant.merchantId}/webhooks/${merchant.subscriptionId}`;
     expect(mail.text).toContain(`${link}\n`);
     expect(mail.headers).toContainEqual(
       expect.objectContaining({ key: 'auto-submitted', value: 'auto-generated' }),
     );
     expect(mail.html).toBeUndefined();
-    // Of the event that was not delivered it says nothing, and it holds no secret.
+    // No data of the undelivered event, and no secrets.
     expect(source).not.toMatch(/whsec_|paymentMethod|9007199254740991/);
   });
 
-  it('is written to in Portuguese when it reads that', async () => {
+  it('gets a mail in Portuguese when that is their language', async () => {
     const merchant = await newMerchant(Language.PT_BR);
     await merchant.fail(302);
     const { mail } = await mailTo(inbox, merchant.email);
-    expect(mail.subject).toBe(`Webhook com falhas (ambiente de testes): ${new URL(merchant.url).host}`);
+    expect(mail.subject).toBe(`Webhook com falha (testes): ${new URL(merchant.url).host}`);
     expect(mail.text).toContain('Motivo: O seu servidor respondeu com o status HTTP 302.\n');
     expect(mail.text).toMatch(/Desde: \d+ de \S+ de \d{4} às \d\d:\d\d \(horário de Brasília\)\n/);
   });
 
-  it('is told that a 410 has disabled a webhook, and why', async () => {
+  it('gets a mail when a 410 disables a webhook, with the reason', async () => {
     const merchant = await newMerchant();
     await merchant.fail(410);
     const { mail } = await mailTo(inbox, merchant.email);
@@ -100,12 +100,12 @@ describe.concurrent('the contact of a merchant', () => {
     expect(mail.text).toContain('Reactivate the webhook in the dashboard');
   });
 
-  it('hears of a webhook that fails and recovers by turns once, in an hour', async () => {
+  it('gets one mail an hour about a webhook that keeps failing and recovering', async () => {
     const merchant = await newMerchant();
     await merchant.fail();
     await mailTo(inbox, merchant.email);
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    await hasTold(handle);
+    await hasNotified(handle);
     await merchant.recover();
     await merchant.fail();
     await merchant.recover();
@@ -120,33 +120,33 @@ describe.concurrent('the contact of a merchant', () => {
     expect(inbox.mailTo(merchant.email)).toHaveLength(1);
   });
 
-  it('is not written to of a webhook that has recovered before the mail could leave', async () => {
-    const merchant = new TroubledMerchant(harness, endpoints);
-    inbox.refusals.set(merchant.email, { at: 'RCPT', code: 451 });
+  it('gets no mail about a webhook that has recovered before the mail was accepted', async () => {
+    const merchant = new FailingMerchant(harness, endpoints);
+    inbox.rejections.set(merchant.email, { at: 'RCPT', code: 451 });
     await merchant.subscribe();
     await merchant.fail();
-    await vi.waitFor(() => expect(inbox.asked(merchant.email)).toBeGreaterThan(0), { timeout: 20_000 });
+    await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(0), { timeout: 20_000 });
     await merchant.recover();
-    inbox.refusals.delete(merchant.email);
+    inbox.rejections.delete(merchant.email);
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 0, refused: 0, left: 1 });
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
     expect(inbox.mailTo(merchant.email)).toEqual([]);
   });
 
-  it('gets its mail later from a mail server that is not ready yet', async () => {
-    const merchant = new TroubledMerchant(harness, endpoints);
-    inbox.refusals.set(merchant.email, { at: 'DATA', code: 452 });
+  it('gets the mail later when the mail server defers it', async () => {
+    const merchant = new FailingMerchant(harness, endpoints);
+    inbox.rejections.set(merchant.email, { at: 'DATA', code: 452 });
     await merchant.subscribe();
     await merchant.fail();
-    await vi.waitFor(() => expect(inbox.asked(merchant.email)).toBeGreaterThan(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(1), { timeout: 20_000 });
     expect(inbox.mailTo(merchant.email)).toEqual([]);
-    inbox.refusals.delete(merchant.email);
+    inbox.rejections.delete(merchant.email);
     await mailTo(inbox, merchant.email);
     expect(inbox.mailTo(merchant.email)).toHaveLength(1);
   });
 
-  it('gets the same mail again, known by its Message-ID, when the mail server took it and did not say so', async () => {
-    const merchant = new TroubledMerchant(harness, endpoints);
+  it('gets the mail again with the same Message-ID when the mail server accepted it without confirming', async () => {
+    const merchant = new FailingMerchant(harness, endpoints);
     inbox.silentFor.add(merchant.email);
     await merchant.subscribe();
     await merchant.fail();
@@ -159,19 +159,19 @@ describe.concurrent('the contact of a merchant', () => {
     expect(first!.mail.messageId).toMatch(/^<[0-9a-f]{32}@payments\.example>$/);
   }, 90_000);
 
-  it('stands in no history, and neither do the words of a mail server', async () => {
-    const merchant = new TroubledMerchant(harness, endpoints);
-    inbox.refusals.set(merchant.email, { at: 'RCPT', code: 550 });
+  it('never appears in a history, and neither does the text of a mail server', async () => {
+    const merchant = new FailingMerchant(harness, endpoints);
+    inbox.rejections.set(merchant.email, { at: 'RCPT', code: 550 });
     await merchant.subscribe();
     await merchant.fail();
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 0, refused: 1, left: 0 });
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 1, unsent: 0 });
     const text = textOf(await handle.fetchHistory());
-    expect(text).toContain('the mail server answered 550 to RCPT TO');
-    expect(text).not.toMatch(/@merchant\.example|words of the mail server|localhost/);
+    expect(text).toContain('the mail server answered RCPT TO with 550');
+    expect(text).not.toMatch(/@merchant\.example|text of the mail server|localhost/);
   });
 
-  it('finds nothing of its own making in the headers when a URL was made to add some', async () => {
+  it('gets no injected headers from a hostile URL', async () => {
     const merchant = await newMerchant();
     const evil = 'https://hooks.example/x\r\nBcc: victim@elsewhere.example\r\n\r\n"><b>words</b>';
     await merchant.fixture.sql('update webhooks.subscription set url = $1 where id = $2', [
@@ -188,20 +188,17 @@ describe.concurrent('the contact of a merchant', () => {
     expect(mail.bcc).toBeUndefined();
     expect(mail.headers.map(({ key }) => key)).not.toContain('bcc');
     expect(mail.subject).toBe('Webhook failing (sandbox): hooks.example');
-    // On one line.
-    expect(mail.text).toContain(
-      'Address: https://hooks.example/xBcc:%20victim@elsewhere.example%22%3E%3Cb%3E',
-    );
+    expect(mail.text).toContain('URL: https://hooks.example/xBcc:%20victim@elsewhere.example%22%3E%3Cb%3E');
     expect(mail.text).not.toMatch(/^Bcc:/m);
   });
 });
 
-/** As the outbox has it started. */
+/** Starts the workflow as the outbox relay does. */
 function start(
-  merchant: TroubledMerchant,
+  merchant: FailingMerchant,
   kind: NotifyContactInput['kind'],
   subjectId: string,
-  told?: string,
+  lastHappenedAt?: string,
 ) {
   const { merchantId } = merchant.tenant;
   const input: NotifyContactInput = {
@@ -209,16 +206,18 @@ function start(
     environment: 'test',
     kind,
     subjectId,
-    ...(told && { told }),
+    ...(lastHappenedAt && { lastHappenedAt }),
   };
   const handle = noticeHandle(temporal, kind, subjectId);
   return temporal.client.workflow.start(workflowType, {
-    ...{ taskQueue: TASK_QUEUE, workflowId: handle.workflowId, args: [input] },
+    taskQueue: TASK_QUEUE,
+    workflowId: handle.workflowId,
+    args: [input],
   });
 }
 
-describe.concurrent('administrators, where no contact was set', () => {
-  /** A merchant without a contact, with administrators in its place. */
+describe.concurrent('administrators, when no contact is set', () => {
+  /** A merchant with administrators and no contact. */
   async function administered(count: number) {
     const merchant = await newMerchant();
     const { tenant, accounts } = merchant;
@@ -226,12 +225,14 @@ describe.concurrent('administrators, where no contact was set', () => {
     const emails = Array.from({ length: count }, () => `admin-${randomUUID()}@merchant.example`);
     for (const email of emails) {
       const { account } = await accounts.startSession({
-        ...{ issuer: 'https://id.example', subject: email, email, emailVerified: true, name: 'Ana' },
-        ...{
-          tokenSha256: Buffer.from(randomUUID().replaceAll('-', '')),
-          ipAddress: '203.0.113.7',
-          userAgent: 'x',
-        },
+        issuer: 'https://id.example',
+        subject: email,
+        email,
+        emailVerified: true,
+        name: 'Ana',
+        tokenSha256: Buffer.from(randomUUID().replaceAll('-', '')),
+        ipAddress: '203.0.113.7',
+        userAgent: 'x',
       });
       const { invitation } = await accounts.inviteMember({ ...write(), email, role: Role.ADMIN });
       await accounts.acceptInvitation({ ...write(), invitationId: invitation!.id, accountId: account!.id });
@@ -240,11 +241,11 @@ describe.concurrent('administrators, where no contact was set', () => {
     return { merchant, emails };
   }
 
-  it('each get a mail of their own, also beside one whose address is refused for good', async () => {
+  it('each get their own mail, even when one address is permanently rejected', async () => {
     const { merchant, emails } = await administered(3);
     const [gone = '', ...others] = emails;
-    inbox.refusals.set(gone, { at: 'RCPT', code: 550 });
-    const asked = inbox.asked(gone);
+    inbox.rejections.set(gone, { at: 'RCPT', code: 550 });
+    const attempts = inbox.attempts(gone);
     await merchant.fail();
     for (const email of others) {
       const about = () => inbox.mailTo(email).filter(({ mail }) => mail.subject?.startsWith('Webhook'));
@@ -252,13 +253,13 @@ describe.concurrent('administrators, where no contact was set', () => {
       expect(about()[0]!.to).toEqual([email]);
     }
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    await hasTold(handle);
-    expect(inbox.asked(gone)).toBe(asked + 1);
+    await hasNotified(handle);
+    expect(inbox.attempts(gone)).toBe(attempts + 1);
   });
 });
 
-describe.concurrent('somebody who is invited', () => {
-  const invite = async ({ accounts, tenant }: TroubledMerchant, email: string) =>
+describe.concurrent('an invited person', () => {
+  const invite = async ({ accounts, tenant }: FailingMerchant, email: string) =>
     (await accounts.inviteMember({ ...tenant, idempotencyKey: newKey(), email, role: Role.DEVELOPER }))
       .invitation!;
 
@@ -266,20 +267,18 @@ describe.concurrent('somebody who is invited', () => {
     [
       Language.EN,
       'Invitation to the payments dashboard',
-      'Role: developer\n',
+      'Role: Developer\n',
       /Valid until: \w+ \d+, \d{4} at/,
     ],
-    [
-      Language.PT_BR,
-      'Convite para o painel de pagamentos',
-      'Papel: desenvolvimento\n',
-      /Válido até: \d+ de /,
-    ],
-  ])('is told so, in the language of the merchant (%i)', async (language, subject, role, until) => {
-    const merchant = new TroubledMerchant(harness, endpoints);
+    [Language.PT_BR, 'Convite para o painel de pagamentos', 'Papel: Desenvolvedor\n', /Válido até: \d+ de /],
+  ])('gets a mail in the language of the merchant (%i)', async (language, subject, role, until) => {
+    const merchant = new FailingMerchant(harness, endpoints);
     const email = `invited-${randomUUID()}@people.example`;
     await merchant.accounts.setMerchantContact({
-      ...{ ...merchant.tenant, idempotencyKey: newKey(), email: merchant.email, language },
+      ...merchant.tenant,
+      idempotencyKey: newKey(),
+      email: merchant.email,
+      language,
     });
     const { id } = await invite(merchant, email);
     const { mail, to } = await mailTo(inbox, email);
@@ -289,53 +288,55 @@ describe.concurrent('somebody who is invited', () => {
     expect(mail.text).toMatch(until);
     expect(mail.text).toContain(`(${email}):\n${DASHBOARD}/\n`);
     const handle = noticeHandle(temporal, 'INVITATION', id);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 1, refused: 0, left: 0 });
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 1, rejected: 0, unsent: 0 });
   });
 
-  it('is not told of an invitation that was taken back before the mail could leave', async () => {
-    const merchant = new TroubledMerchant(harness, endpoints);
+  it('gets no mail about an invitation that was revoked before the mail was accepted', async () => {
+    const merchant = new FailingMerchant(harness, endpoints);
     const email = `invited-${randomUUID()}@people.example`;
-    inbox.refusals.set(email, { at: 'RCPT', code: 450 });
+    inbox.rejections.set(email, { at: 'RCPT', code: 450 });
     const { id: invitationId } = await invite(merchant, email);
-    await vi.waitFor(() => expect(inbox.asked(email)).toBeGreaterThan(0), { timeout: 20_000 });
+    await vi.waitFor(() => expect(inbox.attempts(email)).toBeGreaterThan(0), { timeout: 20_000 });
     await merchant.accounts.revokeInvitation({ ...merchant.tenant, idempotencyKey: newKey(), invitationId });
-    inbox.refusals.delete(email);
+    inbox.rejections.delete(email);
     const handle = noticeHandle(temporal, 'INVITATION', invitationId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'TOLD', sent: 0, refused: 0, left: 1 });
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
     expect(inbox.mailTo(email)).toEqual([]);
   });
 });
 
 describe.concurrent('the workflow', () => {
-  it('writes nothing of a webhook that is well, and ends', async () => {
+  it('sends nothing about a healthy webhook', async () => {
     const merchant = await newMerchant();
     const handle = await start(merchant, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await handle.result()).toEqual({ outcome: 'OVER' });
+    expect(await handle.result()).toEqual({ outcome: 'NO_LONGER_DUE' });
   });
 
-  it('writes nothing when there is nobody to write to', async () => {
+  it('sends nothing when there are no recipients', async () => {
     const merchant = await newMerchant();
     await merchant.accounts.setMerchantContact({
-      ...{ ...merchant.tenant, idempotencyKey: newKey(), language: Language.EN },
+      ...merchant.tenant,
+      idempotencyKey: newKey(),
+      language: Language.EN,
     });
     await merchant.fail();
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOBODY' });
+    expect(await becomesClosed(handle)).toEqual({ outcome: 'NO_RECIPIENTS' });
   });
 
-  it('writes nothing of what it has written about already', async () => {
+  it('does not send the same notice twice', async () => {
     const merchant = await newMerchant();
     await merchant.fail();
     await mailTo(inbox, merchant.email);
     const request = { ...merchant.tenant, subscriptionId: merchant.subscriptionId };
     const { subscription } = await merchant.fixture.subscriptions.getWebhookSubscription(request);
     const { seconds, nanos } = subscription!.errorAt!;
-    const told = new Date(Number(seconds) * 1_000 + nanos / 1e6).toISOString();
+    const lastHappenedAt = new Date(Number(seconds) * 1_000 + nanos / 1e6).toISOString();
     const first = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    await hasTold(first);
+    await hasNotified(first);
     await first.terminate();
-    const again = await start(merchant, 'WEBHOOK_ERROR', merchant.subscriptionId, told);
-    expect(await again.result()).toEqual({ outcome: 'OVER' });
+    const again = await start(merchant, 'WEBHOOK_ERROR', merchant.subscriptionId, lastHappenedAt);
+    expect(await again.result()).toEqual({ outcome: 'NO_LONGER_DUE' });
     expect(inbox.mailTo(merchant.email)).toHaveLength(1);
   });
 
@@ -358,12 +359,12 @@ describe.concurrent('the workflow', () => {
   });
 });
 
-it('writes to nobody, and says so, without a mail server', async () => {
+it('ends with NO_SMTP without a mail server', async () => {
   const plain = await startNoticeHarness(undefined);
   const apart = await startTemporal();
   const plainWorker = await startHarnessWorker(plain, apart);
   try {
-    const merchant = await new TroubledMerchant(plain, endpoints).subscribe();
+    const merchant = await new FailingMerchant(plain, endpoints).subscribe();
     await merchant.fail();
     const handle = noticeHandle(apart, 'WEBHOOK_ERROR', merchant.subscriptionId);
     expect(await becomesClosed(handle)).toEqual({ outcome: 'NO_SMTP' });

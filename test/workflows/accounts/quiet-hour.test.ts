@@ -12,7 +12,7 @@ import {
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
-import { mailPlaces } from '../../../workflows/accounts/notice-mail.ts';
+import { mailLinks } from '../../../workflows/accounts/notice-mail.ts';
 import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
 import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/started-again-signal.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
@@ -41,13 +41,15 @@ beforeAll(async () => {
   installRuntime(createLogger('fatal'));
   connection = await NativeConnection.connect({ address: temporal.address });
   worker = await Worker.create({
-    ...{ connection, taskQueue: TASK_QUEUE },
+    connection,
+    taskQueue: TASK_QUEUE,
     workflowsPath: path('../../../workflows/accounts/notify-contact.workflow.ts'),
     interceptors: { workflowModules: [path('short-hours.ts')] },
     activities: createNoticeActivities({
       accounts: createClient(AccountService, harness.transports.inProcess),
       subscriptions: createClient(WebhookSubscriptionService, harness.transports.inProcess),
-      ...{ sendMail: createMailer(harness.config), places: mailPlaces(harness.config) },
+      sendMail: createMailer(harness.config),
+      links: mailLinks(harness.config),
     }),
   });
   running = worker.run();
@@ -64,12 +66,15 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
-/** A subscription in ERROR whose contact is to be told. */
-async function troubled() {
+/** A subscription that can be put into ERROR, with a contact. */
+async function createSubscription() {
   const tenant = newTenant(Environment.TEST);
   const email = `contact-${tenant.merchantId}@merchant.example`;
   await createClient(AccountService, harness.transports.inProcess).setMerchantContact({
-    ...{ ...tenant, idempotencyKey: newKey(), email, language: Language.EN },
+    ...tenant,
+    idempotencyKey: newKey(),
+    email,
+    language: Language.EN,
   });
   const { id } = await fixture.subscribe(tenant, undefined, `https://127.0.0.1/${tenant.merchantId}`);
   const fails = (status: number) =>
@@ -78,12 +83,17 @@ async function troubled() {
       [`a delivery failed 1 times, at last with HTTP ${status}`, id],
     );
   const input: NotifyContactInput = {
-    ...{ merchantId: tenant.merchantId, environment: 'test', kind: 'WEBHOOK_ERROR', subjectId: id },
+    merchantId: tenant.merchantId,
+    environment: 'test',
+    kind: 'WEBHOOK_ERROR',
+    subjectId: id,
   };
-  /** As the dispatcher carries the command out. */
+  /** Starts the workflow as the outbox relay does. */
   const start = () =>
     temporal.client.workflow.signalWithStart(workflowType, {
-      ...{ taskQueue: TASK_QUEUE, workflowId: workflowId('WEBHOOK_ERROR', id), args: [input] },
+      taskQueue: TASK_QUEUE,
+      workflowId: workflowId('WEBHOOK_ERROR', id),
+      args: [input],
       signal: STARTED_AGAIN_SIGNAL,
     });
   return { email, fails, start };
@@ -92,8 +102,8 @@ async function troubled() {
 const reasons = (email: string) =>
   inbox.mailTo(email).map(({ mail }) => /status (\d+)/.exec(mail.text ?? '')?.[1]);
 
-it('writes at the end of the hour about trouble that came in it and has stayed, the last of it alone', async () => {
-  const { email, fails, start } = await troubled();
+it('sends the latest failure at the end of the hour when the webhook is still failing', async () => {
+  const { email, fails, start } = await createSubscription();
   await fails(500);
   const handle = await start();
   await mailTo(inbox, email);
@@ -101,37 +111,37 @@ it('writes at the end of the hour about trouble that came in it and has stayed, 
     await fails(status);
     await start();
   }
-  expect(await handle.result()).toMatchObject({ outcome: 'TOLD', sent: 1 });
+  expect(await handle.result()).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   expect(reasons(email)).toEqual(['500', '503']);
 }, 60_000);
 
-it('writes no more when the start was the same one again', async () => {
-  const { email, fails, start } = await troubled();
+it('sends nothing more when started again for the same failure', async () => {
+  const { email, fails, start } = await createSubscription();
   await fails(500);
   const handle = await start();
   await mailTo(inbox, email);
   await start();
-  expect(await handle.result()).toEqual({ outcome: 'OVER' });
+  expect(await handle.result()).toEqual({ outcome: 'NO_LONGER_DUE' });
   expect(reasons(email)).toEqual(['500']);
 }, 60_000);
 
-it('ends with the hour when nothing else has happened', async () => {
-  const { email, fails, start } = await troubled();
+it('ends after the hour when nothing else has happened', async () => {
+  const { email, fails, start } = await createSubscription();
   await fails(500);
   const handle = await start();
-  expect(await handle.result()).toEqual({ outcome: 'TOLD', sent: 1, refused: 0, left: 0 });
+  expect(await handle.result()).toEqual({ outcome: 'NOTIFIED', sent: 1, rejected: 0, unsent: 0 });
   expect((await handle.describe()).runId).toBe(handle.signaledRunId);
   expect(reasons(email)).toEqual(['500']);
 }, 60_000);
 
-it('keeps quiet for its hour in another run when it was started too often for one', async () => {
-  const { email, fails, start } = await troubled();
-  inbox.refusals.set(email, { at: 'RCPT', code: 451 });
+it('continues the quiet hour in a new run after too many starts', async () => {
+  const { email, fails, start } = await createSubscription();
+  inbox.rejections.set(email, { at: 'RCPT', code: 451 });
   await fails(500);
   const handle = await start();
-  await vi.waitFor(() => expect(inbox.asked(email)).toBeGreaterThan(0), { timeout: 20_000 });
+  await vi.waitFor(() => expect(inbox.attempts(email)).toBeGreaterThan(0), { timeout: 20_000 });
   await Promise.all(Array.from({ length: 250 }, start));
-  inbox.refusals.delete(email);
+  inbox.rejections.delete(email);
   await mailTo(inbox, email);
   const first = temporal.client.workflow.getHandle(handle.workflowId, handle.signaledRunId);
   await vi.waitFor(async () => expect((await first.describe()).status.name).toBe('CONTINUED_AS_NEW'), 10_000);
@@ -142,8 +152,8 @@ it('keeps quiet for its hour in another run when it was started too often for on
   expect(reasons(email)).toEqual(['500', '501']);
   expect((await first.fetchHistory()).events!.some((event) => event.timerFiredEventAttributes)).toBe(false);
   const steps = (await next.fetchHistory()).events!.flatMap((event) => {
-    if (event.timerFiredEventAttributes) return ['an hour'];
-    return event.activityTaskScheduledEventAttributes ? ['a look'] : [];
+    if (event.timerFiredEventAttributes) return ['quiet period'];
+    return event.activityTaskScheduledEventAttributes ? ['find notice'] : [];
   });
-  expect(steps.slice(0, 2)).toEqual(['an hour', 'a look']);
+  expect(steps.slice(0, 2)).toEqual(['quiet period', 'find notice']);
 }, 60_000);

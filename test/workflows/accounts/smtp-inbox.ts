@@ -3,57 +3,59 @@ import type { AddressInfo } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail as the server has taken it. */
-export interface TakenMail {
-  /** The envelope's. */
+/** A mail that the server has accepted. */
+export interface ReceivedMail {
+  /** The envelope's recipients. */
   readonly to: readonly string[];
   readonly from: string;
-  /** As it came over the wire. */
+  /** As received, headers included. */
   readonly source: string;
   readonly mail: Email;
 }
 
-/** What the server answers to a sender, a recipient or the mail itself, by address; all others it takes. */
-export interface Refusal {
+/** At which command, and with which code, the server rejects an address. */
+export interface Rejection {
   readonly at: 'MAIL' | 'RCPT' | 'DATA';
   readonly code: number;
 }
 
-/** A real mail server on loopback that keeps what it takes. */
+/** A real mail server on loopback that keeps the mails it accepts. */
 export interface SmtpInbox extends AsyncDisposable {
   readonly url: string;
-  readonly taken: TakenMail[];
-  readonly refusals: Map<string, Refusal>;
-  /** Addresses of whose mail, once taken, the sender is not told. */
+  readonly received: ReceivedMail[];
+  readonly rejections: Map<string, Rejection>;
+  /** Addresses whose mail is accepted without confirming it to the sender. */
   readonly silentFor: Set<string>;
-  /** How often somebody was named as a recipient. */
-  asked(address: string): number;
-  mailTo(address: string): TakenMail[];
+  /** How often the address was named as a recipient. */
+  attempts(address: string): number;
+  mailTo(address: string): ReceivedMail[];
 }
 
 export async function startSmtpInbox(): Promise<SmtpInbox> {
-  const taken: TakenMail[] = [];
-  const refusals = new Map<string, Refusal>();
+  const received: ReceivedMail[] = [];
+  const rejections = new Map<string, Rejection>();
   const silentFor = new Set<string>();
-  const asked: string[] = [];
+  const attempted: string[] = [];
   const server = new SMTPServer({
-    ...{ authOptional: true, disabledCommands: ['AUTH', 'STARTTLS'], logger: false },
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    logger: false,
     onMailFrom({ address }, _session, answer) {
-      const refusal = refusals.get(address);
-      answer(refusal?.at === 'MAIL' ? refused(refusal, address) : undefined);
+      const rejection = rejections.get(address);
+      answer(rejection?.at === 'MAIL' ? rejected(rejection, address) : undefined);
     },
     onRcptTo({ address }, _session, answer) {
-      asked.push(address);
-      const refusal = refusals.get(address);
-      answer(refusal?.at === 'RCPT' ? refused(refusal, address) : undefined);
+      attempted.push(address);
+      const rejection = rejections.get(address);
+      answer(rejection?.at === 'RCPT' ? rejected(rejection, address) : undefined);
     },
     async onData(stream, { envelope }, answer) {
       const source = Buffer.concat(await stream.toArray()).toString('utf8');
       const to = envelope.rcptTo.map(({ address }) => address);
-      const refusal = to.map((address) => refusals.get(address)).find((one) => one?.at === 'DATA');
-      if (refusal) return answer(refused(refusal, to[0]!));
+      const rejection = to.map((address) => rejections.get(address)).find((one) => one?.at === 'DATA');
+      if (rejection) return answer(rejected(rejection, to[0]!));
       const from = envelope.mailFrom ? envelope.mailFrom.address : '';
-      taken.push({ to, from, source, mail: await PostalMime.parse(source) });
+      received.push({ to, from, source, mail: await PostalMime.parse(source) });
       if (!to.some((address) => silentFor.has(address))) answer();
     },
   });
@@ -62,13 +64,16 @@ export async function startSmtpInbox(): Promise<SmtpInbox> {
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;
   return {
-    ...{ url: `smtp://127.0.0.1:${port}`, taken, refusals, silentFor },
-    asked: (address) => asked.filter((one) => one === address).length,
-    mailTo: (address) => taken.filter(({ to }) => to.includes(address)),
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    rejections,
+    silentFor,
+    attempts: (address) => attempted.filter((one) => one === address).length,
+    mailTo: (address) => received.filter(({ to }) => to.includes(address)),
     [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }
 
-/** Repeats the address, as mail servers do. */
-const refused = ({ code }: Refusal, address: string) =>
-  Object.assign(new Error(`<${address}>: words of the mail server`), { responseCode: code });
+/** Repeats the address in the reply, as mail servers do. */
+const rejected = ({ code }: Rejection, address: string) =>
+  Object.assign(new Error(`<${address}>: text of the mail server`), { responseCode: code });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from '../../../services/platform/process/config.ts';
-import { createMailer, type Mail, MailRefusal } from '../../../workflows/accounts/smtp-mailer.ts';
+import { createMailer, type Mail, MailError } from '../../../workflows/accounts/smtp-mailer.ts';
 import { testConfig } from '../../support/harness.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
@@ -18,44 +18,50 @@ const FROM = 'sender@payments.example';
 const mailerTo = (url: string, from = FROM) => createMailer(testConfig({ SMTP_URL: url, MAIL_FROM: from }))!;
 const newAddress = () => `${randomUUID()}@merchant.example`;
 const mail = (changed: Partial<Mail> = {}): Mail => ({
-  ...{ to: newAddress(), subject: 'subject', text: 'text', language: 'en', name: randomUUID() },
+  to: newAddress(),
+  subject: 'subject',
+  text: 'text',
+  language: 'en',
+  id: randomUUID(),
   ...changed,
 });
 
-/** Why it was not taken. */
-async function refusalOf(sending: Promise<void>): Promise<MailRefusal> {
+/** The error of a mail that was not accepted. */
+async function rejectionOf(sending: Promise<void>): Promise<MailError> {
   const error = await sending.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  expect(error).toBeInstanceOf(MailRefusal);
-  return error as MailRefusal;
+  expect(error).toBeInstanceOf(MailError);
+  return error as MailError;
 }
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   it.each([
-    { at: 'RCPT', code: 550, isFinal: true },
-    { at: 'RCPT', code: 451, isFinal: false },
-    { at: 'DATA', code: 554, isFinal: true },
-    { at: 'DATA', code: 452, isFinal: false },
-  ] as const)('with $code at $at is final: $isFinal', async ({ at, code, isFinal }) => {
+    { at: 'RCPT', code: 550, isPermanent: true },
+    { at: 'RCPT', code: 451, isPermanent: false },
+    { at: 'DATA', code: 554, isPermanent: true },
+    { at: 'DATA', code: 452, isPermanent: false },
+  ] as const)('with $code at $at is permanent: $isPermanent', async ({ at, code, isPermanent }) => {
     const to = newAddress();
-    inbox.refusals.set(to, { at, code });
-    const refusal = await refusalOf(mailerTo(inbox.url)(mail({ to })));
-    expect(refusal.isFinal).toBe(isFinal);
-    expect(refusal.message).toContain(String(code));
-    expect(refusal.message).not.toMatch(/merchant\.example|words of the mail server/);
+    inbox.rejections.set(to, { at, code });
+    const error = await rejectionOf(mailerTo(inbox.url)(mail({ to })));
+    expect(error.isPermanent).toBe(isPermanent);
+    expect(error.message).toContain(String(code));
+    expect(error.message).not.toMatch(/merchant\.example|text of the mail server/);
   });
 
-  it('of the sender is not final: it is about us, and can be put right', async () => {
+  it('of the sender is temporary, because the sender can be fixed', async () => {
     const from = newAddress();
-    inbox.refusals.set(from, { at: 'MAIL', code: 550 });
-    expect((await refusalOf(mailerTo(inbox.url, from)(mail()))).isFinal).toBe(false);
+    inbox.rejections.set(from, { at: 'MAIL', code: 550 });
+    expect((await rejectionOf(mailerTo(inbox.url, from)(mail()))).isPermanent).toBe(false);
   });
 
-  it('of our password is not final, and does not tell it', async () => {
+  it('of the password is temporary, and does not reveal it', async () => {
     const server = new SMTPServer({
-      ...{ disabledCommands: ['STARTTLS'], allowInsecureAuth: true, logger: false },
+      disabledCommands: ['STARTTLS'],
+      allowInsecureAuth: true,
+      logger: false,
       onAuth: (_auth, _session, answer) => answer(new Error('no')),
     });
     server.on('error', () => undefined);
@@ -63,48 +69,48 @@ describe('a refusal', () => {
     await once(server.server, 'listening');
     onTestFinished(() => new Promise((resolve) => server.close(() => resolve())));
     const { port } = server.server.address() as AddressInfo;
-    const refusal = await refusalOf(mailerTo(`smtp://me:hushhush@127.0.0.1:${port}`)(mail()));
-    expect(refusal.isFinal).toBe(false);
-    expect(refusal.message).not.toContain('hushhush');
+    const error = await rejectionOf(mailerTo(`smtp://me:hushhush@127.0.0.1:${port}`)(mail()));
+    expect(error.isPermanent).toBe(false);
+    expect(error.message).not.toContain('hushhush');
   });
 
-  it('by nobody, where no server listens, is not final', async () => {
-    expect((await refusalOf(mailerTo('smtp://127.0.0.1:1')(mail()))).isFinal).toBe(false);
+  it('is temporary when no server is listening', async () => {
+    expect((await rejectionOf(mailerTo('smtp://127.0.0.1:1')(mail()))).isPermanent).toBe(false);
   });
 
-  it('is final for what is no address', async () => {
-    expect((await refusalOf(mailerTo(inbox.url)(mail({ to: 'a b@c\n@d' })))).isFinal).toBe(true);
+  it('is permanent for an invalid address', async () => {
+    expect((await rejectionOf(mailerTo(inbox.url)(mail({ to: 'a b@c\n@d' })))).isPermanent).toBe(true);
   });
 });
 
-describe('what is given', () => {
-  it.each(['subject', 'to', 'text', 'name'] as const)(
-    'adds no header and no recipient by its %s',
+describe('a mail', () => {
+  it.each(['subject', 'to', 'text', 'id'] as const)(
+    'cannot inject headers or recipients through its %s',
     async (part) => {
       const given = mail({ subject: randomUUID(), text: randomUUID() });
       const hostile = `${given[part]}\r\nBcc: victim@elsewhere.example\r\n\r\nwords`;
       await mailerTo(inbox.url)(mail({ ...given, [part]: hostile })).catch(() => undefined);
-      const taken = inbox.taken.filter(({ source }) => source.includes(given[part]));
-      // An address that holds a line break is none.
-      expect(taken).toHaveLength(part === 'to' ? 0 : 1);
-      for (const { to, mail: seen } of taken) {
+      const received = inbox.received.filter(({ source }) => source.includes(given[part]));
+      // An address with a line break is invalid.
+      expect(received).toHaveLength(part === 'to' ? 0 : 1);
+      for (const { to, mail: seen } of received) {
         expect(to).toHaveLength(1);
         expect(to[0]).not.toBe('victim@elsewhere.example');
         expect(seen.headers.map(({ key }: { key: string }) => key)).not.toContain('bcc');
       }
-      expect(inbox.asked('victim@elsewhere.example')).toBe(0);
+      expect(inbox.attempts('victim@elsewhere.example')).toBe(0);
     },
   );
 
-  it('goes to one recipient, however many the address names', async () => {
+  it('goes to one recipient, however many addresses it names', async () => {
     const [first, second] = [newAddress(), newAddress()];
     await mailerTo(inbox.url)(mail({ to: `${first}, ${second}` })).catch(() => undefined);
-    expect(inbox.asked(second)).toBe(0);
+    expect(inbox.attempts(second)).toBe(0);
   });
 });
 
 describe('the setting SMTP_URL', () => {
-  it('is refused for what is no mail server, without repeating it', () => {
+  it('rejects anything but an SMTP URL, without repeating it', () => {
     for (const url of ['http://me:hushhush@mail.example', 'me:hushhush@mail.example', 'smtp://']) {
       const read = () => testConfig({ SMTP_URL: url });
       expect(read).toThrow(ConfigError);
@@ -113,7 +119,7 @@ describe('the setting SMTP_URL', () => {
     }
   });
 
-  it('may be left out: then there is no mailer', () => {
+  it('is optional: without it there is no mailer', () => {
     expect(createMailer(testConfig())).toBeUndefined();
   });
 });

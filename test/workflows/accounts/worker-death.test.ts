@@ -3,29 +3,34 @@ import { startProgram } from '../../journeys/child-program.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
 import {
+  FailingMerchant,
   mailTo,
   noticeHandle,
   startEndpoints,
   startNoticeHarness,
-  TroubledMerchant,
 } from './notice-fixture.ts';
 import { startSmtpInbox } from './smtp-inbox.ts';
 
-/** An activity that died with its worker is given to another after a minute. */
-const ACTIVITY_AND_MORE_MS = 90_000;
+/** Temporal retries the activity of a killed worker after its start-to-close timeout of a minute. */
+const RETRY_DEADLINE_MS = 90_000;
 
 it(
-  'sends a mail again, under the same Message-ID, when its worker is killed before it hears that it was taken',
+  'sends a mail again with the same Message-ID when the worker is killed before the mail server confirms it',
   async () => {
     await using temporal = await startTemporal();
     await using inbox = await startSmtpInbox();
     const endpoints = await startEndpoints();
     const harness = await startNoticeHarness(inbox);
     const settings = {
-      ...{ ...loopbackSettings(), SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token },
-      ...{ TEMPORAL_ADDRESS: temporal.address, LOG_LEVEL: 'error', OPS_PORT: '0', SMTP_URL: inbox.url },
+      ...loopbackSettings(),
+      SERVICES_URL: harness.baseUrl,
+      SERVICE_TOKEN: harness.token,
+      TEMPORAL_ADDRESS: temporal.address,
+      LOG_LEVEL: 'error',
+      OPS_PORT: '0',
+      SMTP_URL: inbox.url,
     };
-    const merchant = new TroubledMerchant(harness, endpoints);
+    const merchant = new FailingMerchant(harness, endpoints);
     inbox.silentFor.add(merchant.email);
     await using first = startProgram('workflows/main.ts', settings);
     try {
@@ -36,7 +41,7 @@ it(
       inbox.silentFor.delete(merchant.email);
       await using _second = startProgram('workflows/main.ts', settings);
       const mails = () => inbox.mailTo(merchant.email).map(({ mail }) => mail.messageId);
-      await vi.waitFor(() => expect(mails()).toHaveLength(2), { timeout: ACTIVITY_AND_MORE_MS });
+      await vi.waitFor(() => expect(mails()).toHaveLength(2), { timeout: RETRY_DEADLINE_MS });
       expect(new Set(mails()).size).toBe(1);
       const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
       expect((await handle.describe()).status.name).toBe('RUNNING');

@@ -15,9 +15,9 @@ export type DashboardApp = FastifyInstance<
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is signed in, once the session has been looked at. */
+    /** The signed-in person, once the session has been checked. */
     person: Person | null;
-    /** What a merchant's page is drawn from. Set before any handler of such a page. */
+    /** What a merchant's page is rendered from. Set before the handler of such a page runs. */
     view: View | null;
   }
 }

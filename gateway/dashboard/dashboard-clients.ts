@@ -6,25 +6,28 @@ import { ACTOR_HEADERS, type Caller } from '../../services/platform/rpc/call-con
 import { type Clients, callFor, createClients } from '../clients.ts';
 import type { Person } from './shell/view.ts';
 
-/** Who the dashboard is to the services: it acts for people, and may do what the most powerful of them may. */
+const AREAS = ['refunds', 'catalog', 'funds', 'advances', 'webhooks', 'accounts'];
+
+/** The dashboard's identity towards the services: it acts on behalf of people, with the grants of the most powerful role. */
 export const DASHBOARD_CALLER: Caller = {
   name: 'dashboard',
   grants: new Set([
-    ...['sessions', 'on-behalf-of', 'keys', 'reveal', 'backdate'],
-    ...['refunds', 'catalog', 'funds', 'advances', 'webhooks', 'accounts'].flatMap((area) => [
-      `${area}:read`,
-      `${area}:write`,
-    ]),
+    'sessions',
+    'on-behalf-of',
+    'keys',
+    'reveal',
+    'backdate',
+    ...AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
   ]),
 };
 
-/** The services behind the dashboard. */
+/** Clients of the services that the dashboard calls. */
 export interface DashboardClients extends Clients {
   readonly accounts: Client<typeof AccountService>;
   readonly deliveries: Client<typeof DeliveryService>;
 }
 
-/** Clients over one transport, as DASHBOARD_CALLER. */
+/** Creates the clients over one transport, which authenticates as DASHBOARD_CALLER. */
 export function createDashboardClients(transport: Transport): DashboardClients {
   return {
     ...createClients(transport),
@@ -33,7 +36,7 @@ export function createDashboardClients(transport: Transport): DashboardClients {
   };
 }
 
-/** Options of a call made for somebody who is signed in: what it changes is written down as hers. */
+/** Options of a call on behalf of a signed-in person: the audit trail names them. */
 export function callAs(
   { accountId }: Pick<Person, 'accountId'>,
   request: Pick<FastifyRequest, 'id' | 'ip'>,

@@ -12,7 +12,7 @@ const pageDuration = new Histogram({
   registers: [metrics],
 });
 
-/** One line per request, when it has been answered. Queries, forms, cookies and answers are never in it. */
+/** Logs one line per completed request. Queries, forms, cookies and responses are never logged. */
 export class DashboardLog extends LogController {
   readonly #logger: Logger;
 
@@ -30,7 +30,7 @@ export class DashboardLog extends LogController {
   ): void {
     const milliseconds = reply.elapsedTime;
     const route = request.routeOptions.url ?? 'none';
-    // A stream lasts as long as somebody looks on.
+    // A stream stays open as long as the page does.
     if (!asksForStream(request)) {
       pageDuration.observe({ route, method: request.method, status: reply.statusCode }, milliseconds / 1_000);
     }
@@ -43,7 +43,7 @@ export class DashboardLog extends LogController {
         milliseconds,
         accountId: request.person?.accountId,
         merchantId: request.view?.tenant.merchantId,
-        side: request.view?.side,
+        environment: request.view?.environment,
         err: error ?? undefined,
       },
       'page',

@@ -25,26 +25,26 @@ import { Pages, type Registered } from './shell/pages.ts';
 const ASSETS = '/assets/';
 const BODY_LIMIT_BYTES = 64 * 1024;
 const ASSET_MAX_AGE_MS = 5 * 60_000;
-const LONGEST_PATH = 16 * 1024;
-/** Longer than any answer takes, and than a stream is silent. */
+const MAX_PATH_LENGTH = 16 * 1024;
+/** Longer than any response takes, and than the heartbeat interval of a stream. */
 const STALLED_MS = 30_000;
-/** Has no page. */
-const NOWHERE = '/nowhere';
+/** A path without a page. */
+const NOT_FOUND_PATH = '/not-found';
 
 export interface DashboardOptions {
   readonly config: DashboardConfig;
-  /** To the services, as DASHBOARD_CALLER. */
+  /** To the services, authenticated as DASHBOARD_CALLER. */
   readonly transport: Transport;
   readonly logger: Logger;
 }
 
-/** The merchants' dashboard, not yet listening. */
+/** The merchants' dashboard. */
 export interface Dashboard extends DashboardApp {
-  /** Every page and action of a merchant there is. */
+  /** Every registered page and action of merchants. */
   readonly registered: readonly Registered[];
 }
 
-/** Makes the dashboard: pages drawn here, from what the services answer, for people who signed in. */
+/** Creates the dashboard, not yet listening: server-rendered pages for signed-in people. */
 export async function createDashboard({ config, transport, logger }: DashboardOptions): Promise<Dashboard> {
   const app: DashboardApp = fastify({
     loggerInstance: logger,
@@ -55,19 +55,19 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: config.HTTP_REQUEST_TIMEOUT,
-    // A browser that does not read its answers holds its connection no longer than this.
+    // Closes the connection of a browser that stops reading its responses.
     connectionTimeout: config.HTTP_REQUEST_TIMEOUT + STALLED_MS,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // The router answers what it cannot read in its own words and without our headers.
-    routerOptions: { maxParamLength: LONGEST_PATH },
-    rewriteUrl: ({ url = NOWHERE }) => (isReadable(url) ? url : NOWHERE),
+    // The router's own response to a malformed URL lacks our headers: send those to the not-found page.
+    routerOptions: { maxParamLength: MAX_PATH_LENGTH },
+    rewriteUrl: ({ url = NOT_FOUND_PATH }) => (isWellFormed(url) ? url : NOT_FOUND_PATH),
   });
   closeInTime(app);
   app.decorateRequest('person', null);
   app.decorateRequest('view', null);
   await app.register(cookie);
-  // Forms are the only requests with a body: another site can have a browser send other kinds unasked.
+  // Accept form bodies only: other sites can make browsers send other types without a preflight.
   app.removeAllContentTypeParsers();
   await app.register(formbody);
   await app.register(helmet, { ...headersFor(config), global: true });
@@ -92,7 +92,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   return Object.assign(app, { registered: pages.registered });
 }
 
-/** Pages cost reads, also those of who has no session; they are counted in the memory of this process. */
+/** Limits requests per client address, with or without a session; each process counts in memory. */
 function limitAddresses(app: DashboardApp, { RATE_LIMIT_ADDRESS: points }: DashboardConfig): void {
   const limit = new RateLimit('address', new RateLimiterMemory({ points, duration: WINDOW_SECONDS }));
   app.addHook('onRequest', async (request, reply) => {
@@ -104,7 +104,7 @@ function limitAddresses(app: DashboardApp, { RATE_LIMIT_ADDRESS: points }: Dashb
   });
 }
 
-function isReadable(url: string): boolean {
+function isWellFormed(url: string): boolean {
   try {
     decodeURIComponent(url.split(/[?#]/, 1)[0]!);
     return true;
@@ -113,7 +113,7 @@ function isReadable(url: string): boolean {
   }
 }
 
-/** Only this host's own files and nobody's frames: no inline script or style, and no request to anybody else. */
+/** Allows only this host's own files: no inline script or style, no frames, and no request to another host. */
 function headersFor({ PUBLIC_URL_DASHBOARD }: DashboardConfig) {
   return {
     contentSecurityPolicy: {

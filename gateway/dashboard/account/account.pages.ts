@@ -27,13 +27,13 @@ import { languageRoute } from './language.routes.ts';
 const ACCOUNT_PATH = '/account';
 const PAGE_SIZE = 20;
 
-/** What is a person's own, whatever the merchant: who she is, her sessions, her language. */
+/** A person's account, independent of any merchant: profile, sessions, language. */
 export function accountPages(dependencies: FeatureDependencies): void {
   const { app, guard, clients, config } = dependencies;
   languageRoute(dependencies);
   const providerName = new URL(config.OIDC_ISSUER ?? '').host;
-  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.admit(request, reply);
-  const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
+  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.requireSession(request, reply);
+  const ownForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
 
   const querystring = Type.Object({ page: pageParameter });
   app.get(ACCOUNT_PATH, { onRequest, schema: { querystring } }, async (request, reply) => {
@@ -49,7 +49,7 @@ export function accountPages(dependencies: FeatureDependencies): void {
   const params = Type.Object({ sessionId: Type.String({ format: 'uuid' }) });
   app.post(
     `${ACCOUNT_PATH}/sessions/:sessionId/end`,
-    { ...ofOwnForm, schema: { params } },
+    { ...ownForm, schema: { params } },
     async (request, reply) => {
       const { accountId, sessionId: own } = request.person!;
       const { sessionId } = request.params;
@@ -59,7 +59,7 @@ export function accountPages(dependencies: FeatureDependencies): void {
     },
   );
 
-  app.post(`${ACCOUNT_PATH}/sign-out-everywhere`, ofOwnForm, async (request, reply) => {
+  app.post(`${ACCOUNT_PATH}/sign-out-everywhere`, ownForm, async (request, reply) => {
     await clients.accounts.endAllSessions({ accountId: request.person!.accountId }, callFor(request));
     clearSessionCookie(reply);
     return reply.redirect(`${SIGNED_OUT_PATH}?everywhere`, 303);

@@ -1,4 +1,4 @@
-/** In this order: those above say that they are those below, too. */
+/** Ordered: the User-Agent of the earlier ones names the later ones too. */
 const BROWSERS: readonly (readonly [name: string, version: RegExp])[] = [
   ['Edge', /\bEdg(?:A|iOS)?\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],
@@ -15,12 +15,12 @@ const SYSTEMS: readonly (readonly [name: string, sign: RegExp])[] = [
   ['ChromeOS', /\bCrOS\b/],
   ['Linux', /\bLinux\b/],
 ];
-const LONGEST = 60;
+const MAX_LENGTH = 60;
 
-/** What a User-Agent header says in few words, `Firefox 140, Linux`; its beginning when it says nothing known. */
+/** Summarizes a User-Agent header, as in `Firefox 140, Linux`; the start of it when the browser is unknown. */
 export function browserName(userAgent: string): string {
   const browser = BROWSERS.find(([, version]) => version.test(userAgent));
-  if (!browser) return userAgent.slice(0, LONGEST);
+  if (!browser) return userAgent.slice(0, MAX_LENGTH);
   const [name, version] = browser;
   const system = SYSTEMS.find(([, sign]) => sign.test(userAgent));
   return [`${name} ${version.exec(userAgent)![1]}`, system?.[0]].filter(Boolean).join(', ');

@@ -5,7 +5,7 @@ import { returnPathOf } from '../sign-in/return-path.ts';
 
 const YEAR_S = 365 * 24 * 60 * 60;
 
-/** GET /language: keeps the language `to` in the browser, or the other one, and leads back to `return`. */
+/** GET /language: stores the language `to` in a cookie, by default the other one, and redirects to `return`. */
 export function languageRoute({ app }: Pick<FeatureDependencies, 'app'>): void {
   const querystring = Type.Object({
     to: Type.Optional(Type.Enum([...LANGUAGES])),
@@ -14,7 +14,11 @@ export function languageRoute({ app }: Pick<FeatureDependencies, 'app'>): void {
   app.get('/language', { schema: { querystring } }, (request, reply) => {
     const { to = LANGUAGES.find((other) => other !== languageOf(request))!, return: path } = request.query;
     reply.setCookie(LANGUAGE_COOKIE, to, {
-      ...{ path: '/', httpOnly: true, secure: true, sameSite: 'lax', maxAge: YEAR_S },
+      path: '/',
+      httpOnly: true,
+      secure: true,
+      sameSite: 'lax',
+      maxAge: YEAR_S,
     });
     return reply.redirect(returnPathOf(path), 303);
   });

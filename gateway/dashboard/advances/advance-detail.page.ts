@@ -1,5 +1,5 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { trail } from '../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { details, moment } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { html } from '../shell/html.ts';
@@ -27,7 +27,7 @@ ${advanceTimeline(view, request)}`;
     return {
       title: t.detail.title(money(request.amountMinor)),
       notices: { requested: t.detail.requested, already: t.detail.already },
-      body: html`${trail(view, 'advances')}
+      body: html`${breadcrumbs(view, 'advances')}
 ${details([
   [t.amount, money(request.amountMinor)],
   [t.fee, money(request.feeAmountMinor)],

@@ -56,7 +56,8 @@ function coveredTable(view: View, parts: readonly QuotePart[]): Html {
   const t = texts.quote;
   const dates = [...Map.groupBy(parts, ({ date }) => date)];
   const rows: DateRow[] = dates.slice(0, MOST_DATES).map(([date, of]) => ({
-    ...{ date: view.format.date(date), days: t.daysText(view.format.number(of[0]!.days)) },
+    date: view.format.date(date),
+    days: t.daysText(view.format.number(of[0]!.days)),
     ...sumsOf(of),
   }));
   const others = dates.slice(MOST_DATES);

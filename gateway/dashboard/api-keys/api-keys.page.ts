@@ -32,7 +32,7 @@ export async function apiKeysPage(
     title: t.title,
     ...(entry && { status: 422 }),
     notices: { revoked: t.revoked },
-    body: html`<p>${t.lead[view.side]}</p>
+    body: html`<p>${t.lead[view.environment]}</p>
 ${keyList(view, list.apiKeys, new Date())}
 ${pager(view, list.nextPageToken)}
 <h2 id="issue">${t.issue}</h2>

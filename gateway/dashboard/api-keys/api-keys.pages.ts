@@ -55,7 +55,8 @@ function issueAction({ pages, clients }: FeatureDependencies): void {
 
 /** What was typed, in one way of writing, so that it is one request. */
 const typedKey = ({ name, scopes = [], expires: day = '' }: Static<typeof ISSUE_FORM>) => ({
-  ...{ name: name.trim(), expires: day },
+  name: name.trim(),
+  expires: day,
   scopes: SCOPE_NAMES.filter((scope) => scopes.includes(scope)),
 });
 
@@ -67,8 +68,11 @@ function rotateAction({ pages, clients }: FeatureDependencies): void {
     const expiresAt = expiryAt(typed.expires ?? '');
     if (expiresAt === 'invalid') throw expiryFailure();
     const request = {
-      ...{ ...view.tenant, idempotencyKey: key, apiKeyId: params.apiKeyId! },
-      ...{ overlapSeconds: Number(typed.overlap), ...(expiresAt && { expiresAt }) },
+      ...view.tenant,
+      idempotencyKey: key,
+      apiKeyId: params.apiKeyId!,
+      overlapSeconds: Number(typed.overlap),
+      ...(expiresAt && { expiresAt }),
     };
     return keyAnswerPage(view, await clients.apiKeys.rotateApiKey(request, view.call));
   });

@@ -3,7 +3,7 @@ export const apiKeysTexts = {
     title: 'Chaves de API',
     lead: {
       live: 'Chaves para a API de produção. Elas mostram dados de verdade: guarde-as como senhas.',
-      sandbox: 'Chaves para a API de testes. Em produção elas não abrem nada.',
+      test: 'Chaves para a API de testes. Em produção elas não abrem nada.',
     },
     keys: 'Chaves deste ambiente, da mais nova à mais antiga',
     empty: 'Nenhuma chave ainda. Emita a primeira abaixo.',
@@ -63,7 +63,7 @@ export const apiKeysTexts = {
     title: 'API keys',
     lead: {
       live: 'Keys for the live API. They show real data: keep them as you keep passwords.',
-      sandbox: 'Keys for the sandbox API. They open nothing in live.',
+      test: 'Keys for the sandbox API. They open nothing in live.',
     },
     keys: 'Keys of this environment, newest first',
     empty: 'No key yet. Issue the first one below.',

@@ -40,7 +40,9 @@ function notShown(view: View, id: string, hint: string): Html {
   return html`${notice('busy', t.notRepeatedText)}
 <p><a class="button" href="${pathTo(view, API_KEYS_PATH)}#issue">${t.issueAnother}</a></p>
 ${confirmForm(view, t.revoke, {
-  ...{ action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' },
+  action: `${API_KEYS_PATH}/${id}/revoke`,
+  submit: t.revokeButton,
+  tone: 'danger',
   text: t.revokeText(hint),
 })}`;
 }

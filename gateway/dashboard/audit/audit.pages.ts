@@ -37,7 +37,7 @@ ${pager(view, nextPageToken)}`;
     return {
       title: t.title,
       live: { entries },
-      body: html`<p>${t.lead[view.side]}</p>
+      body: html`<p>${t.lead[view.environment]}</p>
 ${filterForm(view, members, input.query.person ?? '')}
 ${liveRegion('entries', entries)}`,
     };

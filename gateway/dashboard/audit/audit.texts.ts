@@ -3,8 +3,7 @@ export const auditTexts = {
     title: 'Auditoria',
     lead: {
       live: 'O que as pessoas fizeram em produção, do mais novo ao mais antigo. O que fizeram nos testes está no ambiente de testes.',
-      sandbox:
-        'O que as pessoas fizeram no ambiente de testes, do mais novo ao mais antigo. O que fizeram em produção está em produção.',
+      test: 'O que as pessoas fizeram no ambiente de testes, do mais novo ao mais antigo. O que fizeram em produção está em produção.',
     },
     entries: 'Ações registradas',
     when: 'Quando',
@@ -26,7 +25,7 @@ export const auditTexts = {
     title: 'Audit trail',
     lead: {
       live: 'What people did in live, newest first. What they did in the sandbox is kept there.',
-      sandbox: 'What people did in the sandbox, newest first. What they did in live is kept there.',
+      test: 'What people did in the sandbox, newest first. What they did in live is kept there.',
     },
     entries: 'Recorded actions',
     when: 'When',

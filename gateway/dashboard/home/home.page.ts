@@ -7,7 +7,7 @@ import { homeTexts } from './home.texts.ts';
 
 const PAGE_SIZE = 30;
 
-/** The way to each merchant of who is signed in, and the invitations that she may accept. `first` counts from 0. */
+/** Lists a person's merchants, `first` being the index of the first one shown, and their open invitations. */
 export function homePage(
   view: PlainView,
   person: Person,
@@ -52,7 +52,7 @@ ${personForm(person, `/invitations/${merchantId}/${id}/accept`, html`<button>${t
   return html`<h2>${t.invitations}</h2><div class="cards">${invitations.map(card)}</div>`;
 }
 
-/** How somebody leaves a merchant, whatever her role there. */
+/** A form to leave a merchant, for any role. */
 export function leaveForm(view: PlainView, person: Person, merchantId: string): Html {
   const t = textsFor(view, homeTexts);
   const button = html`<button class="danger">${t.leave}</button>`;

@@ -15,12 +15,12 @@ const body = Type.Object({ _key: id() });
 const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) });
 
 /**
- * Where people arrive: their merchants and invitations. What they do here is about themselves, so it takes no role at a
- * merchant. A role holds in both environments; the audit trail of the live one tells how it came and went.
+ * The home page: a person's merchants and invitations. The actions concern only themselves, so they require no role. A
+ * role applies to both environments; changes to it are recorded in the audit trail of live.
  */
 export function homePages({ app, guard, clients: { accounts } }: FeatureDependencies): void {
-  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.admit(request, reply);
-  const ofOwnForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
+  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.requireSession(request, reply);
+  const ownForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
 
   app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {
     const person = request.person!;
@@ -32,10 +32,10 @@ export function homePages({ app, guard, clients: { accounts } }: FeatureDependen
 
   app.post(
     '/invitations/:merchantId/:invitationId/accept',
-    { ...ofOwnForm, schema: { body, params: Type.Object({ merchantId: id(), invitationId: id() }) } },
+    { ...ownForm, schema: { body, params: Type.Object({ merchantId: id(), invitationId: id() }) } },
     async (request, reply) => {
       const { merchantId, invitationId } = request.params;
-      await said(
+      await withRefusals(
         accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAs(request.person!, request)),
       );
       return reply.redirect(`/live/${merchantId}`, 303);
@@ -44,9 +44,9 @@ export function homePages({ app, guard, clients: { accounts } }: FeatureDependen
 
   app.post(
     '/merchants/:merchantId/leave',
-    { ...ofOwnForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
+    { ...ownForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
     async (request, reply) => {
-      await said(accounts.removeMember(writeOf(request), callAs(request.person!, request)));
+      await withRefusals(accounts.removeMember(writeOf(request), callAs(request.person!, request)));
       return reply.redirect('/?notice=left', 303);
     },
   );
@@ -57,13 +57,16 @@ interface OwnForm extends Pick<FastifyRequest, 'person'> {
   readonly body: { readonly _key: string };
 }
 
-/** A write about who is signed in and nobody else. */
+/** The request of a write that concerns only the signed-in person. */
 const writeOf = ({ params: { merchantId }, body: { _key }, person }: OwnForm) => ({
-  ...{ merchantId, environment: Environment.LIVE, idempotencyKey: _key },
+  merchantId,
+  environment: Environment.LIVE,
+  idempotencyKey: _key,
   accountId: person!.accountId,
 });
 
-const said = <T>(call: Promise<T>): Promise<T> =>
+/** Gives a refused call its message from the home page's texts. */
+const withRefusals = <T>(call: Promise<T>): Promise<T> =>
   call.catch((error) => {
     throw failureOf(error, homeTexts);
   });

@@ -96,7 +96,9 @@ function roleForm(view: View, { account, role }: Member): Html {
 function removeForm(view: View, { account }: Member): Html {
   const t = textsFor(view, membersTexts);
   return confirmForm(view, t.remove, {
-    ...{ action: `${MEMBERS_PATH}/${account!.id}/remove`, submit: t.remove, tone: 'danger' },
+    action: `${MEMBERS_PATH}/${account!.id}/remove`,
+    submit: t.remove,
+    tone: 'danger',
     text: t.removeText(account!.name || account!.email || account!.id),
   });
 }

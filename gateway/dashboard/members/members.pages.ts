@@ -99,7 +99,9 @@ function contactAction({ pages, clients }: FeatureDependencies): void {
   pages.action({ ...ACTION, path: `${MEMBERS_PATH}/contact`, form }, async (view, { form: typed, key }) => {
     const address = typed.contact.trim();
     const request = {
-      ...{ ...view.tenant, idempotencyKey: key, language: CONTACT_LANGUAGES[typed.language] },
+      ...view.tenant,
+      idempotencyKey: key,
+      language: CONTACT_LANGUAGES[typed.language],
       ...(address !== '' && { email: address }),
     };
     try {

@@ -4,13 +4,13 @@ import { balanceOf } from '../funds/balance-cards.ts';
 import { details, money } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
-import { card, drawn } from './card.ts';
+import { card, renderOrUnavailable } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 
-/** What the merchant has, and what is on its way. */
+/** The available balance and scheduled amounts. */
 export async function balanceCard(view: View, clients: Pick<DashboardClients, 'funds'>): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const content = await drawn(view, balanceOf(clients, view), (balance) =>
+  const content = await renderOrUnavailable(view, balanceOf(clients, view), (balance) =>
     balance ? figures(view, balance) : html`<p>${t.tooLarge}</p>`,
   );
   return card('balance', t.balance, content, html`<a href="${pathTo(view, '/funds')}">${t.toFunds}</a>`);

@@ -12,19 +12,19 @@ import { refundsCard } from './refunds-card.ts';
 import { releasesCard } from './releases-card.ts';
 import { webhooksCard } from './webhooks-card.ts';
 
-/** A card whose service takes longer says so: people come here to look, not to wait. */
+/** A card whose service takes longer shows as unavailable, so that the page does not wait. */
 const TIMEOUT_MS = 3_000;
 
-/** The first page of a merchant: what needs somebody, and how things stand. */
+/** A merchant's first page: what needs attention, and the current figures. */
 export function overviewPages({ pages, clients }: FeatureDependencies): void {
   pages.page({ path: '', role: Role.VIEWER, section: 'overview' }, (view) => overviewPage(view, clients));
 }
 
-async function overviewPage(whole: View, clients: DashboardClients): Promise<Page> {
-  const view = { ...whole, call: { ...whole.call, timeoutMs: TIMEOUT_MS } };
+async function overviewPage(fullView: View, clients: DashboardClients): Promise<Page> {
+  const view = { ...fullView, call: { ...fullView.call, timeoutMs: TIMEOUT_MS } };
   const reading = readSubscriptions(clients, view);
   const [subscriptions, webhooks, refunds, balance, releases] = await Promise.all([
-    // That they cannot be read, their card says.
+    // The card reports the failure.
     reading.catch(() => []),
     webhooksCard(view, reading),
     refundsCard(view, clients),

@@ -1,7 +1,7 @@
 export const overviewTexts = {
   'pt-BR': {
     title: 'Visão geral',
-    away: 'Não disponível agora. Tente de novo em instantes.',
+    unavailable: 'Não disponível agora. Tente de novo em instantes.',
     webhooks: 'Webhooks',
     webhooksHint: 'Endpoints que recebem seus eventos, por estado.',
     noWebhooks: 'Nenhum endpoint recebe seus eventos ainda.',
@@ -24,7 +24,7 @@ export const overviewTexts = {
   },
   en: {
     title: 'Overview',
-    away: 'Not available now. Try again in a moment.',
+    unavailable: 'Not available now. Try again in a moment.',
     webhooks: 'Webhooks',
     webhooksHint: 'Endpoints that receive your events, by state.',
     noWebhooks: 'No endpoint receives your events yet.',

@@ -4,24 +4,28 @@ import { deadline } from '../refunds/refund-case.components.ts';
 import { money } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
-import { card, drawn } from './card.ts';
+import { card, renderOrUnavailable } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 
-const MOST = 5;
+const MAX_CASES = 5;
 
-/** The refund cases that wait for the merchant, those whose deadline is next. */
+/** The refund cases awaiting the merchant's decision, by deadline. */
 export async function refundsCard(
   view: View,
   { refundCases }: Pick<DashboardClients, 'refundCases'>,
 ): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const request = { ...view.tenant, order: RefundCaseOrder.REVIEW_DEADLINE, pageSize: MOST };
+  const request = { ...view.tenant, order: RefundCaseOrder.REVIEW_DEADLINE, pageSize: MAX_CASES };
   let link = t.toRefunds;
-  const content = await drawn(view, refundCases.listRefundCases(request, view.call), (answer) => {
-    if (answer.nextPageToken !== '') link = t.allRefunds;
-    if (answer.refundCases.length === 0) return html`<p>${t.noRefunds}</p>`;
-    return html`<ul class="lines">${answer.refundCases.map((one) => line(view, one))}</ul>`;
-  });
+  const content = await renderOrUnavailable(
+    view,
+    refundCases.listRefundCases(request, view.call),
+    (answer) => {
+      if (answer.nextPageToken !== '') link = t.allRefunds;
+      if (answer.refundCases.length === 0) return html`<p>${t.noRefunds}</p>`;
+      return html`<ul class="lines">${answer.refundCases.map((one) => line(view, one))}</ul>`;
+    },
+  );
   return card('refunds', t.refunds, content, html`<a href="${pathTo(view, '/refunds')}">${link}</a>`);
 }
 

@@ -5,16 +5,16 @@ import { monthOf, monthsFrom } from '../funds/months.ts';
 import { money } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
-import { card, drawn } from './card.ts';
+import { card, renderOrUnavailable } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 
 const MONTHS = 2;
-const MOST = 5;
+const MAX_DAYS = 5;
 
-/** The days on which money comes next: of this month and the one after it. */
+/** The next release dates, of this month and the next. */
 export async function releasesCard(view: View, clients: Pick<DashboardClients, 'funds'>): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const content = await drawn(view, nextReleases(view, clients), (days) =>
+  const content = await renderOrUnavailable(view, nextReleases(view, clients), (days) =>
     days.length === 0
       ? html`<p>${t.noReleases}</p>`
       : html`<ul class="lines">${days.map((day) => line(view, day))}</ul>`,
@@ -36,7 +36,7 @@ async function nextReleases(
   return months
     .flatMap(({ days }) => days)
     .filter(({ date, scheduledAmountMinor }) => date >= today && scheduledAmountMinor > 0n)
-    .slice(0, MOST);
+    .slice(0, MAX_DAYS);
 }
 
 const line = (view: View, { date, scheduledAmountMinor }: ReleaseCalendarDay) =>

@@ -5,10 +5,10 @@ import {
 import { type Html, html, nothing } from '../shell/html.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateBadges } from '../webhooks/subscriptions/subscription-state.ts';
-import { card, drawn } from './card.ts';
+import { card, renderOrUnavailable } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 
-/** What needs somebody first. */
+/** The states that need attention come first. */
 const STATES = [
   WebhookSubscriptionState.ERROR,
   WebhookSubscriptionState.PENDING,
@@ -16,13 +16,13 @@ const STATES = [
   WebhookSubscriptionState.DISABLED,
 ] as const;
 
-/** How many subscriptions are how well. */
+/** The number of subscriptions by state. */
 export async function webhooksCard(
   view: View,
   reading: Promise<readonly WebhookSubscription[]>,
 ): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const content = await drawn(view, reading, (subscriptions) =>
+  const content = await renderOrUnavailable(view, reading, (subscriptions) =>
     subscriptions.length > 0 ? counts(view, subscriptions) : html`<p>${t.noWebhooks}</p>`,
   );
   const create = html` <a href="${pathTo(view, '/webhooks/new')}">${t.createWebhook}</a>`;

@@ -27,7 +27,8 @@ export function productListPage({ pages, clients }: FeatureDependencies): void {
         {
           ...view.tenant,
           ...(state && { status: ProductStatus[state] }),
-          ...{ pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+          pageSize: PAGE_SIZE,
+          pageToken: query.page ?? '',
         },
         view.call,
       );

@@ -6,7 +6,7 @@ import {
   type Product,
   ProductStatus,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { trail } from '../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, copyable, dataTable, details, moment, NONE } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
@@ -24,7 +24,7 @@ export function productPage({ pages, clients }: FeatureDependencies): void {
       const { product } = await clients.products.getProduct({ ...view.tenant, productId }, view.call);
       return {
         title: product!.name.trim() || product!.id,
-        body: html`${trail(view, 'products')}${facts(view, product!)}
+        body: html`${breadcrumbs(view, 'products')}${facts(view, product!)}
 <h2>${t.prices}</h2>${priceTable(view, product!)}
 <h2>${t.offers}</h2>${offerTable(view, product!)}`,
       };

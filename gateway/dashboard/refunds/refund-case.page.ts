@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { trail } from '../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, moment } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -55,7 +55,7 @@ export async function drawRefundCase(
   };
   return {
     title: t.caseTitle(view.format.money(refundCase.amountMinor)),
-    body: html`${trail(view, 'refunds')}
+    body: html`${breadcrumbs(view, 'refunds')}
 ${liveRegion('summary', live.summary)}
 ${liveRegion('decision', live.decision)}
 ${liveRegion('record', live.record)}`,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { returnPathOf } from '../sign-in/return-path.ts';
 
-/** Path and query of the page that a request comes from; undefined for none, and for one of another host. */
+/** Path and query of the referring page; undefined without one, or when it belongs to another host. */
 export function referrerPathOf({
   headers,
   host,

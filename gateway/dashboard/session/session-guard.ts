@@ -11,12 +11,12 @@ import type { Person, PlainView } from '../shell/view.ts';
 import { referrerPathOf } from './referrer.ts';
 import { clearSessionCookie, csrfTokenOf, sessionTokenOf, tokenHashOf } from './session-cookie.ts';
 
-/** Where somebody signs in; `return` is the path to come back to. */
+/** The sign-in page; its `return` parameter is the path to come back to. */
 export const SIGN_IN_PATH = '/sign-in';
 
-const NO_SESSION: readonly unknown[] = ['SESSION_INVALID', 'SESSION_EXPIRED'];
+const SESSION_ERRORS: readonly unknown[] = ['SESSION_INVALID', 'SESSION_EXPIRED'];
 
-/** Knows who comes by the session's cookie, and shows the way in to those who have none. */
+/** Finds the person behind a session cookie, and redirects requests without a session to sign-in. */
 export class SessionGuard {
   readonly #clients: DashboardClients;
 
@@ -25,8 +25,8 @@ export class SessionGuard {
   }
 
   /**
-   * Who has the request's session. Unattended requests do not keep it from idling out.
-   * @throws ConnectError UNAUTHENTICATED (SESSION_INVALID, SESSION_EXPIRED) when there is none.
+   * The person who has the request's session. Unattended requests do not extend its idle time.
+   * @throws ConnectError UNAUTHENTICATED (SESSION_INVALID, SESSION_EXPIRED) without a valid session.
    */
   async personOf(request: FastifyRequest, { unattended = false } = {}): Promise<Person> {
     const token = sessionTokenOf(request);
@@ -45,41 +45,41 @@ export class SessionGuard {
     };
   }
 
-  /** Who has the request's session; undefined when there is none. */
-  async visitorOf(request: FastifyRequest): Promise<Person | undefined> {
+  /** The person who has the request's session; undefined without a valid one. */
+  async findPerson(request: FastifyRequest): Promise<Person | undefined> {
     if (sessionTokenOf(request) === undefined) return undefined;
     try {
       return await this.personOf(request);
     } catch (error) {
-      if (this.isClosedTo(error)) return undefined;
+      if (isSessionError(error)) return undefined;
       throw error;
     }
   }
 
-  /** Lets in who is signed in, as the request's person, and shows others the way. */
-  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const person = await this.visitorOf(request);
-    if (!person) return this.show(request, reply);
+  /** Sets the request's person, or redirects to sign-in. */
+  async requireSession(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const person = await this.findPerson(request);
+    if (!person) return this.redirectToSignIn(request, reply);
     request.person = person;
   }
 
-  /** Whether a call failed for want of a session, and not because the services do not know the dashboard itself. */
-  isClosedTo(error: unknown): boolean {
-    return NO_SESSION.includes(reasonOf(error));
-  }
-
-  /** Answers a request without a session: readers go to sign in and come back, forms and streams do not. */
-  async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /** Responds to a request without a session. Only pages are returned to after sign-in; a stream gets a 401. */
+  async redirectToSignIn(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (sessionTokenOf(request) !== undefined) clearSessionCookie(reply);
     if (asksForStream(request)) return reply.code(401).send('');
     const back = request.method === 'GET' ? `?return=${encodeURIComponent(request.url)}` : '';
     return reply.redirect(`${SIGN_IN_PATH}${back}`, 303);
   }
 
-  /** What pages without a merchant are drawn from. */
+  /** What pages without a merchant are rendered from. */
   plainViewOf(request: FastifyRequest): PlainView {
     const language = languageOf(request);
     const url = request.method === 'POST' ? (referrerPathOf(request) ?? '/') : request.url;
     return { language, format: formatOf(language), person: request.person ?? undefined, url };
   }
+}
+
+/** Whether a call failed because there is no valid session, not because the services refuse the dashboard itself. */
+export function isSessionError(error: unknown): boolean {
+  return SESSION_ERRORS.includes(reasonOf(error));
 }

@@ -5,17 +5,17 @@ import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
 import { type Person, type PlainView, pathTo, textsFor, type View } from './view.ts';
 
-/** How good or bad what a badge or notice says is. */
+/** The meaning of a badge's or notice's color. */
 export type Tone = 'good' | 'busy' | 'bad' | 'off';
 
 interface Column<Row> {
   readonly label: string;
   cell(row: Row): Html | string;
-  /** Amounts and counts are aligned at their end. */
+  /** Amounts and counts are aligned to the end. */
   readonly isNumber?: boolean;
 }
 
-/** A table that becomes a list of cards on a narrow screen; `empty` is said when there are no rows. */
+/** A table that becomes a list of cards on narrow screens; without rows, the text `empty`. */
 export function dataTable<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -34,7 +34,7 @@ export function dataTable<Row>(
 
 const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);
 
-/** An amount for people, with its centavos for machines. */
+/** An amount in centavos, formatted as reais. */
 export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint): Html {
   return html`<data value="${String(amountMinor)}"${amountMinor === 0n ? html` class="zero"` : nothing}>${format.money(amountMinor)}</data>`;
 }
@@ -48,18 +48,18 @@ export function amountColumn<Row>(
   return { label, isNumber: true, cell: (row) => money(view, amountMinorOf(row)) };
 }
 
-/** Names and what they are, side by side. */
+/** A list of names and values. */
 export function details(pairs: readonly (readonly [name: string, value: Html | string])[]): Html {
   return html`<dl>${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** A step of what goes on: behind, under way, broken off or still to come. */
+/** A step of a process: completed, in progress, failed or pending. */
 export interface TimelineStep {
   readonly state: 'done' | 'now' | 'failed' | 'waiting';
   readonly content: Html;
 }
 
-/** Steps in their order. */
+/** A vertical list of steps, in order. */
 export function timeline(steps: readonly TimelineStep[]): Html {
   return html`<ol class="timeline">${steps.map(
     ({ state, content }) =>
@@ -67,30 +67,30 @@ export function timeline(steps: readonly TimelineStep[]): Html {
   )}</ol>`;
 }
 
-/** A state in a word and a colour. */
+/** A short text with a background color. */
 export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 
-/** Stands where there is nothing. */
+/** Shown in place of a missing value. */
 export const NONE = '—';
 
-/** A moment in Brazil's time; NONE where there is none. */
+/** A time in Brasília time; NONE when undefined. */
 export function moment(view: PlainView, at: Timestamp | undefined): Html {
   if (!at) return html`${NONE}`;
   return html`<time datetime="${timestampDate(at).toISOString()}">${view.format.dateTime(at)}</time>`;
 }
 
-/** Something long to copy; the button works where scripts do. */
+/** A long text with a copy button, which the script shows. */
 export function copyable(view: PlainView, text: string): Html {
   const t = textsFor(view, layoutTexts);
   return html`<span class="copyable"><code>${text}</code> <button type="button" class="small" data-copy data-copied="${t.copied}" hidden>${t.copy}</button></span>`;
 }
 
-/** The query's page token, on a page with a `pager`. */
+/** The `page` query parameter of a page with a `pager`: the list's page token. */
 export const pageParameter = Type.Optional(Type.String({ maxLength: 256 }));
 
-/** The links under a list: to its first page, and to the next where there is one. `page` is the query's page token. */
+/** Links to a list's first page, and to the next if there is one. */
 export function pager(view: PlainView, nextPageToken: string): Html {
   const t = textsFor(view, layoutTexts);
   const [path = '', query = ''] = view.url.split('?');
@@ -111,49 +111,49 @@ ${nextPageToken === '' ? nothing : html`<a rel="next" href="${at(nextPageToken)}
 }
 
 interface FormOptions {
-  /** Path of the action, as it was registered, with its parameters filled in. */
+  /** The action's path below the merchant's, with its parameters filled in. */
   readonly action: string;
   readonly submit: string;
   readonly tone?: 'primary' | 'danger' | 'plain';
   readonly fields?: Html;
 }
 
-/** What a form carries unseen, by the fields' names. */
+/** Hidden inputs, by name. */
 export function hiddenFields(values: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(values).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}`;
 }
 
-/** A form of who is signed in: it carries what proves that it is this session's, and a key of its own. */
+/** A form of the signed-in person, with the session's CSRF token and a unique key. */
 export function personForm({ csrfToken }: Person, action: string, content: Html): Html {
   return html`<form method="post" action="${action}">${hiddenFields({ _csrf: csrfToken, _key: randomUUID() })}
 ${content}
 </form>`;
 }
 
-/** A form of a merchant's page. */
+/** A form whose action belongs to the merchant. */
 export function form(view: View, { action, submit, tone = 'primary', fields }: FormOptions): Html {
   const content = html`${fields ?? nothing}<button class="${tone}">${submit}</button>`;
   return personForm(view.person, pathTo(view, action), content);
 }
 
-/** A form for what cannot be taken back: it opens first, and says what will happen. */
-export function confirmForm(view: View, question: string, options: FormOptions & { text: string }): Html {
-  return html`<details class="confirm"><summary>${question}</summary><p>${options.text}</p>${form(view, options)}</details>`;
+/** A form for an action that cannot be undone: collapsed until opened, with a text that explains the effect. */
+export function confirmForm(view: View, title: string, options: FormOptions & { text: string }): Html {
+  return html`<details class="confirm"><summary>${title}</summary><p>${options.text}</p>${form(view, options)}</details>`;
 }
 
 interface Field {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  /** Why what was typed is refused. */
+  /** Why the submitted value was rejected. */
   readonly fault?: string | undefined;
 }
 
 /**
- * A labelled control; `control` is given the attributes that tie it to its label, hint and fault. The first with a fault
- * has the focus when the page opens.
+ * A labeled control; `control` receives the attributes that link it to its label, hint and fault. The first field with a
+ * fault is focused when the page opens.
  */
 export function field({ name, label, hint, fault }: Field, control: (attributes: Html) => Html): Html {
   const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ');
@@ -166,7 +166,7 @@ ${control(attributes)}
 ${fault ? html`<p class="fault" id="${name}-fault">${fault}</p>` : nothing}</div>`;
 }
 
-/** A choice of one. */
+/** A drop-down. */
 export function select(
   options: readonly (readonly [value: string, text: string])[],
   chosen: string,
@@ -178,7 +178,7 @@ export function select(
     )}</select>`;
 }
 
-/** Something to know before anything else on the page. */
+/** A highlighted message; announced at once when its tone is bad. */
 export function notice(tone: Tone, content: Html | string): Html {
   return html`<div class="notice ${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">${content}</div>`;
 }

@@ -8,11 +8,11 @@ import { html, nothing } from './html.ts';
 import { sendPage } from './layout.ts';
 import { textsFor } from './view.ts';
 
-/** Answers every failure with a page that says what it means for who reads it, and nothing of its cause. */
+/** Responds to every error with a page that explains it to the reader and reveals nothing about its cause. */
 export function answerFailures(app: DashboardApp, guard: SessionGuard): void {
   app.setErrorHandler(async (error, request, reply) => {
     const failure = failureOf(error);
-    if (failure.status >= 500) request.log.error({ err: error, requestId: request.id }, 'a page failed');
+    if (failure.status >= 500) request.log.error({ err: error, requestId: request.id }, 'page failed');
     return sendFailure(guard, failure, request, reply);
   });
   app.setNotFoundHandler((request, reply) => sendFailure(guard, noSuchPage(), request, reply));
@@ -21,15 +21,15 @@ export function answerFailures(app: DashboardApp, guard: SessionGuard): void {
 function sendFailure(guard: SessionGuard, failure: Failure, request: FastifyRequest, reply: FastifyReply) {
   const view = request.view ?? guard.plainViewOf(request);
   const t = textsFor(view, failureTexts);
-  const back = wayBack(request);
+  const back = backPath(request);
   const body = html`<p>${failure.text[view.language]}</p>
 <p>${back ? html`<a href="${back}">${t.back}</a> · ` : nothing}<a href="/">${t.home}</a></p>
 <p class="hint">${t.reference} <code>${request.id}</code></p>`;
   return sendPage(reply, view, { title: t.heading, body, status: failure.status });
 }
 
-/** The page before this one, unless the page's other link leads there. */
-function wayBack(request: FastifyRequest): string | undefined {
+/** The referring page; undefined when the home link leads there already. */
+function backPath(request: FastifyRequest): string | undefined {
   const path = referrerPathOf(request);
   return path === request.url || path === '/' ? undefined : path;
 }

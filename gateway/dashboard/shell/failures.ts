@@ -3,12 +3,12 @@ import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { failureTexts } from './failures.texts.ts';
 import { inEach, type Language, type Texts } from './language.ts';
 
-/** A room's texts, with sentences for the refusals that its actions meet, by the reason of the RPC. */
+/** A feature's texts that include error messages by the reason of a refused RPC. */
 export type Refusals = Texts<{ readonly refusals: Readonly<Record<string, string>> }>;
 
 type Kind = keyof (typeof failureTexts)['en'];
 
-/** Why there is no page: its status and what to say. */
+/** An error that is shown as a page, with its HTTP status and message. */
 export class Failure extends Error {
   readonly status: number;
   readonly text: Texts<string>;
@@ -29,21 +29,21 @@ export class Failure extends Error {
   }
 }
 
-/** There is no such page, or not for who asks: the same answer. */
+/** The 404 for a page that does not exist or that the person may not see: the two are indistinguishable. */
 export const noSuchPage = () => Failure.of(404, 'notFound');
 
-/** The reason of a refused call; undefined for what is no refusal. */
+/** The ErrorInfo reason of a refused call; undefined for any other error. */
 export function reasonOf(error: unknown): string | undefined {
   return errorInfoOf(error)?.reason;
 }
 
-/** What a room says of a refused call in a language; undefined where it has no sentence for it. */
+/** A feature's message for a refused call; undefined when it has none. */
 export function refusalText(error: unknown, refusals: Refusals, language: Language): string | undefined {
   const reason = reasonOf(error);
   return reason === undefined ? undefined : refusals[language].refusals[reason];
 }
 
-/** The one mapping of whatever was thrown to a page that says so. What nobody foresaw says nothing of its cause. */
+/** Maps any thrown value to the failure to show. Unexpected errors reveal nothing about their cause. */
 export function failureOf(error: unknown, refusals?: Refusals): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof ConnectError) return failureOfRpc(error, refusals);
@@ -55,9 +55,9 @@ export function failureOf(error: unknown, refusals?: Refusals): Failure {
 
 function failureOfRpc(error: ConnectError, refusals: Refusals | undefined): Failure {
   const reason = reasonOf(error);
-  const said = reason === undefined ? undefined : sentences(reason, refusals);
+  const message = reason === undefined ? undefined : messageFor(reason, refusals);
   const failure = (status: number, kind: Kind) =>
-    said ? new Failure(status, said, error) : Failure.of(status, kind, error);
+    message ? new Failure(status, message, error) : Failure.of(status, kind, error);
   switch (error.code) {
     case Code.NotFound:
       return failure(404, 'notFound');
@@ -79,7 +79,7 @@ function failureOfRpc(error: ConnectError, refusals: Refusals | undefined): Fail
   }
 }
 
-function sentences(reason: string, refusals: Refusals | undefined): Texts<string> | undefined {
+function messageFor(reason: string, refusals: Refusals | undefined): Texts<string> | undefined {
   const portuguese = refusals?.['pt-BR'].refusals[reason];
   const english = refusals?.en.refusals[reason];
   return portuguese && english ? { 'pt-BR': portuguese, en: english } : undefined;

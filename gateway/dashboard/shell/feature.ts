@@ -19,14 +19,14 @@ export type DashboardConfig = Pick<
   | 'OIDC_CLIENT_SECRET'
 >;
 
-/** What rooms make their pages with. */
+/** What features register their pages with. */
 export interface FeatureDependencies {
-  /** For what is no page of a merchant. */
+  /** For routes that do not belong to a merchant. */
   readonly app: DashboardApp;
   readonly pages: Pages;
   readonly guard: SessionGuard;
   readonly clients: DashboardClients;
   readonly config: DashboardConfig;
-  /** Where people find the dashboard, once it listens. */
+  /** The dashboard's public URL; callable once it listens. */
   readonly baseUrl: () => string;
 }

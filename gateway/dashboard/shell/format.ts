@@ -7,7 +7,7 @@ const HOUR_S = 3_600;
 const DAY_S = 86_400;
 const THOUSAND_MINOR = 100_000n;
 
-/** How amounts, dates and times are written in a language. */
+/** Formats amounts, dates and times in a language. */
 export class Format {
   readonly #money: Intl.NumberFormat;
   readonly #compactMoney: Intl.NumberFormat;
@@ -22,7 +22,9 @@ export class Format {
     const reais = { style: 'currency', currency: 'BRL' } as const;
     this.#money = new Intl.NumberFormat(language, reais);
     this.#compactMoney = new Intl.NumberFormat(language, {
-      ...{ ...reais, notation: 'compact', maximumFractionDigits: 1 },
+      ...reais,
+      notation: 'compact',
+      maximumFractionDigits: 1,
     });
     this.#number = new Intl.NumberFormat(language);
     const utc = { timeZone: 'UTC' } as const;
@@ -30,7 +32,7 @@ export class Format {
     this.#month = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', ...utc });
     this.#shortMonth = new Intl.DateTimeFormat(language, { month: 'short', year: '2-digit', ...utc });
     this.#dateTime = new Intl.DateTimeFormat(language, {
-      // Short English dates have the month first, and are read wrongly by who has the day first.
+      // Short English dates put the month first, which readers used to day-first dates get wrong.
       dateStyle: language === 'en' ? 'medium' : 'short',
       timeStyle: 'medium',
       timeZone: ACCOUNT_TIME_ZONE,
@@ -42,11 +44,11 @@ export class Format {
   money(amountMinor: bigint): string {
     const digits = (amountMinor < 0n ? -amountMinor : amountMinor).toString().padStart(3, '0');
     const decimal = `${amountMinor < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
-    // As text, since a double does not hold every amount.
+    // As a string: a double cannot represent every amount exactly.
     return this.#money.format(decimal as Intl.StringNumericLiteral);
   }
 
-  /** An amount in centavos where there is little room, so that a double is exact enough: R$ 12,3 mil; R$ 651,40. */
+  /** An abbreviated amount in centavos: R$ 12,3 mil; R$ 651,40. */
   compactMoney(amountMinor: bigint): string {
     if (amountMinor < THOUSAND_MINOR) return this.money(amountMinor);
     return this.#compactMoney.format(Number(amountMinor) / 100);
@@ -57,29 +59,29 @@ export class Format {
     return this.#number.format(value);
   }
 
-  /** A day, given as 2026-11-21. */
+  /** A date, given as 2026-11-21. */
   date(civilDate: string): string {
     return this.#date.format(new Date(`${civilDate}T00:00:00Z`));
   }
 
-  /** November 2026, given as 2026-11. */
+  /** A month in full, November 2026, given as 2026-11. */
   month(yearMonth: string): string {
     return this.#month.format(new Date(`${yearMonth}-01T00:00:00Z`));
   }
 
-  /** Nov 26, given as 2026-11. */
+  /** An abbreviated month, Nov 26, given as 2026-11. */
   shortMonth(yearMonth: string): string {
     return this.#shortMonth.format(new Date(`${yearMonth}-01T00:00:00Z`)).replaceAll(' de ', ' ');
   }
 
-  /** A moment in Brazil's time, to the second; empty for none. */
+  /** A time in Brasília time, to the second; empty for undefined. */
   dateTime(at: Timestamp | undefined): string {
     return at ? this.#dateTime.format(timestampDate(at)) : '';
   }
 
   /**
-   * How far a moment is from now, in the largest unit that fits: in 3 days, 5 minutes ago. From a day on by the dates in
-   * Brazil, so that "tomorrow" is tomorrow.
+   * The distance from now in the largest unit that fits: in 3 days, 5 minutes ago. From a day on it compares calendar
+   * dates in Brasília, so that "tomorrow" is correct.
    */
   relative(at: Timestamp, now: Date = new Date()): string {
     const seconds = Math.trunc((timestampDate(at).getTime() - now.getTime()) / 1_000);
@@ -93,7 +95,7 @@ export class Format {
 
 const formats = new Map<Language, Format>();
 
-/** The format of a language. */
+/** The shared formatter of a language. */
 export function formatOf(language: Language): Format {
   let format = formats.get(language);
   if (!format) {

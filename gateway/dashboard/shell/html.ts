@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 
-/** HTML whose every value was escaped, unless it was HTML already. */
+/** HTML in which every interpolated value is escaped, unless it is Html itself. */
 export type Html = ReturnType<typeof html>;
 
 export { html };
 
-/** Nothing to show. */
+/** Empty HTML. */
 export const nothing: Html = html``;

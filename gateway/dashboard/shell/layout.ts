@@ -1,20 +1,31 @@
 import type { FastifyReply } from 'fastify';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { EnvironmentName } from '../../../services/platform/tenant.ts';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
-import { isAtLeast, type Page, type PlainView, pathTo, type Side, textsFor, type View } from './view.ts';
+import {
+  ENVIRONMENT_PATHS,
+  isAtLeast,
+  type Page,
+  type PlainView,
+  pathTo,
+  textsFor,
+  type View,
+} from './view.ts';
 
-/** The parts of a merchant's dashboard, in the order of its navigation. */
+/** A section of the merchant's navigation. */
 export type Section = keyof (typeof layoutTexts)['en']['sections'];
 
-interface SectionPlace {
+interface SectionLink {
   readonly section: Section;
   readonly path: string;
   readonly role: Role;
-  readonly side?: Side;
+  /** Shown in this environment only; in both when absent. */
+  readonly environment?: EnvironmentName;
 }
 
-const SECTIONS: readonly SectionPlace[] = [
+/** In the order of the navigation. */
+const SECTIONS: readonly SectionLink[] = [
   { section: 'overview', path: '', role: Role.VIEWER },
   { section: 'webhooks', path: '/webhooks', role: Role.VIEWER },
   { section: 'funds', path: '/funds', role: Role.VIEWER },
@@ -22,12 +33,12 @@ const SECTIONS: readonly SectionPlace[] = [
   { section: 'advances', path: '/advances', role: Role.VIEWER },
   { section: 'products', path: '/products', role: Role.VIEWER },
   { section: 'api-keys', path: '/api-keys', role: Role.DEVELOPER },
-  { section: 'simulate', path: '/simulate', role: Role.DEVELOPER, side: 'sandbox' },
+  { section: 'simulate', path: '/simulate', role: Role.DEVELOPER, environment: 'test' },
   { section: 'members', path: '/members', role: Role.ADMIN },
   { section: 'audit', path: '/audit', role: Role.ADMIN },
 ];
 
-/** Sends a page: of a merchant when the view is, else a plain one. */
+/** Sends a page, with the merchant's navigation when the view belongs to a merchant. */
 export async function sendPage(
   reply: FastifyReply,
   view: PlainView | View,
@@ -44,16 +55,16 @@ export async function sendPage(
 const isOfMerchant = (view: PlainView | View): view is View => 'tenant' in view;
 
 function pageHtml(view: PlainView | View, page: Page, section: Section | undefined): Html {
-  const side = isOfMerchant(view) ? view.side : undefined;
+  const environment = isOfMerchant(view) ? view.environment : undefined;
   const t = textsFor(view, layoutTexts);
-  const where = side ? ` · ${t[side]}` : '';
+  const where = environment ? ` · ${t.environments[environment]}` : '';
   return html`<!doctype html>
-<html lang="${view.language}" data-side="${side ?? 'none'}">
+<html lang="${view.language}" data-environment="${environment ?? 'none'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${page.title}${where} · ${t.product}</title>
-<link rel="icon" href="/assets/${side ?? 'live'}.svg">
+<link rel="icon" href="/assets/${ENVIRONMENT_PATHS[environment ?? 'live']}.svg">
 <link rel="stylesheet" href="/assets/base.css">
 ${section ? html`<link rel="stylesheet" href="/assets/${section}.css">` : nothing}
 <script type="module" src="/assets/dashboard.js"></script>
@@ -75,7 +86,7 @@ function header(view: PlainView | View): Html {
   const t = textsFor(view, layoutTexts);
   return html`<header class="top">
 <a class="brand" href="/">${t.product}</a>
-${isOfMerchant(view) ? sideSwitch(view) : nothing}
+${isOfMerchant(view) ? environmentSwitch(view) : nothing}
 <div class="who">
 ${view.person ? html`<a href="/account">${view.person.name || view.person.email}</a>` : nothing}
 <a href="/language?return=${encodeURIComponent(view.url)}" lang="${view.language === 'en' ? 'pt-BR' : 'en'}">${t.language}</a>
@@ -88,22 +99,23 @@ ${
 </header>`;
 }
 
-/** The environment in words, and the way to the other; never only a colour. */
-function sideSwitch(view: View): Html {
+/** Names the environment, never by color alone, and links to the other one. */
+function environmentSwitch(view: View): Html {
   const t = textsFor(view, layoutTexts);
-  const { side, tenant } = view;
-  const other: Side = side === 'live' ? 'sandbox' : 'live';
-  return html`<p class="side"><strong>${t[side]}</strong> <span>${side === 'live' ? t.liveHint : t.sandboxHint}</span>
-<a href="${pathTo({ side: other, tenant }, '')}">${other === 'live' ? t.toLive : t.toSandbox}</a></p>
+  const { environment, tenant } = view;
+  const other = environment === 'live' ? 'test' : 'live';
+  return html`<p class="environment"><strong>${t.environments[environment]}</strong> <span>${t.environmentHints[environment]}</span>
+<a href="${pathTo({ environment: other, tenant }, '')}">${t.switchTo[other]}</a></p>
 <p class="merchant"><span>${t.merchant}</span> <a href="/"><code>${tenant.merchantId.slice(0, 8)}</code></a></p>`;
 }
 
 function navigation(view: View, current: Section | undefined): Html {
   const t = textsFor(view, layoutTexts);
   const open = SECTIONS.filter(
-    ({ role, side }) => isAtLeast(view.role, role) && (side === undefined || side === view.side),
+    ({ role, environment = view.environment }) =>
+      isAtLeast(view.role, role) && environment === view.environment,
   );
-  const link = ({ section, path }: SectionPlace) =>
+  const link = ({ section, path }: SectionLink) =>
     html`<li><a href="${pathTo(view, path)}"${
       section === current ? html` aria-current="page"` : nothing
     }>${t.sections[section]}</a></li>`;

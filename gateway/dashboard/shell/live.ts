@@ -6,72 +6,72 @@ import { type Html, html } from './html.ts';
 
 type Regions = Readonly<Record<string, Html>>;
 
-/** How often a page is drawn again while it changes, and when it has been quiet for a while: each drawing reads. */
-const BUSY_LOOK_MS = 1_000;
-const QUIET_LOOK_MS = 3_000;
-const QUIET_AFTER_MS = 60_000;
-/** However many look on, a process draws no more often than this: each waits longer in its place. */
-const MOST_LOOKS_PER_SECOND = 100;
+/** Rendering a page calls the services, so a page that has not changed for a while is polled less often. */
+const ACTIVE_POLL_MS = 1_000;
+const IDLE_POLL_MS = 3_000;
+const IDLE_AFTER_MS = 60_000;
+/** Limits what a process renders: with many streams open, each is polled less often. */
+const MAX_POLLS_PER_SECOND = 100;
 const HEARTBEAT_MS = 15_000;
-/** A browser opens a new stream by itself, after a while of its own, so that not all come back at once. */
-const LONGEST_MS = 10 * 60_000;
-const RECONNECT_MS = { least: 1_000, most: 4_000 };
-/** Hidden tabs let theirs go, so nobody has as many in sight. */
-const MOST_PER_PERSON = 12;
-/** Forms have a new key at every drawing, which is no change to look at. */
+const MAX_STREAM_MS = 10 * 60_000;
+/** Browsers reconnect after a random delay within these bounds, so that they do not all return at once. */
+const RECONNECT_MS = { min: 1_000, max: 4_000 };
+/** More than a person has visible tabs; hidden ones close their stream. */
+const MAX_PER_PERSON = 12;
+/** Forms get a new key whenever they are rendered, which is not a visible change. */
 const FORM_KEYS = /name="_key" value="[^"]*"/g;
 
-/** Where a region of `Page.live` stands in the page; scripts replace what is inside when it changes. */
+/** Marks the place of a `Page.live` region; the script replaces its content when it changes. */
 export function liveRegion(name: string, content: Html): Html {
   return html`<div data-live="${name}">${content}</div>`;
 }
 
-/** Whether a page is asked for as a stream of its changes. */
+/** Whether a request is for a page's event stream rather than the page. */
 export function asksForStream({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
   return method === 'GET' && headers.accept === 'text/event-stream';
 }
 
-/** After how many milliseconds a page is drawn again that has not changed for a while, with so many streams open. */
-export function lookAgainMs(quietForMs: number, open: number): number {
-  const wanted = quietForMs > QUIET_AFTER_MS ? QUIET_LOOK_MS : BUSY_LOOK_MS;
-  return Math.max(wanted, (open * 1_000) / MOST_LOOKS_PER_SECOND);
+/** How long to wait before polling a page again, given how long it has been unchanged and how many streams are open. */
+export function pollIntervalMs(unchangedMs: number, openStreams: number): number {
+  const wantedMs = unchangedMs > IDLE_AFTER_MS ? IDLE_POLL_MS : ACTIVE_POLL_MS;
+  return Math.max(wantedMs, (openStreams * 1_000) / MAX_POLLS_PER_SECOND);
 }
 
-/** The open streams of a listener. */
+/** The open event streams of a listener. */
 export class LiveStreams {
   readonly #open = new Map<AbortController, string>();
   #closed = false;
 
-  /** Ends them all, and begins no other: what looks on connects anew, to another process if this one closes. */
+  /** Ends all streams and accepts no new ones: browsers reconnect, to another process if this one shuts down. */
   close(): void {
     this.#closed = true;
     for (const stream of this.#open.keys()) stream.abort();
   }
 
   /**
-   * Sends the regions of a page as server-sent events, each as its HTML, whenever they change. `look` draws them again,
-   * with all checks of the page; when it throws, the stream ends. It looks no sooner than the reader has taken what was
-   * sent before.
-   * @param first the regions as they are now.
-   * @returns false, with nothing sent, when the person has too many streams already, in whatever sessions.
+   * Sends the live regions of a page as server-sent events, as HTML by name, whenever they change.
+   * @param initial the regions as they are now
+   * @param poll renders the regions again, with all checks of the page; the stream ends when it throws. Not called while
+   *   the browser has yet to read what was sent before.
+   * @returns false, with nothing sent, when the person has too many streams open across all their sessions
    */
   async send(
     accountId: string,
     reply: FastifyReply,
-    first: Regions,
-    look: () => Promise<Regions>,
+    initial: Regions,
+    poll: () => Promise<Regions>,
   ): Promise<boolean> {
     const own = [...this.#open.values()].filter((id) => id === accountId).length;
-    if (this.#closed || own >= MOST_PER_PERSON) return false;
+    if (this.#closed || own >= MAX_PER_PERSON) return false;
     reply.hijack();
     const { raw } = reply;
-    // Who left while the page was drawn does not close again.
+    // A browser that left while the page was rendered emits no further close event.
     if (raw.destroyed) return true;
     const stream = new AbortController();
     this.#open.set(stream, accountId);
-    const longest = setTimeout(() => stream.abort(), LONGEST_MS);
+    const timeout = setTimeout(() => stream.abort(), MAX_STREAM_MS);
     stream.signal.addEventListener('abort', () => {
-      clearTimeout(longest);
+      clearTimeout(timeout);
       this.#open.delete(stream);
       if (raw.writableNeedDrain) raw.destroy();
       else raw.end();
@@ -79,53 +79,53 @@ export class LiveStreams {
     raw.once('close', () => stream.abort());
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
     raw.writeHead(200, headers as Record<string, string>);
-    const again = (quietForMs: number) => lookAgainMs(quietForMs, this.#open.size);
-    // Whatever ends it, the answer has begun: the browser connects anew, and is told why by the page itself.
-    await follow(raw, stream.signal, first, look, again).catch(() => undefined);
+    const intervalMs = (unchangedMs: number) => pollIntervalMs(unchangedMs, this.#open.size);
+    // The headers are sent, so an error cannot be reported here: the browser reconnects and gets it from the page.
+    await sendChanges(raw, stream.signal, initial, poll, intervalMs).catch(() => undefined);
     stream.abort();
     return true;
   }
 }
 
-async function follow(
+async function sendChanges(
   raw: ServerResponse,
   signal: AbortSignal,
-  first: Regions,
-  look: () => Promise<Regions>,
-  again: (quietForMs: number) => number,
+  initial: Regions,
+  poll: () => Promise<Regions>,
+  intervalMs: (unchangedMs: number) => number,
 ): Promise<void> {
-  const { least, most } = RECONNECT_MS;
-  const shown = new Map<string, string>();
-  let regions = first;
-  let [heardAt, changedAt] = [performance.now(), performance.now()];
-  let text = `retry: ${Math.round(least + Math.random() * (most - least))}\n`;
+  const { min, max } = RECONNECT_MS;
+  const sent = new Map<string, string>();
+  let regions = initial;
+  let [sentAt, changedAt] = [performance.now(), performance.now()];
+  let text = `retry: ${Math.round(min + Math.random() * (max - min))}\n`;
   while (!signal.aborted) {
-    const changed = await changesOf(regions, shown);
+    const changed = await changesOf(regions, sent);
     if (signal.aborted) return;
     if (changed) text += `data: ${JSON.stringify(changed)}\n\n`;
-    else if (performance.now() - heardAt > HEARTBEAT_MS) text += ': still here\n\n';
+    else if (performance.now() - sentAt > HEARTBEAT_MS) text += ': heartbeat\n\n';
     if (changed) changedAt = performance.now();
     if (text !== '') {
-      heardAt = performance.now();
+      sentAt = performance.now();
       if (!raw.write(text)) await once(raw, 'drain', { signal });
       text = '';
     }
-    await delay(again(performance.now() - changedAt), undefined, { signal });
-    regions = await look();
+    await delay(intervalMs(performance.now() - changedAt), undefined, { signal });
+    regions = await poll();
   }
 }
 
-/** The regions that differ from those that were shown before, and now count as shown; undefined when none does. */
+/** The regions that differ from what was last sent, recorded as sent; undefined when there are none. */
 async function changesOf(
   regions: Regions,
-  shown: Map<string, string>,
+  sent: Map<string, string>,
 ): Promise<Record<string, string> | undefined> {
   const changed: Record<string, string> = {};
   for (const [name, content] of Object.entries(regions)) {
     const text = String(await content);
     const compared = text.replaceAll(FORM_KEYS, '');
-    if (shown.get(name) !== compared) changed[name] = text;
-    shown.set(name, compared);
+    if (sent.get(name) !== compared) changed[name] = text;
+    sent.set(name, compared);
   }
   return Object.keys(changed).length > 0 ? changed : undefined;
 }

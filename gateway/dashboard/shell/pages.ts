@@ -2,54 +2,54 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import type { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { type EnvironmentName, environmentEnum } from '../../../services/platform/tenant.ts';
 import type { DashboardApp } from '../dashboard-app.ts';
 import { callAs } from '../dashboard-clients.ts';
 import { isCsrfToken, sessionTokenOf } from '../session/session-cookie.ts';
-import type { SessionGuard } from '../session/session-guard.ts';
+import { isSessionError, type SessionGuard } from '../session/session-guard.ts';
 import { Failure, failureOf, noSuchPage, type Refusals } from './failures.ts';
 import { type Section, sendPage } from './layout.ts';
 import { asksForStream, LiveStreams } from './live.ts';
-import { isAtLeast, type Page, pathTo, type Side, type View } from './view.ts';
+import { ENVIRONMENT_PATHS, isAtLeast, type Page, pathTo, type View } from './view.ts';
 
-/** What every page and action of a merchant says of itself. */
-interface Place {
-  /** Behind /live/<merchant> and /sandbox/<merchant>: `/webhooks/:subscriptionId`. Parameters are UUIDs, but for `name`. */
+/** Where a merchant's page or action is, and who may use it. */
+interface PageSpec {
+  /** Below /live/<merchant> and /sandbox/<merchant>: `/webhooks/:subscriptionId`. Parameters are UUIDs, except `name`. */
   readonly path: string;
-  /** The least role that may come here. */
+  /** The least powerful role with access. */
   readonly role: Role;
   readonly section: Section;
-  /** Where it is; both when absent. */
-  readonly side?: Side;
+  /** The only environment that has it; both when absent. */
+  readonly environment?: EnvironmentName;
 }
 
-interface PageOptions<Query extends TObject> extends Place {
+interface PageOptions<Query extends TObject> extends PageSpec {
   readonly query?: Query;
 }
 
-interface ActionOptions<Form extends TObject> extends Place {
+interface ActionOptions<Form extends TObject> extends PageSpec {
   readonly form?: Form;
-  /** What to say when an RPC refuses. */
+  /** Error messages by the reason of a refused RPC. */
   readonly refusals?: Refusals;
 }
 
 type Params = Readonly<Record<string, string>>;
 
-/** Where an action leads: to another page, with a notice of that page by its name, or to a page that is its answer. */
+/** What an action responds with: a redirect, with the name of a notice on the target page, or a page. */
 export type Outcome = { readonly redirect: string; readonly notice?: string } | Page;
 
-/** A page or action that is served. */
-export interface Registered extends Place {
+/** A registered page or action. */
+export interface Registered extends PageSpec {
   readonly method: 'GET' | 'POST';
 }
 
 const NO_FIELDS = Type.Object({});
-/** Ids are written in one way only, so that no page has two addresses. */
+/** Lowercase only, so that every page has a single URL. */
 export const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * The pages of merchants and what can be done on them. Who comes to one has a session, is a member of the merchant and
- * has the role; who does something comes from a form of that session, once per form, and is written down.
+ * Registers the pages and actions of merchants. Every request needs a session, membership of the merchant and the role;
+ * an action also needs the CSRF token and the idempotency key of one of the session's forms.
  */
 export class Pages {
   readonly registered: Registered[] = [];
@@ -63,31 +63,31 @@ export class Pages {
     app.addHook('preClose', async () => this.#streams.close());
   }
 
-  /** Serves a page, and the stream of its live regions to who asks its address for one. */
+  /** Serves a page, and at the same URL the event stream of its live regions. */
   page<Query extends TObject = typeof NO_FIELDS>(
     options: PageOptions<Query>,
-    draw: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
+    render: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
   ): void {
     const { section } = options;
     this.registered.push({ ...options, method: 'GET' });
     this.#app.get(routeOf(options), {
       schema: { querystring: options.query ?? NO_FIELDS },
-      onRequest: async (request, reply) => this.#enter(options, request, reply),
+      onRequest: async (request, reply) => this.#authorize(options, request, reply),
       handler: async (request, reply) => {
         const input = { params: request.params as Params, query: request.query as Static<Query> };
         const view = request.view!;
-        const page = await draw(view, input);
+        const page = await render(view, input);
         if (!asksForStream(request)) return sendPage(reply, view, page, section);
         if (!page.live) throw noSuchPage();
-        const look = async () => (await draw(await this.#viewOf(options, request), input)).live ?? {};
-        if (!(await this.#streams.send(view.person.accountId, reply, page.live, look))) {
+        const poll = async () => (await render(await this.#viewOf(options, request), input)).live ?? {};
+        if (!(await this.#streams.send(view.person.accountId, reply, page.live, poll))) {
           throw Failure.of(429, 'unavailable');
         }
       },
     });
   }
 
-  /** Serves what a form does. `key` is the form's own, for the idempotency of what it asks for. */
+  /** Serves the POST of a form. `key` is unique to the form, for use as idempotency key. */
   action<Form extends TObject = typeof NO_FIELDS>(
     options: ActionOptions<Form>,
     act: (view: View, input: { params: Params; form: Static<Form>; key: string }) => Promise<Outcome>,
@@ -96,10 +96,10 @@ export class Pages {
     this.registered.push({ ...options, method: 'POST' });
     this.#app.post(routeOf(options), {
       schema: { body: options.form ?? NO_FIELDS },
-      onRequest: async (request, reply) => this.#enter(options, request, reply),
+      onRequest: async (request, reply) => this.#authorize(options, request, reply),
       preValidation: async (request) => requireOwnForm(request),
-      // A form may come in slowly: who is removed or signed out meanwhile does nothing any more.
-      preHandler: async (request, reply) => this.#enter(options, request, reply),
+      // The body may arrive slowly: check again that the person has not been removed or signed out meanwhile.
+      preHandler: async (request, reply) => this.#authorize(options, request, reply),
       handler: async (request, reply) => {
         const { _key: key } = request.body as { _key?: unknown };
         if (typeof key !== 'string' || !isUuid(key)) throw Failure.of(400, 'staleForm');
@@ -108,7 +108,7 @@ export class Pages {
         const outcome = await act(view, input).catch((error) => {
           throw failureOf(error, refusals);
         });
-        // What answers a form has no stream: its address is no page.
+        // The URL of an action is not a page, so there is no stream to connect to.
         if (!('redirect' in outcome)) return sendPage(reply, view, { ...outcome, live: undefined }, section);
         const notice = outcome.notice === undefined ? '' : `?notice=${encodeURIComponent(outcome.notice)}`;
         return reply.redirect(`${pathTo(view, outcome.redirect)}${notice}`, 303);
@@ -116,59 +116,73 @@ export class Pages {
     });
   }
 
-  /** Where the form of an action stood: the address of the action is no page to come back to. */
-  #pageAbove({ path }: Place, { url }: FastifyRequest): string {
+  /** The URL path of the closest parent page of an action, since an action's URL cannot be opened. */
+  #parentPage({ path }: PageSpec, { url }: FastifyRequest): string {
     const pages = new Set(this.registered.filter(({ method }) => method === 'GET').map((page) => page.path));
-    const own = path.split('/');
-    const asked = (url.split('?')[0] ?? '').split('/');
-    while (own.length > 1 && !pages.has(own.join('/'))) {
-      own.pop();
-      asked.pop();
+    const route = path.split('/');
+    const requested = (url.split('?')[0] ?? '').split('/');
+    while (route.length > 1 && !pages.has(route.join('/'))) {
+      route.pop();
+      requested.pop();
     }
-    return asked.join('/');
+    return requested.join('/');
   }
 
-  async #enter(place: Place, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (sessionTokenOf(request) === undefined) return this.#guard.show(request, reply);
+  async #authorize(spec: PageSpec, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (sessionTokenOf(request) === undefined) return this.#guard.redirectToSignIn(request, reply);
     try {
-      request.view = await this.#viewOf(place, request);
+      request.view = await this.#viewOf(spec, request);
     } catch (error) {
-      if (!this.#guard.isClosedTo(error)) throw error;
-      await this.#guard.show(request, reply);
+      if (!isSessionError(error)) throw error;
+      await this.#guard.redirectToSignIn(request, reply);
     }
   }
 
-  /** Throws what AuthenticateSession throws, and a Failure where the person may not be. */
-  async #viewOf(place: Place, request: FastifyRequest): Promise<View> {
-    const { role, side: only } = place;
+  /**
+   * @throws Failure 404 without membership, 403 without the role
+   * @throws ConnectError from AuthenticateSession
+   */
+  async #viewOf(spec: PageSpec, request: FastifyRequest): Promise<View> {
     const person = await this.#guard.personOf(request, { unattended: asksForStream(request) });
     request.person = person;
-    const { side, merchantId, ...others } = request.params as { side: Side; merchantId: string };
-    const has = person.roles.get(merchantId);
-    if (has === undefined || (only !== undefined && side !== only)) throw noSuchPage();
+    const { environment: segment, merchantId, ...others } = request.params as RouteParams;
+    const environment = segment === ENVIRONMENT_PATHS.live ? 'live' : 'test';
+    const role = person.roles.get(merchantId);
+    if (role === undefined || environment !== (spec.environment ?? environment)) throw noSuchPage();
     if (Object.entries(others).some(([name, value]) => name !== 'name' && !isId(value))) throw noSuchPage();
-    const environment = side === 'live' ? Environment.LIVE : Environment.TEST;
     const view: View = {
-      ...{ ...this.#guard.plainViewOf(request), person, side, role: has },
-      ...(request.method === 'POST' && { url: this.#pageAbove(place, request) }),
-      tenant: { merchantId, environment },
+      ...this.#guard.plainViewOf(request),
+      ...(request.method === 'POST' && { url: this.#parentPage(spec, request) }),
+      person,
+      environment,
+      role,
+      tenant: { merchantId, environment: environmentEnum(environment) },
       call: callAs(person, request),
     };
+    // Set before the role is checked: the failure page shows the merchant's navigation.
     request.view = view;
-    if (!isAtLeast(has, role)) throw Failure.of(403, 'forbidden');
+    if (!isAtLeast(role, spec.role)) throw Failure.of(403, 'forbidden');
     return view;
   }
 }
 
-const routeOf = ({ path }: Place) => `/:side(^live|sandbox$)/:merchantId${path}`;
+interface RouteParams extends Params {
+  readonly environment: (typeof ENVIRONMENT_PATHS)[EnvironmentName];
+  readonly merchantId: string;
+}
+
+const routeOf = ({ path }: PageSpec) => `/:environment(^live|sandbox$)/:merchantId${path}`;
 
 const isId = (value: unknown) => typeof value === 'string' && ID.test(value);
 
-/** Refuses what another site, or another session's form, has the browser send. */
+/**
+ * Rejects a form that another site or another session sent.
+ * @throws Failure 403
+ */
 export function requireOwnForm(request: FastifyRequest): void {
   const token = sessionTokenOf(request);
   const { _csrf: given } = (request.body ?? {}) as { _csrf?: unknown };
   const site = request.headers['sec-fetch-site'];
-  const foreign = site !== undefined && site !== 'same-origin';
-  if (token === undefined || foreign || !isCsrfToken(token, given)) throw Failure.of(403, 'staleForm');
+  const isCrossSite = site !== undefined && site !== 'same-origin';
+  if (token === undefined || isCrossSite || !isCsrfToken(token, given)) throw Failure.of(403, 'staleForm');
 }

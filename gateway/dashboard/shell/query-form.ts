@@ -1,15 +1,15 @@
 import { type Html, html, nothing } from './html.ts';
 
 interface QueryForm {
-  /** Where the page is; its query is the form's. */
+  /** The page's path; the form sets its query. */
   readonly action: string;
   readonly fields: Html;
   readonly submit: string;
-  /** Behind the button. */
+  /** After the button. */
   readonly more?: Html;
 }
 
-/** A form that chooses what a page shows: it changes nothing, and its address can be kept. */
+/** A GET form that filters what a page shows; the resulting URL can be bookmarked. */
 export function queryForm({ action, fields, submit, more }: QueryForm): Html {
   return html`<form class="filters" method="get" action="${action}">
 ${fields}

@@ -10,12 +10,12 @@ import { liveRegion } from './live.ts';
 import { troubleTexts } from './trouble-banner.texts.ts';
 import { type Page, pathTo, textsFor, type View } from './view.ts';
 
-const MOST_NAMED = 5;
+const MAX_LISTED = 5;
 const DAY_MS = 86_400_000;
-/** Then what a 410 has disabled was to be. */
+/** An endpoint disabled by a 410 is listed for a week: after that, it was probably intended. */
 const GONE_SHOWN_MS = 7 * DAY_MS;
 
-/** Whether it is in ERROR, or a 410 has disabled it not long ago. One that a person disabled keeps an earlier error. */
+/** Whether it is in ERROR or was recently disabled by a 410. One that a person disabled may have an older error. */
 function isInTrouble({ state, errorAt, disabledAt }: WebhookSubscription): boolean {
   if (!errorAt) return false;
   if (state === WebhookSubscriptionState.ERROR) return true;
@@ -24,24 +24,24 @@ function isInTrouble({ state, errorAt, disabledAt }: WebhookSubscription): boole
   return isGone && Date.now() - timestampMs(disabledAt) < GONE_SHOWN_MS;
 }
 
-/** Names each subscription in trouble, since when, and why; nothing where all is well. */
+/** Lists failing subscriptions, with the cause and since when; empty when there are none. */
 function troubleBanner(view: View, subscriptions: readonly WebhookSubscription[]): Html {
   const t = textsFor(view, troubleTexts);
   const troubled = subscriptions.filter(isInTrouble);
   if (troubled.length === 0) return nothing;
   const item = ({ id, url, errorReason = '', errorAt }: WebhookSubscription) =>
     html`<li><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a><p class="soft">${reasonText(view, errorReason)} ${t.since} ${moment(view, errorAt)}.</p></li>`;
-  const unnamed = troubled.length - MOST_NAMED;
+  const unlisted = troubled.length - MAX_LISTED;
   const more =
-    unnamed > 0 ? html`<p><a href="${pathTo(view, '/webhooks')}">${t.more(unnamed)}</a></p>` : nothing;
+    unlisted > 0 ? html`<p><a href="${pathTo(view, '/webhooks')}">${t.more(unlisted)}</a></p>` : nothing;
   return notice(
     'bad',
     html`<p><strong>${t.title(troubled.length)}</strong></p>
-<ul>${troubled.slice(0, MOST_NAMED).map(item)}</ul>${more}`,
+<ul>${troubled.slice(0, MAX_LISTED).map(item)}</ul>${more}`,
   );
 }
 
-/** A page with the banner above it, which changes as one looks at it. */
+/** Adds the banner to the top of a page, as a live region. */
 export function withTroubleBanner(
   view: View,
   page: Page,

@@ -3,32 +3,32 @@ import { isSecureAddress } from '../session/secure-address.ts';
 import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;
-const LONGEST_EMAIL = 254;
-const LONGEST_NAME = 200;
+const MAX_EMAIL_LENGTH = 254;
+const MAX_NAME_LENGTH = 200;
 
-/** For whom the provider vouches. */
+/** A person as identified by the provider. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Empty when the provider does not tell it. */
+  /** Empty when the provider does not share it. */
   readonly email: string;
   readonly emailVerified: boolean;
-  /** Empty when the provider does not tell it. */
+  /** Empty when the provider does not share it. */
   readonly name: string;
 }
 
 export interface OpenIdClientOptions {
   readonly issuer: string;
   readonly clientId: string;
-  /** Absent for a public client. */
+  /** Undefined for a public client. */
   readonly clientSecret: string | undefined;
-  /** Where the provider sends people back to, once the dashboard listens. */
+  /** The callback URL; callable once the dashboard listens. */
   readonly redirectUri: () => string;
 }
 
 /**
- * The dashboard as an OpenID provider's client. The provider is asked for its addresses when they are first needed, and
- * again after a failure, so that either may start first. Methods throw what openid-client throws.
+ * The dashboard's OpenID Connect client. Discovery happens on first use and is retried after a failure, so that dashboard
+ * and provider may start in any order. Methods throw the errors of openid-client.
  */
 export class OpenIdClient {
   readonly #options: OpenIdClientOptions;
@@ -38,7 +38,7 @@ export class OpenIdClient {
     this.#options = options;
   }
 
-  /** Where a browser goes to sign in. */
+  /** The provider's URL to send a browser to. */
   async authorizationUrl({ state, nonce, codeVerifier }: SignInFlow, language: string): Promise<string> {
     const url = oidc.buildAuthorizationUrl(await this.#provider(), {
       redirect_uri: this.#options.redirectUri(),
@@ -46,33 +46,37 @@ export class OpenIdClient {
       code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
       code_challenge_method: 'S256',
       ui_locales: language,
-      ...{ state, nonce },
+      state,
+      nonce,
     });
     return url.href;
   }
 
-  /** Who came back. `search` is the query that the provider sent, with its question mark. */
+  /** Exchanges the code of a callback. `search` is the callback's query, with its question mark. */
   async identify(search: string, { state, nonce, codeVerifier }: SignInFlow): Promise<Identity> {
     const provider = await this.#provider();
-    // Never from the request's host, which anybody may write.
+    // Not from the request's Host header, which the client controls.
     const url = new URL(this.#options.redirectUri());
     url.search = search;
     const tokens = await oidc.authorizationCodeGrant(provider, url, {
-      ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier },
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: codeVerifier,
       idTokenExpected: true,
     });
     const { iss, sub, ...claims } = tokens.claims()!;
-    const tellsMore = claims.email === undefined && provider.serverMetadata().userinfo_endpoint !== undefined;
-    const said = tellsMore ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
+    const needsUserInfo =
+      claims.email === undefined && provider.serverMetadata().userinfo_endpoint !== undefined;
+    const profile = needsUserInfo ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
     return {
       issuer: iss,
       subject: sub,
-      ...addressOf(said),
-      name: [...textOf(said.name)].slice(0, LONGEST_NAME).join(''),
+      ...emailOf(profile),
+      name: [...textOf(profile.name)].slice(0, MAX_NAME_LENGTH).join(''),
     };
   }
 
-  /** Where one signs out of the provider itself; undefined when it has no such place or is away. */
+  /** The provider's own sign-out URL; undefined when it has none or is unavailable. */
   async endSessionUrl(): Promise<string | undefined> {
     const provider = await this.#provider().catch(() => undefined);
     if (!provider?.serverMetadata().end_session_endpoint) return undefined;
@@ -90,32 +94,35 @@ export class OpenIdClient {
   #discover(): Promise<oidc.Configuration> {
     const { clientId, clientSecret } = this.#options;
     const issuer = new URL(this.#options.issuer);
-    const isHere = issuer.protocol === 'http:' && isSecureAddress(issuer.href);
+    const isLoopback = issuer.protocol === 'http:' && isSecureAddress(issuer.href);
     return oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
       timeout: TIMEOUT_S,
-      // Signatures of ID tokens are checked too, though they come from the provider itself.
-      execute: [oidc.enableNonRepudiationChecks, ...(isHere ? [oidc.allowInsecureRequests] : [])],
+      // Check signatures of ID tokens too, even though they come directly from the provider.
+      execute: [oidc.enableNonRepudiationChecks, ...(isLoopback ? [oidc.allowInsecureRequests] : [])],
     });
   }
 }
 
-/** In the way that the provider takes; in the header where it takes both. */
+/** Client authentication as the provider supports it; in the header when it supports both. */
 function authentication(secret: string | undefined): oidc.ClientAuth {
   if (secret === undefined) return oidc.None();
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, ...rest) => {
-    const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-    return (ways.includes('client_secret_basic') ? basic : post)(server, ...rest);
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest);
   };
 }
 
-/** As it was told or not at all: one that is mended is another's. Some providers write the boolean as text. */
-function addressOf(said: Record<string, unknown>): Pick<Identity, 'email' | 'emailVerified'> {
-  const email = textOf(said.email);
-  if (email !== said.email || email.length > LONGEST_EMAIL) return { email: '', emailVerified: false };
-  return { email, emailVerified: email !== '' && [true, 'true'].includes(said.email_verified as boolean) };
+/**
+ * The email claim, unless cleaning it would change it: the result could be another person's address. Some providers
+ * send `email_verified` as text.
+ */
+function emailOf(profile: Record<string, unknown>): Pick<Identity, 'email' | 'emailVerified'> {
+  const email = textOf(profile.email);
+  if (email !== profile.email || email.length > MAX_EMAIL_LENGTH) return { email: '', emailVerified: false };
+  return { email, emailVerified: email !== '' && [true, 'true'].includes(profile.email_verified as boolean) };
 }
 
-/** Without what no database keeps. */
+/** Drops characters that PostgreSQL cannot store. */
 const textOf = (claim: unknown) =>
   typeof claim === 'string' ? claim.replaceAll(/\p{Cc}/gu, '').toWellFormed() : '';

@@ -5,35 +5,38 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 
-/** Why somebody was not signed in. */
-export type SignInFault = 'denied' | 'stale' | 'untrusted' | 'refused' | 'away';
+/** Why a sign-in failed. */
+export type SignInFault = 'denied' | 'stale' | 'untrusted' | 'refused' | 'unavailable';
 
-/** The statuses that the faults are answered with. */
+/** HTTP statuses of the faults. */
 export const FAULT_STATUS: Readonly<Record<SignInFault, number>> = {
   denied: 403,
   stale: 400,
   untrusted: 400,
   refused: 502,
-  away: 503,
+  unavailable: 503,
 };
 
 const UNREACHABLE: readonly unknown[] = [
-  ...['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM'],
-  ...['OAUTH_RESPONSE_IS_NOT_JSON', 'OAUTH_PARSE_ERROR'],
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
 ];
 
-/** What went wrong between dashboard and provider; undefined for what is no error of theirs. */
+/** Classifies an error of the exchange with the provider; undefined for any other error. */
 export function faultOf(error: unknown): SignInFault | undefined {
-  if (error instanceof AuthorizationResponseError) return faultOfAnswer(error.error);
-  // The code was used before, or was given out for another flow.
+  if (error instanceof AuthorizationResponseError) return faultOfResponse(error.error);
+  // The code has been used before, or belongs to another flow.
   if (error instanceof ResponseBodyError) return error.error === 'invalid_grant' ? 'stale' : 'refused';
   if (error instanceof WWWAuthenticateChallengeError) return 'refused';
-  if (error instanceof ClientError) return UNREACHABLE.includes(error.code) ? 'away' : 'untrusted';
-  // Of fetch: nobody there.
-  return error instanceof TypeError && error.cause !== undefined ? 'away' : undefined;
+  if (error instanceof ClientError) return UNREACHABLE.includes(error.code) ? 'unavailable' : 'untrusted';
+  // fetch: the provider is unreachable.
+  return error instanceof TypeError && error.cause !== undefined ? 'unavailable' : undefined;
 }
 
-function faultOfAnswer(error: string): SignInFault {
+function faultOfResponse(error: string): SignInFault {
   switch (error) {
     case 'access_denied':
     case 'login_required':
@@ -43,16 +46,16 @@ function faultOfAnswer(error: string): SignInFault {
       return 'denied';
     case 'server_error':
     case 'temporarily_unavailable':
-      return 'away';
+      return 'unavailable';
     default:
       return 'refused';
   }
 }
 
-/** What the log may know of it: no token and no code. */
+/** The details that are safe to log: no tokens or codes. */
 export function describeFault(error: unknown): Record<string, unknown> {
-  const { name, message, code, error: answered } = error as Error & { code?: string; error?: string };
+  const { name, message, code, error: providerError } = error as Error & { code?: string; error?: string };
   const { cause } = error as Error;
-  const because = cause instanceof Error ? cause.message : undefined;
-  return { name, message, code, answered, because };
+  const causeMessage = cause instanceof Error ? cause.message : undefined;
+  return { name, message, code, providerError, cause: causeMessage };
 }

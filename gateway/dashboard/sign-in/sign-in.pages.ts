@@ -3,7 +3,7 @@ import { type Page, type PlainView, textsFor } from '../shell/view.ts';
 import { signInTexts } from './sign-in.texts.ts';
 import { FAULT_STATUS, type SignInFault } from './sign-in-faults.ts';
 
-/** The way in. It is a page, since browsers let no form of ours end at another host. */
+/** The sign-in page. It links to the provider, as the content security policy forbids forms to redirect there. */
 export function signInPage(view: PlainView, providerName: string, returnPath: string): Page {
   const t = textsFor(view, signInTexts);
   return {
@@ -14,7 +14,7 @@ export function signInPage(view: PlainView, providerName: string, returnPath: st
   };
 }
 
-/** Why somebody was not signed in, and the way to try again. */
+/** Explains why the sign-in failed, with a link to try again. */
 export function faultPage(view: PlainView, fault: SignInFault, requestId: string): Page {
   const t = textsFor(view, signInTexts);
   return {
@@ -27,14 +27,14 @@ export function faultPage(view: PlainView, fault: SignInFault, requestId: string
 }
 
 interface SignedOut {
-  /** In all of the person's browsers. */
+  /** Whether all of the person's sessions ended. */
   readonly everywhere: boolean;
   readonly providerName: string;
-  /** Where the provider forgets the person too, if it has such a place. */
+  /** The provider's own sign-out URL, if it has one. */
   readonly endSessionUrl: string | undefined;
 }
 
-/** The way out has been taken. */
+/** Confirms the sign-out. */
 export function signedOutPage(view: PlainView, { everywhere, providerName, endSessionUrl }: SignedOut): Page {
   const t = textsFor(view, signInTexts);
   return {

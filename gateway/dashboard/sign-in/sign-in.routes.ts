@@ -10,47 +10,47 @@ import { beginFlow, endFlow } from './sign-in-flows.ts';
 import { signOutRoutes } from './sign-out.routes.ts';
 import { startSession } from './start-session.ts';
 
-/** Where the provider sends people back to. */
+/** The path to which the provider redirects. */
 export const CALLBACK_PATH = `${SIGN_IN_PATH}/callback`;
 
-/** The ways in and out: GET /sign-in, /sign-in/start, /sign-in/callback and /signed-out, POST /sign-out. */
+/** Registers GET /sign-in, /sign-in/start, /sign-in/callback and /signed-out, POST /sign-out. */
 export function signInRoutes(dependencies: FeatureDependencies): void {
   const { app, guard, clients, config, baseUrl } = dependencies;
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
-  if (issuer === undefined) throw new Error('a dashboard needs OIDC_ISSUER');
+  if (issuer === undefined) throw new Error('OIDC_ISSUER is required to serve the dashboard');
   const redirectUri = () => `${baseUrl()}${CALLBACK_PATH}`;
   const provider = new OpenIdClient({ issuer, clientId, clientSecret, redirectUri });
   const providerName = new URL(issuer).host;
   signOutRoutes(dependencies, provider, providerName);
 
   const showFault = (request: FastifyRequest, reply: FastifyReply, fault: SignInFault) => {
-    // The address at hand holds what the provider answered, and leads nowhere any more.
+    // The current URL contains the provider's response, which cannot be used again.
     const view = { ...guard.plainViewOf(request), url: SIGN_IN_PATH };
     return sendPage(reply, view, faultPage(view, fault, request.id));
   };
   const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
     const fault = faultOf(error);
     if (fault === undefined) throw error;
-    request.log.warn({ requestId: request.id, fault, err: describeFault(error) }, 'nobody was signed in');
+    request.log.warn({ requestId: request.id, fault, err: describeFault(error) }, 'sign-in failed');
     return showFault(request, reply, fault);
   };
-  /** This machine has several names and cookies are one's: the one to which the provider sends people back. */
-  const leadHome = async (request: FastifyRequest, reply: FastifyReply) => {
+  /** Moves a browser from another name of this machine to the one that the provider redirects to: cookies belong to a host. */
+  const redirectToBaseUrl = async (request: FastifyRequest, reply: FastifyReply) => {
     const { protocol, host } = new URL(baseUrl());
-    // Elsewhere a proxy may have its own name for this host.
+    // Behind a proxy, the Host header may differ.
     if (protocol === 'https:' || request.host === host) return;
     return reply.redirect(`${baseUrl()}${request.url}`, 303);
   };
 
-  app.get(SIGN_IN_PATH, { onRequest: leadHome }, async (request, reply) => {
-    const returnPath = askedReturn(request);
-    if (await guard.visitorOf(request)) return reply.redirect(returnPath, 303);
+  app.get(SIGN_IN_PATH, { onRequest: redirectToBaseUrl }, async (request, reply) => {
+    const returnPath = requestedReturnPath(request);
+    if (await guard.findPerson(request)) return reply.redirect(returnPath, 303);
     const view = guard.plainViewOf(request);
     return sendPage(reply, view, signInPage(view, providerName, returnPath));
   });
 
-  app.get(`${SIGN_IN_PATH}/start`, { onRequest: leadHome }, async (request, reply) => {
-    const flow = beginFlow(request, reply, askedReturn(request));
+  app.get(`${SIGN_IN_PATH}/start`, { onRequest: redirectToBaseUrl }, async (request, reply) => {
+    const flow = beginFlow(request, reply, requestedReturnPath(request));
     try {
       return reply.redirect(await provider.authorizationUrl(flow, guard.plainViewOf(request).language), 303);
     } catch (error) {
@@ -71,4 +71,5 @@ export function signInRoutes(dependencies: FeatureDependencies): void {
   });
 }
 
-const askedReturn = ({ query }: FastifyRequest) => returnPathOf((query as { return?: unknown }).return);
+const requestedReturnPath = ({ query }: FastifyRequest) =>
+  returnPathOf((query as { return?: unknown }).return);

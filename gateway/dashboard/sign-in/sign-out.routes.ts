@@ -7,10 +7,10 @@ import { requireOwnForm } from '../shell/pages.ts';
 import type { OpenIdClient } from './open-id-client.ts';
 import { signedOutPage } from './sign-in.pages.ts';
 
-/** Where people arrive who signed out; with `?everywhere` in all their browsers. */
+/** The page after sign-out; with `?everywhere` when all sessions ended. */
 export const SIGNED_OUT_PATH = '/signed-out';
 
-/** The way out: POST /sign-out, GET /signed-out. */
+/** Registers POST /sign-out, GET /signed-out. */
 export function signOutRoutes(
   { app, guard, clients }: FeatureDependencies,
   provider: OpenIdClient,
@@ -18,9 +18,9 @@ export function signOutRoutes(
 ): void {
   const preValidation = async (request: FastifyRequest) => requireSessionsForm(request);
   app.post('/sign-out', { preValidation }, async (request, reply) => {
-    // Whatever becomes of the session, this browser is without it.
+    // Even if ending the session fails, this browser no longer has it.
     clearSessionCookie(reply);
-    const person = await guard.visitorOf(request);
+    const person = await guard.findPerson(request);
     if (person) {
       const { accountId, sessionId } = person;
       await clients.accounts.endSession({ accountId, sessionId }, callFor(request));
@@ -36,7 +36,7 @@ export function signOutRoutes(
   });
 }
 
-/** Who has no session has nothing to sign out of, and no form to prove it with. */
+/** Without a session there is no CSRF token to check, and nothing to sign out of. */
 function requireSessionsForm(request: FastifyRequest): void {
   if (sessionTokenOf(request) !== undefined) requireOwnForm(request);
 }

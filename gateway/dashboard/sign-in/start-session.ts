@@ -6,9 +6,9 @@ import { sessionTokenOf, setSessionCookie, tokenHashOf } from '../session/sessio
 import type { Identity } from './open-id-client.ts';
 
 const TOKEN_BYTES = 32;
-const LONGEST_USER_AGENT = 300;
+const MAX_USER_AGENT_LENGTH = 300;
 
-/** Gives the browser a session with a token that nobody has seen before; the one it had ends. */
+/** Starts a session with a new token, and ends the browser's previous one. */
 export async function startSession(
   { accounts }: Pick<DashboardClients, 'accounts'>,
   identity: Identity,
@@ -23,7 +23,7 @@ export async function startSession(
       tokenSha256: tokenHashOf(token),
       ...(replaced !== undefined && { replacedTokenSha256: tokenHashOf(replaced) }),
       ipAddress: request.ip,
-      userAgent: (request.headers['user-agent'] ?? '').slice(0, LONGEST_USER_AGENT),
+      userAgent: (request.headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT_LENGTH),
     },
     callFor(request),
   );

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { trail } from '../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { field, form, hiddenFields, select } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
@@ -11,7 +11,7 @@ import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTypeTexts } from '../webhooks/subscriptions/event-type.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
-import { type SandboxPages, told } from './sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from './sandbox-pages.ts';
 import { simulateTexts } from './simulate.texts.ts';
 
 const name = () => Type.String({ minLength: 1, maxLength: 100 });
@@ -25,7 +25,7 @@ export function simulatedEventPage(pages: SandboxPages, clients: DashboardClient
     const { eventTypes } = await clients.events.listEventTypes({}, view.call);
     const chosen = eventTypes.find((type) => type.name === query.type) ?? eventTypes[0]!;
     const live = { outcome: await outcome(clients, view, query.request) };
-    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
+    const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${typeChoice(view, eventTypes, chosen)}
 ${publication(view, chosen)}`;
     return { title: t.eventTitle, body, live, notices: { event: t.done.event } };
@@ -47,7 +47,7 @@ export function publishEventAction(pages: SandboxPages, { events }: DashboardCli
       }
       const event = { type, objectId: object_id, data };
       await events.publishEvent({ ...view.tenant, ...event, idempotencyKey: key }, view.call);
-      return told(view, '/simulate/events', 'event', { type });
+      return redirectWithOutcome(view, '/simulate/events', 'event', { type });
     },
   );
 }

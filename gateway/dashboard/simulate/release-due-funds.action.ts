@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type SandboxPages, told } from './sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from './sandbox-pages.ts';
 
 const MOST_CALLS = 20;
 
@@ -11,6 +11,6 @@ export function releaseDueFundsAction(pages: SandboxPages, { funds }: DashboardC
       const { hasMore } = await funds.releaseDueFunds(view.tenant, view.call);
       if (!hasMore) break;
     }
-    return told(view, '/simulate', 'release');
+    return redirectWithOutcome(view, '/simulate', 'release');
   });
 }

@@ -8,11 +8,10 @@ import { simulateTexts } from './simulate.texts.ts';
 
 type Params = Readonly<Record<string, string>>;
 
-const PLACE = { role: Role.DEVELOPER, section: 'simulate', side: 'sandbox' } as const;
+const SPEC = { role: Role.DEVELOPER, section: 'simulate', environment: 'test' } as const;
 
 /**
- * The pages and actions of the sandbox alone. What they do is the work of internal teams and providers: in live there is
- * none of them, whoever asks.
+ * Registers pages and actions that exist in the sandbox only: they do what internal teams and providers do in live.
  */
 export class SandboxPages {
   readonly #pages: Pages;
@@ -25,32 +24,37 @@ export class SandboxPages {
     options: { readonly path: string; readonly query: Query },
     draw: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
   ): void {
-    this.#pages.page({ ...options, ...PLACE }, (view, input) => draw(requireSandbox(view), input));
+    this.#pages.page({ ...options, ...SPEC }, (view, input) => draw(requireSandbox(view), input));
   }
 
   action<Form extends TObject>(
     options: { readonly path: string; readonly form: Form },
     act: (view: View, input: { params: Params; form: Static<Form>; key: string }) => Promise<Outcome>,
   ): void {
-    this.#pages.action({ ...options, ...PLACE, refusals: simulateTexts }, (view, input) =>
+    this.#pages.action({ ...options, ...SPEC, refusals: simulateTexts }, (view, input) =>
       act(requireSandbox(view), input),
     );
   }
 }
 
-/** A second lock on the same guard. */
+/** Checks the environment again, should a page be registered without it. */
 function requireSandbox(view: View): View {
-  if (view.side !== 'sandbox') throw noSuchPage();
+  if (view.environment !== 'test') throw noSuchPage();
   return view;
 }
 
-/** The id of the request that is being answered; the events that it causes carry it. */
+/** The current request's id, which the events that it causes carry. */
 function requestIdOf({ call }: View): string {
   return (call.headers as Record<string, string>)[REQUEST_ID_HEADER] ?? '';
 }
 
-/** Where a step leads: to a page that tells what came of it. */
-export function told(view: View, path: string, step: string, others: Record<string, string> = {}): Outcome {
+/** Redirects to a page that shows what a step caused. `step` names the notice to show. */
+export function redirectWithOutcome(
+  view: View,
+  path: string,
+  step: string,
+  others: Record<string, string> = {},
+): Outcome {
   const query = new URLSearchParams({ ...others, notice: step, request: requestIdOf(view) });
   return { redirect: `${path}?${query}` };
 }

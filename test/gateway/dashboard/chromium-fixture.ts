@@ -24,7 +24,10 @@ export async function openWindow(
   { javaScriptEnabled = true, locale = 'en', width = 1280 }: WindowOptions = {},
 ): Promise<{ context: BrowserContext; page: Page; foreign: string[]; violations: string[] }> {
   const context = await browser.newContext({
-    ...{ baseURL: baseUrl, javaScriptEnabled, locale, viewport: { width, height: 900 } },
+    baseURL: baseUrl,
+    javaScriptEnabled,
+    locale,
+    viewport: { width, height: 900 },
   });
   const foreign: string[] = [];
   const violations: string[] = [];
@@ -36,8 +39,12 @@ export async function openWindow(
   if (visitor) {
     await context.addCookies([
       {
-        ...{ name: '__Host-session', value: visitor.token, url: baseUrl.replace('http:', 'https:') },
-        ...{ httpOnly: true, secure: true, sameSite: 'Lax' },
+        name: '__Host-session',
+        value: visitor.token,
+        url: baseUrl.replace('http:', 'https:'),
+        httpOnly: true,
+        secure: true,
+        sameSite: 'Lax',
       },
     ]);
   }

@@ -42,28 +42,36 @@ export async function startDashboardFixture(
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   const accounts = createClient(AccountService, harness.transports.inProcess);
   return {
-    ...{ harness, app, baseUrl, transport: harness.transports.inProcess },
+    harness,
+    app,
+    baseUrl,
+    transport: harness.transports.inProcess,
     async signIn(roles, email = `${randomUUID()}@people.example`) {
       const token = randomBytes(32).toString('base64url');
       const { account } = await accounts.startSession({
-        ...{
-          issuer: 'https://issuer.example',
-          subject: randomUUID(),
-          email,
-          emailVerified: true,
-          name: 'Ana',
-        },
-        ...{ tokenSha256: createHash('sha256').update(token).digest(), ipAddress: '203.0.113.7' },
+        issuer: 'https://issuer.example',
+        subject: randomUUID(),
+        email,
+        emailVerified: true,
+        name: 'Ana',
+        tokenSha256: createHash('sha256').update(token).digest(),
+        ipAddress: '203.0.113.7',
         userAgent: 'test',
       });
       for (const [merchantId, role] of Object.entries(roles)) {
         const tenant = { merchantId, environment: Environment.LIVE };
         // The first member is the administrator that the last may never be taken from.
         const { invitation } = await accounts.inviteMember({
-          ...{ ...tenant, idempotencyKey: newKey(), email, role },
+          ...tenant,
+          idempotencyKey: newKey(),
+          email,
+          role,
         });
         await accounts.acceptInvitation({
-          ...{ ...tenant, idempotencyKey: newKey(), invitationId: invitation!.id, accountId: account!.id },
+          ...tenant,
+          idempotencyKey: newKey(),
+          invitationId: invitation!.id,
+          accountId: account!.id,
         });
       }
       return new Visitor(baseUrl, token, account!.id);

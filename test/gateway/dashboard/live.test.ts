@@ -6,7 +6,7 @@ import { createClient } from '@connectrpc/connect';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Html, html } from '../../../gateway/dashboard/shell/html.ts';
-import { LiveStreams, lookAgainMs } from '../../../gateway/dashboard/shell/live.ts';
+import { LiveStreams, pollIntervalMs } from '../../../gateway/dashboard/shell/live.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { newKey } from '../../support/harness.ts';
 import type { Visitor } from './dashboard-fixture.ts';
@@ -79,7 +79,9 @@ describe('the stream of a page', () => {
     const stream = await streamOf(developer, `${base}/deliveries`);
     await stream.next();
     await accounts().removeMember({
-      ...{ ...tenant, idempotencyKey: newKey(), accountId: developer.accountId },
+      ...tenant,
+      idempotencyKey: newKey(),
+      accountId: developer.accountId,
     });
     await fixture.attempted(tenant, { httpStatus: 500 });
     expect(await stream.next()).toBeUndefined();
@@ -219,9 +221,9 @@ describe('streams', () => {
   });
 
   it('look again every second, less often when nothing changes, and no more than a hundred times a second', () => {
-    expect(lookAgainMs(0, 1)).toBe(1_000);
-    expect(lookAgainMs(10 * 60_000, 1)).toBe(3_000);
-    expect(lookAgainMs(0, 100)).toBe(1_000);
-    for (const open of [200, 1_000, 5_000]) expect(open / (lookAgainMs(0, open) / 1_000)).toBe(100);
+    expect(pollIntervalMs(0, 1)).toBe(1_000);
+    expect(pollIntervalMs(10 * 60_000, 1)).toBe(3_000);
+    expect(pollIntervalMs(0, 100)).toBe(1_000);
+    for (const open of [200, 1_000, 5_000]) expect(open / (pollIntervalMs(0, open) / 1_000)).toBe(100);
   });
 });

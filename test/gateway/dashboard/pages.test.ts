@@ -32,14 +32,14 @@ test('live and sandbox differ in address, word and colour, and lead to each othe
   const [live, sandbox] = [`/live/${merchant}`, `/sandbox/${merchant}`];
   const seen = await Promise.all([live, sandbox].map((base) => visitor.get(`${base}/webhooks`)));
   const marks = seen.map(({ document }) => ({
-    colour: document.querySelector('html')!.getAttribute('data-side'),
-    word: document.querySelector('.side strong')!.text,
+    colour: document.querySelector('html')!.getAttribute('data-environment'),
+    word: document.querySelector('.environment strong')!.text,
     title: document.querySelector('title')!.text.split(' · ')[1],
-    other: document.querySelector('.side a')!.getAttribute('href'),
+    other: document.querySelector('.environment a')!.getAttribute('href'),
   }));
   expect(marks).toEqual([
     { colour: 'live', word: 'Live', title: 'Live', other: sandbox },
-    { colour: 'sandbox', word: 'Sandbox', title: 'Sandbox', other: live },
+    { colour: 'test', word: 'Sandbox', title: 'Sandbox', other: live },
   ]);
 });
 

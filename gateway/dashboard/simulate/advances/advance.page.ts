@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { AdvanceRequest } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { statusBadge } from '../../advances/advance-status.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { details, field, form } from '../../shell/components.ts';
 import { Failure } from '../../shell/failures.ts';
 import { type Html, html } from '../../shell/html.ts';
@@ -10,7 +10,7 @@ import { inEach } from '../../shell/language.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from '../outcome.ts';
-import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { advanceStepTexts } from './advance-steps.texts.ts';
 import { ADVANCE_STEPS, type AdvanceStep, isOfPast, stateOf } from './advance-steps.ts';
@@ -28,7 +28,7 @@ export function simulatedAdvancePage(pages: SandboxPages, clients: DashboardClie
       state: state(view, request),
       steps: steps(view, request),
     };
-    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
+    const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${liveRegion('state', live.state)}
 <h2>${t.possible}</h2>
 ${liveRegion('steps', live.steps)}`;
@@ -49,7 +49,7 @@ export function advanceStepActions(pages: SandboxPages, clients: DashboardClient
         const request = await readRequest(clients, view, advanceRequestId);
         const write = { ...view.tenant, idempotencyKey: key, advanceRequestId };
         await step.act({ clients, view, write, request, reason: reason.trim() });
-        return told(view, `/simulate/advances/${advanceRequestId}`, step.name);
+        return redirectWithOutcome(view, `/simulate/advances/${advanceRequestId}`, step.name);
       },
     );
   }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { daysAgo } from '../typed-values.ts';
 
 /** All instalments, one every thirty days and rolled to a business day, have come due since. */
@@ -29,6 +29,6 @@ export function pastAdvanceAction(pages: SandboxPages, { funds, advances }: Dash
     const { quote } = await advances.quoteAdvance({ ...write('quote'), ...bounds }, view.call);
     const request = { ...write('request'), quoteId: quote!.id };
     const { advanceRequest } = await advances.requestAdvance(request, view.call);
-    return told(view, `/simulate/advances/${advanceRequest!.id}`, 'advance');
+    return redirectWithOutcome(view, `/simulate/advances/${advanceRequest!.id}`, 'advance');
   });
 }

@@ -5,7 +5,7 @@ import type { DashboardClients } from '../../dashboard-clients.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { drawPanel } from '../panel.page.ts';
 import { paymentOf } from '../sales/sale-payment.ts';
-import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
 import { BEGINNINGS, MOST_DAYS_AGO } from './refund-form.ts';
@@ -38,7 +38,7 @@ export function openRefundCaseAction(pages: SandboxPages, clients: DashboardClie
     const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
     const request = { ...about, ...asked, ...factsOf(form, saleId, asked.occurredAt) };
     const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
-    return told(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
+    return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
   });
 }
 

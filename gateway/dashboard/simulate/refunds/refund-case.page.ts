@@ -3,7 +3,7 @@ import { RefundBlocker } from '../../../../proto/gen/payments/refunds/v1/refunds
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { blockerList, deadline, stateBadge, stateOf } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { form, select } from '../../shell/components.ts';
 import { Failure } from '../../shell/failures.ts';
 import { type Html, html } from '../../shell/html.ts';
@@ -11,7 +11,7 @@ import { inEach } from '../../shell/language.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from '../outcome.ts';
-import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { idOf } from '../typed-values.ts';
 import { refundStepTexts } from './refund-steps.texts.ts';
@@ -34,7 +34,7 @@ export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients
       state: stateCards(view, simulated),
       steps: stepForms(view, simulated),
     };
-    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
+    const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${liveRegion('state', live.state)}
 <h2>${t.possible}</h2>
 ${liveRegion('steps', live.steps)}`;
@@ -58,7 +58,7 @@ export function refundStepActions(pages: SandboxPages, clients: DashboardClients
         await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
         const write = { ...view.tenant, idempotencyKey: key, refundCaseId };
         await step.act({ clients, view, write, form: { ...values, ...(reason && { reason }) } });
-        return told(view, `/simulate/refund-cases/${refundCaseId}`, step.name);
+        return redirectWithOutcome(view, `/simulate/refund-cases/${refundCaseId}`, step.name);
       },
     );
   }

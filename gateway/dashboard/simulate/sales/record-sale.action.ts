@@ -6,7 +6,7 @@ import { reasonOf } from '../../shell/failures.ts';
 import { parseReais } from '../../shell/reais-input.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { drawPanel } from '../panel.page.ts';
-import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from '../typed-values.ts';
 import { METHODS, MOST_DAYS_AGO } from './sale-form.ts';
@@ -34,7 +34,7 @@ export function recordSaleAction(pages: SandboxPages, clients: DashboardClients)
     const paidAt = (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString();
     await publishPayment(clients, view, { ...sale, saleId: key, paidAt, method: form.method });
     const productId = idOf(form.sale_product);
-    return told(view, `/simulate/sales/${key}`, 'sale', {
+    return redirectWithOutcome(view, `/simulate/sales/${key}`, 'sale', {
       paid: String(sale.grossAmountMinor),
       at: paidAt,
       ...(productId && { product: productId }),
@@ -58,9 +58,13 @@ async function publishPayment(
 ): Promise<void> {
   const objectId = paymentOf(saleId);
   const data = {
-    ...{ id: objectId, amount: Number(grossAmountMinor), currency: 'BRL', paymentMethod: method },
+    id: objectId,
+    amount: Number(grossAmountMinor),
+    currency: 'BRL',
+    paymentMethod: method,
     ...(method === 'CARD' && { installments }),
-    ...{ status: 'SUCCEEDED', paidAt },
+    status: 'SUCCEEDED',
+    paidAt,
   };
   const event = { type: 'payment.succeeded.v1', objectId, data, idempotencyKey: saleId };
   await events.publishEvent({ ...view.tenant, ...event }, view.call).catch((error: unknown) => {
@@ -86,12 +90,11 @@ function saleOf(view: View, form: Static<typeof SaleForm>) {
   const occurredAt = daysAgo(days!);
   return {
     sale: {
-      ...{
-        method: SaleMethod[form.method],
-        grossAmountMinor: grossAmountMinor!,
-        installments: installments!,
-      },
-      ...{ feesAmountMinor: feesAmountMinor!, ...(occurredAt && { occurredAt }) },
+      method: SaleMethod[form.method],
+      grossAmountMinor: grossAmountMinor!,
+      installments: installments!,
+      feesAmountMinor: feesAmountMinor!,
+      ...(occurredAt && { occurredAt }),
     },
     faults: {},
   };

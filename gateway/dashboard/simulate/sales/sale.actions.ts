@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { type SandboxPages, told } from '../sandbox-pages.ts';
+import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { paymentOf } from './sale-payment.ts';
 
 /** Refunds in progress hold their funds by themselves. */
@@ -24,14 +24,14 @@ export function blockActions(pages: SandboxPages, { funds }: DashboardClients): 
     const saleId = params.saleId!;
     const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
     await funds.blockFunds({ ...request, reason: BlockReason[form.reason_to_block] }, view.call);
-    return told(view, `/simulate/sales/${saleId}`, 'block');
+    return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'block');
   });
   pages.action({ path: `${PATH}/unblock`, form: UnblockForm }, async (view, { params, form, key }) => {
     const saleId = params.saleId!;
     const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
     const ended = { reason: BlockReason[form.reason_to_unblock], outcome: BlockOutcome[form.outcome] };
     await funds.unblockFunds({ ...request, ...ended }, view.call);
-    return told(view, `/simulate/sales/${saleId}`, 'unblock');
+    return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'unblock');
   });
 }
 
@@ -42,7 +42,7 @@ export function saleDisputeActions(pages: SandboxPages, { refundCases }: Dashboa
     // The form's key is the dispute's id: a form that is sent twice opens one.
     const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId };
     await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);
-    return told(view, `/simulate/sales/${saleId}`, 'open-dispute');
+    return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');
   });
   for (const [step, outcome] of [
     ['won', DisputeOutcome.WON],
@@ -52,7 +52,7 @@ export function saleDisputeActions(pages: SandboxPages, { refundCases }: Dashboa
     pages.action({ path, form: NoFields }, async (view, { params, key }) => {
       const closed = { disputeId: params.disputeId!, outcome };
       await refundCases.closeDispute({ ...view.tenant, ...closed, idempotencyKey: key }, view.call);
-      return told(view, `/simulate/sales/${params.saleId}`, step);
+      return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, step);
     });
   }
 }

@@ -8,7 +8,7 @@ import {
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { stateBadge } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import {
   amountColumn,
   copyable,
@@ -62,7 +62,7 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
       [t.saleId, copyable(view, saleId)],
       [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
     ]);
-    const body = html`${trail(view, 'simulate')}${liveRegion('outcome', live.outcome)}
+    const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${facts}
 <div class="cards panel">${refundForm(view, products, { sale })}
 ${blockCard(view, saleId)}

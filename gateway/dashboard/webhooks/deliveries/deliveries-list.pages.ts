@@ -1,12 +1,12 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { pager } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { html } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
-import { deliveriesAbove, endpointAbove } from '../breadcrumbs.ts';
+import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { resendPart } from '../resends/resend-form.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 import { readEndpointUrls, readSubscription } from '../subscriptions/subscription-reads.ts';
@@ -36,7 +36,7 @@ export function deliveriesListPages({
     return {
       ...list,
       title: t.deliveries,
-      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}<p class="soft">${t.hint}
+      body: html`${breadcrumbs(view, 'webhooks', deliveriesBreadcrumb(view))}<p class="soft">${t.hint}
 <a href="${pathTo(view, '/resends')}">${textsFor(view, resendsTexts).title}</a></p>
 ${list.body}`,
     };
@@ -53,7 +53,7 @@ ${list.body}`,
     return {
       ...list,
       title: `${t.deliveriesTo} ${endpointName(subscription.url, subscriptionId)}`,
-      body: html`${trail(view, 'webhooks', endpointAbove(subscription), deliveriesAbove(view, subscription))}<p class="soft">${t.hint}
+      body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}<p class="soft">${t.hint}
 <a href="${pathTo(view, '/deliveries')}">${t.ofAll}</a></p>
 ${resendPart(view, subscription)}
 ${list.body}`,
@@ -82,13 +82,18 @@ async function listOf(
   if (Object.keys(filters.faults).length > 0) return { status: 422, body: filterPart };
   const list = await deliveries.listDeliveries(
     {
-      ...{ ...view.tenant, ...filters.request, subscriptionId, withLastAttempt: true },
-      ...{ pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+      ...view.tenant,
+      ...filters.request,
+      subscriptionId,
+      withLastAttempt: true,
+      pageSize: PAGE_SIZE,
+      pageToken: query.page ?? '',
     },
     view.call,
   );
   const table = deliveriesTable(view, list.deliveries, {
-    ...{ caption: t.deliveries, empty: filters.any ? t.noneFits : t.none },
+    caption: t.deliveries,
+    empty: filters.any ? t.noneFits : t.none,
     endpoints,
   });
   return {

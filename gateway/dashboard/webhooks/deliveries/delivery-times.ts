@@ -6,15 +6,15 @@ const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2
 
 /** As `<input type="datetime-local">` takes it. */
 const wallClock = new Intl.DateTimeFormat('sv-SE', {
-  ...{ timeZone: ACCOUNT_TIME_ZONE, calendar: 'iso8601', hourCycle: 'h23' },
-  ...{
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  },
+  timeZone: ACCOUNT_TIME_ZONE,
+  calendar: 'iso8601',
+  hourCycle: 'h23',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
 });
 
 /** A time as a control for dates and times shows it: 2026-11-21T14:05:00, in Brazil's time. */

@@ -6,13 +6,13 @@ import {
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, copyable, details, form, moment, NONE } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
-import { deliveriesAbove, endpointAbove } from '../breadcrumbs.ts';
+import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
@@ -68,7 +68,7 @@ function drawDelivery(view: View, seen: SeenDelivery, event: Event | undefined):
   return {
     title: t.title(seen.delivery.eventType),
     notices: t.notices,
-    body: html`${trail(view, 'webhooks', endpointAbove(seen.subscription), deliveriesAbove(view, seen.subscription))}
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(seen.subscription), deliveriesBreadcrumb(view, seen.subscription))}
 ${liveRegion('state', live.state)}
 ${liveRegion('actions', live.actions)}
 <h2>${t.attempts}</h2>

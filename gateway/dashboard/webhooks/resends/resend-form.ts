@@ -100,11 +100,13 @@ export function resendForms(
   return html`<p class="soft">${t.intro}</p>
 <div class="cards">
 <section class="card"><h2>${t.period}</h2>${form(view, {
-    ...{ action, submit: t.submitPeriod },
+    action,
+    submit: t.submitPeriod,
     fields: html`${time('from', t.from)}${time('to', t.to)}${onlyFailed(isChecked)}`,
   })}</section>
 <section class="card"><h2>${t.one}</h2>${form(view, {
-    ...{ action, submit: t.submitOne },
+    action,
+    submit: t.submitOne,
     fields: html`${text('event_id', t.event)}${text('request_id', t.request)}${onlyFailed(isChecked && namesOne)}`,
   })}</section>
 </div>`;

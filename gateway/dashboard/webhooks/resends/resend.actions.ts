@@ -1,11 +1,11 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { reasonOf } from '../../shell/failures.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { html } from '../../shell/html.ts';
 import { type Page, textsFor, type View } from '../../shell/view.ts';
-import { deliveriesAbove, endpointAbove } from '../breadcrumbs.ts';
+import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import {
   lastDay,
@@ -42,7 +42,10 @@ export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pag
       try {
         const { resend } = await clients.deliveries.resendDeliveries(
           {
-            ...{ ...view.tenant, idempotencyKey: key, subscriptionId, selection: read.selection },
+            ...view.tenant,
+            idempotencyKey: key,
+            subscriptionId,
+            selection: read.selection,
             onlyFailed: form.only_failed === 'yes',
           },
           view.call,
@@ -73,6 +76,6 @@ function formPage(
   return {
     title: textsFor(view, resendsTexts).form.title,
     ...(faults && { status: 422 }),
-    body: html`${trail(view, 'webhooks', endpointAbove(subscription), deliveriesAbove(view, subscription))}${resendForms(view, subscription, values, faults)}`,
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}${resendForms(view, subscription, values, faults)}`,
   };
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Resend, ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import {
   badge,
   confirmForm,
@@ -16,7 +16,7 @@ import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../../shell/view.ts';
-import { deliveriesAbove } from '../breadcrumbs.ts';
+import { deliveriesBreadcrumb } from '../breadcrumbs.ts';
 import { endpointName, shortId } from '../deliveries/delivery-words.ts';
 import { readEndpointUrls } from '../subscriptions/subscription-reads.ts';
 import { resendsTexts } from './resends.texts.ts';
@@ -37,7 +37,7 @@ export function resendPages({ pages, clients }: Pick<FeatureDependencies, 'pages
     const table = resendsTable(view, resends, endpoints);
     return {
       title: t.title,
-      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}<p class="soft">${t.hint}</p>
+      body: html`${breadcrumbs(view, 'webhooks', deliveriesBreadcrumb(view))}<p class="soft">${t.hint}</p>
 ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
       live: { resends: table },
     };
@@ -55,7 +55,7 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
     return {
       title: t.resend,
       notices: t.notices,
-      body: html`${trail(view, 'webhooks', deliveriesAbove(view))}
+      body: html`${breadcrumbs(view, 'webhooks', deliveriesBreadcrumb(view))}
 ${liveRegion('progress', progress)}
 ${details([
   [t.what, selectionWords(view, resend!)],
@@ -126,7 +126,10 @@ function actionsOf(view: View, { id, state }: Resend): Html {
   if (state !== ResendState.RUNNING || !mayDevelop(view)) return nothing;
   const t = textsFor(view, resendsTexts);
   return confirmForm(view, t.cancel, {
-    ...{ action: `/resends/${id}/cancel`, submit: t.cancel, tone: 'danger', text: t.cancelText },
+    action: `/resends/${id}/cancel`,
+    submit: t.cancel,
+    tone: 'danger',
+    text: t.cancelText,
   });
 }
 
@@ -144,7 +147,9 @@ function doneWords(view: View, resend: Resend): string {
 
 function stateBadge(view: View, { state }: Resend): Html {
   const tones: Partial<Record<ResendState, Tone>> = {
-    ...{ [ResendState.RUNNING]: 'busy', [ResendState.COMPLETED]: 'good', [ResendState.CANCELED]: 'off' },
+    [ResendState.RUNNING]: 'busy',
+    [ResendState.COMPLETED]: 'good',
+    [ResendState.CANCELED]: 'off',
   };
   const words: Partial<Record<ResendState, string>> = textsFor(view, resendsTexts).states;
   return badge(tones[state] ?? 'off', words[state] ?? '');

@@ -1,5 +1,5 @@
 import type { EventType } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { field, form, notice } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -33,7 +33,7 @@ export function newSubscriptionPage(
 <p class="hint">${t.secretHint}</p>`;
   return {
     title: t.title,
-    body: html`${trail(view, 'webhooks')}
+    body: html`${breadcrumbs(view, 'webhooks')}
 ${fault?.general ? notice('bad', fault.general) : nothing}
 ${form(view, { action: '/webhooks/new', submit: t.submit, fields })}
 <p><a href="${pathTo(view, '/webhooks')}">${t.cancel}</a></p>`,

@@ -3,13 +3,13 @@ import type {
   SigningSecretStatus,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { dataTable, field, form, moment, notice, select } from '../../shell/components.ts';
 import type { DashboardConfig } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { shownOnce } from '../../shell/shown-once.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
-import { endpointAbove } from '../breadcrumbs.ts';
+import { endpointBreadcrumb } from '../breadcrumbs.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 
 type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;
@@ -67,7 +67,7 @@ export function revealPage(
   if (isShown(secrets)) return shownAlreadyPage(view, subscription);
   return {
     title: t.title,
-    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
   };
 }
 
@@ -86,7 +86,7 @@ export function rotatePage(
   const action = `/webhooks/${subscription.id}/rotate`;
   return {
     title: t.rotate,
-    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}
 <p>${t.rotateText}</p>
 ${form(view, { action, submit: t.rotate, fields: choice })}
 ${secretTable(view, secrets)}`,
@@ -123,8 +123,8 @@ export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
 /** The secret itself. It has no region of the page's stream. */
 function secretShown(view: View, config: DocsConfig, { id, url }: Subscription, secret: string): Html {
   const t = textsFor(view, signingSecretTexts);
-  const docs = view.side === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
-  return html`${trail(view, 'webhooks', endpointAbove({ id, url }))}
+  const docs = view.environment === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
+  return html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb({ id, url }))}
 ${shownOnce(view, html`<p><strong>${t.once}</strong> ${t.onceMore}</p>`, secret)}
 ${docs ? html`<p><a href="${docs}/docs#description/verifying" rel="noreferrer">${t.verify}</a></p>` : nothing}
 <p><a class="button" href="${pathTo(view, `/webhooks/${id}`)}">${t.goOn}</a></p>`;
@@ -135,7 +135,7 @@ function shownAlreadyPage(view: View, subscription: Subscription, done?: string)
   const { id } = subscription;
   return {
     title: t.title,
-    body: html`${trail(view, 'webhooks', endpointAbove(subscription))}
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}
 ${notice('busy', html`<p>${done ?? nothing} ${t.shownAlready} ${t.lost}</p>`)}
 <p class="row"><a class="button" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a>
 <a class="button plain" href="${pathTo(view, `/webhooks/${id}`)}">${t.back}</a></p>`,

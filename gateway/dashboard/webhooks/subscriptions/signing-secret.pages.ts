@@ -44,7 +44,9 @@ export function signingSecretPages({ pages, clients, config }: FeatureDependenci
   pages.action({ ...ROTATE, form: ROTATION }, async (view, { params, form, key }) => {
     const subscriptionId = params.subscriptionId!;
     const request = {
-      ...{ ...view.tenant, subscriptionId, idempotencyKey: key },
+      ...view.tenant,
+      subscriptionId,
+      idempotencyKey: key,
       overlapSeconds: Number(form.overlap_seconds),
     };
     try {

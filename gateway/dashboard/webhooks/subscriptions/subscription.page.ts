@@ -3,7 +3,7 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { trail } from '../../shell/breadcrumbs.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, details, form, moment } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
@@ -50,7 +50,7 @@ export function subscriptionPage(
     title: endpointName(url, id),
     notices: t.notices,
     live,
-    body: html`${trail(view, 'webhooks')}
+    body: html`${breadcrumbs(view, 'webhooks')}
 ${region('state')}
 ${region('missed')}
 <div class="parts">
@@ -106,7 +106,9 @@ function actions(view: View, id: string, isDisabled: boolean): Html {
   const action = isDisabled
     ? html`<p>${t.reactivate.text}</p>${form(view, { action: `/webhooks/${id}/reactivate`, submit: t.reactivate.submit })}`
     : confirmForm(view, t.disable.question, {
-        ...{ action: `/webhooks/${id}/disable`, submit: t.disable.submit, tone: 'danger' },
+        action: `/webhooks/${id}/disable`,
+        submit: t.disable.submit,
+        tone: 'danger',
         text: t.disable.text,
       });
   return html`<h2>${t.actions}</h2>${action}`;

@@ -170,7 +170,8 @@ test('keys of the sandbox and of live are apart, and many come in pages', async 
   expect(next.document.querySelectorAll('.key')).toHaveLength(1);
   expect((await developer.get(`/sandbox/${merchant}/api-keys`)).document.querySelector('.key')).toBeNull();
   const other = await developer.submit(`/sandbox/${merchant}/api-keys`, '/issue', {
-    ...{ name: 'till', scopes: ['funds:read'] },
+    name: 'till',
+    scopes: ['funds:read'],
   });
   expect(shownKey(other)).toMatch(/^mpk_test_/);
 });

@@ -53,7 +53,9 @@ test('what somebody did is there: who, what, from where, and what was asked for'
   expect(rows.map(({ What }) => What)).toEqual(['Changed the contact', 'Invited somebody']);
   expect(rows[1]).toMatchObject({ Who: members[0]!.account!.email, 'From where': '127.0.0.1' });
   expect(JSON.parse(trail.document.querySelectorAll('pre')[1]!.text.replaceAll('&quot;', '"'))).toEqual({
-    ...{ email: 'bia@shop.example', role: 'ROLE_DEVELOPER', language: 'LANGUAGE_EN' },
+    email: 'bia@shop.example',
+    role: 'ROLE_DEVELOPER',
+    language: 'LANGUAGE_EN',
   });
   expect(rowsOf(await admin.get(`${page.sandbox}/audit`))).toEqual([]);
 });
@@ -66,7 +68,9 @@ test('RPCs without a sentence are shown by their names, and hostile requests as 
   const trail = await admin.get(`${page.live}/audit`);
   expect(trail.text).not.toContain('<img');
   expect(trail.document.querySelectorAll('td[data-label="What"] code').map(({ text }) => text)).toEqual([
-    ...[`payments.${HOSTILE}`, 'OtherService.constructor', 'OtherService.DoThings'],
+    `payments.${HOSTILE}`,
+    'OtherService.constructor',
+    'OtherService.DoThings',
   ]);
   const details = trail.document.querySelectorAll('td details').map(({ text }) => text);
   expect(details[0]).toContain('No further data.');

@@ -168,14 +168,22 @@ test('a name that a provider tells is text', async () => {
   const { merchant, admin, path } = await newMerchant();
   const email = `${randomUUID()}@shop.example`;
   const { account } = await accounts().startSession({
-    ...{ issuer: 'https://issuer.example', subject: randomUUID(), email, emailVerified: true, name: HOSTILE },
-    ...{ tokenSha256: randomBytes(32), ipAddress: '203.0.113.7', userAgent: 'test' },
+    issuer: 'https://issuer.example',
+    subject: randomUUID(),
+    email,
+    emailVerified: true,
+    name: HOSTILE,
+    tokenSha256: randomBytes(32),
+    ipAddress: '203.0.113.7',
+    userAgent: 'test',
   });
   const request = { ...live(merchant), email, role: Role.VIEWER };
   const { invitation } = await accounts().inviteMember({ ...request, idempotencyKey: randomUUID() });
   await accounts().acceptInvitation({
-    ...{ ...live(merchant), idempotencyKey: randomUUID() },
-    ...{ invitationId: invitation!.id, accountId: account!.id },
+    ...live(merchant),
+    idempotencyKey: randomUUID(),
+    invitationId: invitation!.id,
+    accountId: account!.id,
   });
   const page = await admin.get(path);
   expect(page.document.querySelectorAll('td strong').map(({ text }) => text)).toContain(HOSTILE);

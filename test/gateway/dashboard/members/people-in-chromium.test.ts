@@ -38,7 +38,10 @@ describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () =>
   const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
   const invite = (merchantId: string, address: string) =>
     createClient(AccountService, fixture.transport).inviteMember({
-      ...{ ...live(merchantId), idempotencyKey: newKey(), email: address, role: Role.DEVELOPER },
+      ...live(merchantId),
+      idempotencyKey: newKey(),
+      email: address,
+      role: Role.DEVELOPER,
     });
   const open = (width = 1280, locale = 'en') =>
     openWindow(browser, fixture.baseUrl, admin, { width, locale });

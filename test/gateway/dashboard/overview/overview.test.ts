@@ -62,7 +62,9 @@ describe('the banner', () => {
     await merchant.subscription('DISABLED', { reason: GONE, goneDays: 8 });
     const failed = await merchant.subscription('ERROR', { reason: FAILED });
     await fixture.webhooks.subscriptions.disableWebhookSubscription({
-      ...{ ...merchant.tenant, idempotencyKey: newKey(), subscriptionId: failed.id },
+      ...merchant.tenant,
+      idempotencyKey: newKey(),
+      subscriptionId: failed.id,
     });
     for (const path of ['', '/webhooks']) {
       expect(bannerOf(await merchant.person.get(merchant.at(path))).text.trim()).toBe('');

@@ -6,26 +6,26 @@ import { ask, send } from './ask.ts';
 import { HOSTILE } from './hostile.ts';
 import {
   addressOf,
+  environmentOf,
   fieldsOf,
   idFieldsOf,
   nameOf,
-  type Place,
+  type ProbeTarget,
   peopleFor,
-  placesOf,
-  sideOf,
-} from './probe-place.ts';
+  targetsOf,
+} from './probe-target.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** What addresses, queries and forms say is believed of nobody, at any page and action that there is. */
 
 let fixture: DashboardFixture;
-let own: Readonly<Record<'live' | 'sandbox', World>>;
-let others: Readonly<Record<'live' | 'sandbox', World>>;
+let own: Readonly<Record<'live' | 'test', World>>;
+let others: Readonly<Record<'live' | 'test', World>>;
 beforeAll(async () => {
   fixture = await startDashboardFixture();
   const both = async () => ({
     live: await makeWorld(fixture),
-    sandbox: await makeWorld(fixture, Environment.TEST),
+    test: await makeWorld(fixture, Environment.TEST),
   });
   own = await both();
   others = await both();
@@ -37,7 +37,7 @@ type Ids = Readonly<Record<string, string>>;
 const stored = () =>
   storedOf(
     fixture,
-    [own, others].flatMap(({ live, sandbox }) => [live.merchantId, sandbox.merchantId]),
+    [own, others].flatMap(({ live, test }) => [live.merchantId, test.merchantId]),
   );
 
 async function expectNothingChanged(probe: () => Promise<void>): Promise<void> {
@@ -46,30 +46,30 @@ async function expectNothingChanged(probe: () => Promise<void>): Promise<void> {
   expect(await stored()).toEqual(before);
 }
 
-/** Comes to a place of one's own merchant, with every right but to these ids. */
-function come(place: Place, ids: Ids, fields: Ids = ids) {
-  const world = own[sideOf(place)];
-  const visitor = peopleFor(place, world).enough;
-  const address = addressOf(place, world.merchantId, ids);
-  if (place.method === 'GET') return ask(visitor, address);
-  return send(visitor, address, { ...fieldsOf(place, { ids: fields }), ...visitor.proof() });
+/** Comes to a target of one's own merchant, with every right but to these ids. */
+function come(target: ProbeTarget, ids: Ids, fields: Ids = ids) {
+  const world = own[environmentOf(target)];
+  const visitor = peopleFor(target, world).enough;
+  const address = addressOf(target, world.merchantId, ids);
+  if (target.method === 'GET') return ask(visitor, address);
+  return send(visitor, address, { ...fieldsOf(target, { ids: fields }), ...visitor.proof() });
 }
 
-const parametersOf = ({ path }: Place) =>
+const parametersOf = ({ path }: ProbeTarget) =>
   [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!).filter((name) => name !== 'name');
 
 /** No RPC answers a sale: the sandbox's panel takes any id as one of the merchant's own. */
 const UNKNOWN = 'saleId';
-const knownParametersOf = (place: Place) => parametersOf(place).filter((name) => name !== UNKNOWN);
+const knownParametersOf = (target: ProbeTarget) => parametersOf(target).filter((name) => name !== UNKNOWN);
 
 test('what is another merchant’s is not there, to look at or to change', async () => {
   let probed = 0;
   await expectNothingChanged(async () => {
-    for (const place of placesOf(fixture)) {
-      const [mine, theirs] = [own[sideOf(place)].ids, others[sideOf(place)].ids];
-      for (const name of knownParametersOf(place)) {
-        const { status, text } = await come(place, { ...mine, [name]: theirs[name]! }, mine);
-        expect(status, `${nameOf(place)} with another’s ${name}: ${text.match(/<p>[^<]*/)}`).toBe(404);
+    for (const target of targetsOf(fixture)) {
+      const [mine, theirs] = [own[environmentOf(target)].ids, others[environmentOf(target)].ids];
+      for (const name of knownParametersOf(target)) {
+        const { status, text } = await come(target, { ...mine, [name]: theirs[name]! }, mine);
+        expect(status, `${nameOf(target)} with another’s ${name}: ${text.match(/<p>[^<]*/)}`).toBe(404);
         probed += 1;
       }
     }
@@ -79,11 +79,11 @@ test('what is another merchant’s is not there, to look at or to change', async
 
 test('what there is not is not there', async () => {
   await expectNothingChanged(async () => {
-    for (const place of placesOf(fixture)) {
-      const mine = own[sideOf(place)].ids;
-      for (const name of knownParametersOf(place)) {
-        const { status } = await come(place, { ...mine, [name]: randomUUID() }, mine);
-        expect(status, `${nameOf(place)} with no ${name}`).toBe(404);
+    for (const target of targetsOf(fixture)) {
+      const mine = own[environmentOf(target)].ids;
+      for (const name of knownParametersOf(target)) {
+        const { status } = await come(target, { ...mine, [name]: randomUUID() }, mine);
+        expect(status, `${nameOf(target)} with no ${name}`).toBe(404);
       }
     }
   });
@@ -93,41 +93,49 @@ test('what is of live is not there in the sandbox, at the same merchant', async 
   // People are a merchant's, whatever the environment.
   const shared = ['accountId', 'invitationId'];
   await expectNothingChanged(async () => {
-    for (const place of placesOf(fixture)) {
-      const names = knownParametersOf(place);
+    for (const target of targetsOf(fixture)) {
+      const names = knownParametersOf(target);
       if (names.length === 0 || names.some((name) => shared.includes(name))) continue;
-      const world = own[sideOf(place)];
-      const visitor = peopleFor(place, world).enough;
-      const here = addressOf(place, world.merchantId, world.ids);
-      const there = here.replace(/^\/(live|sandbox)/, (side) => (side === '/live' ? '/sandbox' : '/live'));
-      const fields = { ...fieldsOf(place, world), ...visitor.proof() };
-      const { status } = await (place.method === 'GET' ? ask(visitor, there) : send(visitor, there, fields));
-      expect(status, nameOf(place)).toBe(404);
+      const world = own[environmentOf(target)];
+      const visitor = peopleFor(target, world).enough;
+      const here = addressOf(target, world.merchantId, world.ids);
+      const there = here.replace(/^\/(live|sandbox)/, (path) => (path === '/live' ? '/sandbox' : '/live'));
+      const fields = { ...fieldsOf(target, world), ...visitor.proof() };
+      const { status } = await (target.method === 'GET' ? ask(visitor, there) : send(visitor, there, fields));
+      expect(status, nameOf(target)).toBe(404);
     }
   });
 });
 
 test('ids have one way of writing, and nothing else is one', async () => {
   const written = (id: string) => [
-    ...[
-      id.toUpperCase(),
-      id.replaceAll('-', ''),
-      `{${id}}`,
-      `${id}%00`,
-      `%20${id}`,
-      `${id}%0a`,
-      `urn:uuid:${id}`,
-    ],
-    ...['1', '-1', '__proto__', 'constructor', '..%2f..%2faudit', '%252e%252e', 'x'.repeat(2_000)],
-    ...["'%20or%201=1--", '%3Cimg%20src=x%3E', '%F0%9F%92%A3', `${id}%2fdisable`, `${id};x`],
+    id.toUpperCase(),
+    id.replaceAll('-', ''),
+    `{${id}}`,
+    `${id}%00`,
+    `%20${id}`,
+    `${id}%0a`,
+    `urn:uuid:${id}`,
+    '1',
+    '-1',
+    '__proto__',
+    'constructor',
+    '..%2f..%2faudit',
+    '%252e%252e',
+    'x'.repeat(2_000),
+    "'%20or%201=1--",
+    '%3Cimg%20src=x%3E',
+    '%F0%9F%92%A3',
+    `${id}%2fdisable`,
+    `${id};x`,
   ];
   await expectNothingChanged(async () => {
-    for (const place of placesOf(fixture)) {
-      const mine = own[sideOf(place)].ids;
-      for (const name of parametersOf(place)) {
+    for (const target of targetsOf(fixture)) {
+      const mine = own[environmentOf(target)].ids;
+      for (const name of parametersOf(target)) {
         for (const id of written(mine[name]!)) {
-          const { status } = await come(place, { ...mine, [name]: id }, mine);
-          expect(status, `${nameOf(place)} ${id}`).toBe(404);
+          const { status } = await come(target, { ...mine, [name]: id }, mine);
+          expect(status, `${nameOf(target)} ${id}`).toBe(404);
         }
       }
     }
@@ -137,7 +145,11 @@ test('ids have one way of writing, and nothing else is one', async () => {
 /** Queries that say a value in every way. */
 const queriesWith = (name: string) => [
   ...HOSTILE.map((value) => `${new URLSearchParams({ [name]: value })}`),
-  ...[`${name}=a&${name}=b`, `${name}[x]=1`, `${name}=%ED%A0%80`, `${name}=%`, name],
+  `${name}=a&${name}=b`,
+  `${name}[x]=1`,
+  `${name}=%ED%A0%80`,
+  `${name}=%`,
+  name,
 ];
 
 async function expectUnbroken(visitor: Visitor, address: string, queries: readonly string[]): Promise<void> {
@@ -148,12 +160,12 @@ async function expectUnbroken(visitor: Visitor, address: string, queries: readon
 }
 
 test('no query breaks a page or gets into it', async () => {
-  for (const place of placesOf(fixture)) {
-    if (place.method === 'POST') continue;
-    const world = own[sideOf(place)];
-    const visitor = peopleFor(place, world).enough;
-    const address = addressOf(place, world.merchantId, world.ids);
-    const asked = Object.keys(place.query?.properties ?? {});
+  for (const target of targetsOf(fixture)) {
+    if (target.method === 'POST') continue;
+    const world = own[environmentOf(target)];
+    const visitor = peopleFor(target, world).enough;
+    const address = addressOf(target, world.merchantId, world.ids);
+    const asked = Object.keys(target.query?.properties ?? {});
     for (const name of asked) await expectUnbroken(visitor, address, queriesWith(name));
     await expectUnbroken(visitor, address, [
       'a=b&'.repeat(2_000),
@@ -175,18 +187,18 @@ test('what every page reads of its address breaks none', async () => {
 
 test('no named parameter breaks a page or gets into it', async () => {
   let probed = 0;
-  for (const place of placesOf(fixture)) {
-    if (!place.path.includes(':name')) continue;
-    const world = own[sideOf(place)];
-    const visitor = peopleFor(place, world).enough;
+  for (const target of targetsOf(fixture)) {
+    if (!target.path.includes(':name')) continue;
+    const world = own[environmentOf(target)];
+    const visitor = peopleFor(target, world).enough;
     for (const value of HOSTILE.filter((one) => one.trim() !== '')) {
-      const path = addressOf(place, world.merchantId, world.ids).replace(
+      const path = addressOf(target, world.merchantId, world.ids).replace(
         '2026-11-21',
         encodeURIComponent(value),
       );
       const { status } = await ask(visitor, path);
       const isDay = value === '2026-11-21';
-      expect(isDay ? [200] : [400, 404, 414], `${nameOf(place)} ${value}`).toContain(status);
+      expect(isDay ? [200] : [400, 404, 414], `${nameOf(target)} ${value}`).toContain(status);
       probed += 1;
     }
   }
@@ -194,18 +206,18 @@ test('no named parameter breaks a page or gets into it', async () => {
 });
 
 test('another merchant’s ids in a form reach nothing of hers', async () => {
-  const merchants = [others.live.merchantId, others.sandbox.merchantId];
+  const merchants = [others.live.merchantId, others.test.merchantId];
   const before = await storedOf(fixture, merchants);
   let probed = 0;
-  for (const place of placesOf(fixture)) {
-    const [mine, theirs] = [own[sideOf(place)].ids, others[sideOf(place)].ids];
-    for (const name of idFieldsOf(place, own[sideOf(place)])) {
-      await come(place, mine, { ...mine, [name]: theirs[name] ?? randomUUID() });
+  for (const target of targetsOf(fixture)) {
+    const [mine, theirs] = [own[environmentOf(target)].ids, others[environmentOf(target)].ids];
+    for (const name of idFieldsOf(target, own[environmentOf(target)])) {
+      await come(target, mine, { ...mine, [name]: theirs[name] ?? randomUUID() });
       probed += 1;
     }
-    if (place.path.includes(`:${UNKNOWN}`)) {
-      const { text } = await come(place, { ...mine, [UNKNOWN]: theirs[UNKNOWN]! }, mine);
-      expect(text, nameOf(place)).not.toContain(theirs.disputeId);
+    if (target.path.includes(`:${UNKNOWN}`)) {
+      const { text } = await come(target, { ...mine, [UNKNOWN]: theirs[UNKNOWN]! }, mine);
+      expect(text, nameOf(target)).not.toContain(theirs.disputeId);
     }
   }
   expect(probed).toBeGreaterThan(0);

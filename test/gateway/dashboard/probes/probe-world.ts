@@ -89,10 +89,16 @@ async function makeAccess(fixture: DashboardFixture, tenant: Tenant) {
   const keys = createClient(ApiKeyService, fixture.transport);
   const email = `${randomUUID()}@people.example`;
   const { invitation } = await accounts.inviteMember({
-    ...{ ...tenant, idempotencyKey: newKey(), email, role: Role.VIEWER },
+    ...tenant,
+    idempotencyKey: newKey(),
+    email,
+    role: Role.VIEWER,
   });
   const { apiKey } = await keys.issueApiKey({
-    ...{ ...tenant, idempotencyKey: newKey(), name: 'till', scopes: [ApiKeyScope.FUNDS_READ] },
+    ...tenant,
+    idempotencyKey: newKey(),
+    name: 'till',
+    scopes: [ApiKeyScope.FUNDS_READ],
   });
   return { invitationId: invitation!.id, apiKeyId: apiKey!.id };
 }

@@ -69,15 +69,25 @@ test('pages give no session away: none is in a page, an address, or another’s 
 
 test('no return leads to another host or writes a header', async () => {
   const returns = [
-    ...['https://evil.example', '//evil.example', '/\\evil.example', '\\\\evil.example', '/%5cevil.example'],
-    ...[
-      '/\r\nset-cookie: __Host-session=x',
-      '/%0d%0aset-cookie:x=y',
-      '/\t/evil.example',
-      'javascript:alert(1)',
-    ],
-    ...['/.//evil.example', '/..//evil.example', '/@evil.example', ' //evil.example', '/'.repeat(3_000)],
-    ...['"><img src=x onerror=alert(1)>', '/"><img src=x>', 'http:evil.example', '/\u0000', '/\u2028'],
+    'https://evil.example',
+    '//evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/%5cevil.example',
+    '/\r\nset-cookie: __Host-session=x',
+    '/%0d%0aset-cookie:x=y',
+    '/\t/evil.example',
+    'javascript:alert(1)',
+    '/.//evil.example',
+    '/..//evil.example',
+    '/@evil.example',
+    ' //evil.example',
+    '/'.repeat(3_000),
+    '"><img src=x onerror=alert(1)>',
+    '/"><img src=x>',
+    'http:evil.example',
+    '/\u0000',
+    '/\u2028',
   ];
   for (const value of returns) {
     const query = new URLSearchParams({ return: value });
@@ -100,9 +110,16 @@ test('no return leads to another host or writes a header', async () => {
 test('no header of a request gets into a page or leads astray', async () => {
   const evil = '"><img src=x onerror=alert(1)>';
   const headers = {
-    ...{ 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' },
-    ...{ 'x-original-url': '/audit', 'x-rewrite-url': '/audit', 'user-agent': evil, 'accept-language': evil },
-    ...{ referer: `https://evil.example/${evil}`, 'x-request-id': evil, 'request-id': evil },
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    forwarded: 'host=evil.example',
+    'x-original-url': '/audit',
+    'x-rewrite-url': '/audit',
+    'user-agent': evil,
+    'accept-language': evil,
+    referer: `https://evil.example/${evil}`,
+    'x-request-id': evil,
+    'request-id': evil,
     'x-forwarded-for': '203.0.113.99',
     cookie: `__Host-session=${visitor.token}; language=${evil}`,
   };
@@ -140,19 +157,29 @@ test('addresses of no page are none, as they are written', async () => {
         .end();
     });
   const paths = [
-    ...[
-      '/../../etc/passwd',
-      '/assets/../dashboard.ts',
-      '/assets/..%2fdashboard.ts',
-      '/assets/%2e%2e/dashboard.ts',
-    ],
-    ...['/assets/', '/assets', '/assets/.%00', '//', '/./', '/%', '/%ff', '/live', `/live/${merchant}/`],
-    ...[
-      `/live/${merchant}/members/`,
-      `/live/${merchant}/../${merchant}/members`,
-      `/live/${merchant}%2fmembers`,
-    ],
-    ...['/metrics', '/healthz', '/readyz', '/v1/products', '/.git/config', '/.env', '/package.json'],
+    '/../../etc/passwd',
+    '/assets/../dashboard.ts',
+    '/assets/..%2fdashboard.ts',
+    '/assets/%2e%2e/dashboard.ts',
+    '/assets/',
+    '/assets',
+    '/assets/.%00',
+    '//',
+    '/./',
+    '/%',
+    '/%ff',
+    '/live',
+    `/live/${merchant}/`,
+    `/live/${merchant}/members/`,
+    `/live/${merchant}/../${merchant}/members`,
+    `/live/${merchant}%2fmembers`,
+    '/metrics',
+    '/healthz',
+    '/readyz',
+    '/v1/products',
+    '/.git/config',
+    '/.env',
+    '/package.json',
   ];
   for (const path of paths) {
     const { status, body } = await raw(path);

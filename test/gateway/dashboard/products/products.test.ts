@@ -27,7 +27,10 @@ async function shop() {
   const create = async (name: string, description?: string) => {
     const kind = { productType: ProductType.SUBSCRIPTION, refundWindowDays: 30 };
     const { product } = await client.createProduct({
-      ...{ ...write(), ...kind, name, imageUrl: 'https://shop.example/a.png' },
+      ...write(),
+      ...kind,
+      name,
+      imageUrl: 'https://shop.example/a.png',
       ...(description !== undefined && { description }),
     });
     return product!.id;
@@ -82,24 +85,34 @@ it('shows a product with its prices and offers, to look at and nothing more', as
   const productId = await create('Course', 'Twelve lessons.\nWith a certificate.');
   const priceId = await price(productId, 4_800n);
   await client.createOffer({
-    ...{ ...write(), priceId, name: 'Launch', checkoutUrl: 'https://shop.example/launch' },
-    ...{ paymentMethods: [PaymentMethod.CARD, PaymentMethod.INSTANT_TRANSFER], maxInstallments: 6 },
+    ...write(),
+    priceId,
+    name: 'Launch',
+    checkoutUrl: 'https://shop.example/launch',
+    paymentMethods: [PaymentMethod.CARD, PaymentMethod.INSTANT_TRANSFER],
+    maxInstallments: 6,
   });
   const { document, status } = await visitor.get(`${list}/${productId}`);
   const { text } = document.querySelector('main')!;
   expect(status).toBe(200);
   for (const said of [
-    ...[
-      'Course',
-      'Draft',
-      'Subscription',
-      'Twelve lessons.\nWith a certificate.',
-      '30 days',
-      productId,
-      priceId,
-    ],
-    ...['R$48.00', 'every 3 months', '7 days', 'up to 12', 'Launch', 'Card, Pix', 'up to 6', 'no end'],
-    ...['https://shop.example/launch', 'https://shop.example/a.png'],
+    'Course',
+    'Draft',
+    'Subscription',
+    'Twelve lessons.\nWith a certificate.',
+    '30 days',
+    productId,
+    priceId,
+    'R$48.00',
+    'every 3 months',
+    '7 days',
+    'up to 12',
+    'Launch',
+    'Card, Pix',
+    'up to 6',
+    'no end',
+    'https://shop.example/launch',
+    'https://shop.example/a.png',
   ]) {
     expect(text).toContain(said);
   }

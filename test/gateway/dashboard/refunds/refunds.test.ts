@@ -94,9 +94,21 @@ it('shows everything of a case: blockers in words, disputes, the provider and it
   await refunds.closeDispute({ ...write(), disputeId: disputes[0]!, outcome: DisputeOutcome.LOST });
   const page = await visitor.get(`${list}/${disputed.id}`);
   for (const text of [
-    ...[disputed.id, disputed.paymentIntentId, disputed.saleId!, disputed.invoiceId!, ...disputes],
-    ...['Registration not approved', 'Payment disputed', 'KYC_NOT_APPROVED', 'does not fit', 'lost', 'open'],
-    ...['refund.requested.v1', 'MERCHANT_REVIEW', 'Waits for you', 'Your role only lets you look'],
+    disputed.id,
+    disputed.paymentIntentId,
+    disputed.saleId!,
+    disputed.invoiceId!,
+    ...disputes,
+    'Registration not approved',
+    'Payment disputed',
+    'KYC_NOT_APPROVED',
+    'does not fit',
+    'lost',
+    'open',
+    'refund.requested.v1',
+    'MERCHANT_REVIEW',
+    'Waits for you',
+    'Your role only lets you look',
   ]) {
     expect(page.document.querySelector('main')!.text).toContain(text);
   }

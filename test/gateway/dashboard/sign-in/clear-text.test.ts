@@ -11,8 +11,11 @@ afterEach(() => {
 function provider(issuer: string, tokenEndpoint: string): string[] {
   const asked: string[] = [];
   const metadata = {
-    ...{ issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: tokenEndpoint },
-    ...{ jwks_uri: `${issuer}/jwks`, response_types_supported: ['code'] },
+    issuer,
+    authorization_endpoint: `${issuer}/auth`,
+    token_endpoint: tokenEndpoint,
+    jwks_uri: `${issuer}/jwks`,
+    response_types_supported: ['code'],
   };
   vi.stubGlobal('fetch', async (address: string | URL) => {
     asked.push(String(address));

@@ -17,7 +17,9 @@ beforeAll(async () => {
   const port = await findFreePort();
   provider = await startLyingProvider(port, CLIENT);
   fixture = await startDashboardFixture({
-    ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: CLIENT, OIDC_CLIENT_SECRET: 'a secret: & ü' },
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: CLIENT,
+    OIDC_CLIENT_SECRET: 'a secret: & ü',
   });
 });
 afterEach(() => {

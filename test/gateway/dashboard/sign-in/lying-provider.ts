@@ -44,7 +44,9 @@ export async function startLyingProvider(port: number, clientId: string, path = 
   const issuer = `${origin}${path}`;
   const nonces = new Map<string, string>();
   const provider: LyingProvider = {
-    ...{ issuer, lies: {}, shown: {} },
+    issuer,
+    lies: {},
+    shown: {},
     async stop() {
       server.close();
       server.closeAllConnections();
@@ -80,7 +82,10 @@ export async function startLyingProvider(port: number, clientId: string, path = 
         const nonce = nonces.get(shown.form.get('code')!);
         shown.idToken = idToken(lies, { ...truth(issuer, clientId), nonce });
         return json({
-          ...{ access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token: shown.idToken },
+          access_token: 'access',
+          token_type: 'Bearer',
+          expires_in: 60,
+          id_token: shown.idToken,
         });
       }
       case '/me':
@@ -93,16 +98,27 @@ export async function startLyingProvider(port: number, clientId: string, path = 
 }
 
 const metadata = (issuer: string, base = issuer.replace(/\/$/, '')) => ({
-  ...{ authorization_endpoint: `${base}/auth`, token_endpoint: `${base}/token`, jwks_uri: `${base}/jwks` },
-  ...{ issuer, userinfo_endpoint: `${base}/me`, response_types_supported: ['code'] },
-  ...{ subject_types_supported: ['public'], id_token_signing_alg_values_supported: ['RS256'] },
+  authorization_endpoint: `${base}/auth`,
+  token_endpoint: `${base}/token`,
+  jwks_uri: `${base}/jwks`,
+  issuer,
+  userinfo_endpoint: `${base}/me`,
+  response_types_supported: ['code'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
 });
 
 const truth = (issuer: string, clientId: string) => {
   const now = Math.floor(Date.now() / 1_000);
   return {
-    ...{ iss: issuer, sub: 'ana', aud: clientId, iat: now, exp: now + 300 },
-    ...{ email: 'ana@shop.example', email_verified: true, name: 'Ana' },
+    iss: issuer,
+    sub: 'ana',
+    aud: clientId,
+    iat: now,
+    exp: now + 300,
+    email: 'ana@shop.example',
+    email_verified: true,
+    name: 'Ana',
   };
 };
 

@@ -28,18 +28,27 @@ export async function startSignInFixture(overrides: Record<string, string> = {})
   const issuer = `http://127.0.0.1:${port}`;
   const secrets = loadProviderSecrets(data.folder, [PERSON]);
   const fixture = await startDashboardFixture({
-    ...{ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'dashboard', OIDC_CLIENT_SECRET: secrets.clientSecret },
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: 'dashboard',
+    OIDC_CLIENT_SECRET: secrets.clientSecret,
     ...overrides,
   });
   let provider: OidcProvider | undefined;
   return {
     ...fixture,
-    ...{ issuer, secrets, person: PERSON },
+    issuer,
+    secrets,
+    person: PERSON,
     async startProvider() {
       provider = await startOidcProvider({
-        ...{ folder: data.folder, secrets, people: [PERSON], port },
-        ...{ clientId: 'dashboard', clientSecret: secrets.clientSecret },
-        ...{ dashboardUrl: fixture.baseUrl, redirectUri: `${fixture.baseUrl}/sign-in/callback` },
+        folder: data.folder,
+        secrets,
+        people: [PERSON],
+        port,
+        clientId: 'dashboard',
+        clientSecret: secrets.clientSecret,
+        dashboardUrl: fixture.baseUrl,
+        redirectUri: `${fixture.baseUrl}/sign-in/callback`,
       });
       return provider;
     },

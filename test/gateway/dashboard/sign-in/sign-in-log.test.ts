@@ -63,7 +63,7 @@ test('the log tells why somebody was not signed in, and holds nothing by which o
 
   expect(secrets.size).toBeGreaterThan(20);
   for (const secret of secrets) expect(log).not.toContain(secret);
-  const refused = log.split('\n').filter((line) => line.includes('nobody was signed in'));
+  const refused = log.split('\n').filter((line) => line.includes('sign-in failed'));
   expect(refused.map((line) => JSON.parse(line).fault)).toEqual([
     'untrusted',
     'untrusted',

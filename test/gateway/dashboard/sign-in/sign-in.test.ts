@@ -48,7 +48,11 @@ test('what a browser has to bring back is in a cookie of ten minutes, and gone w
   const form = await goToProvider(fixture, browser);
   const [flow] = flowsOf(browser).map((name) => browser.cookies.get(name)!);
   expect(flow!.attributes).toEqual({
-    ...{ path: '/', httponly: true, secure: true, samesite: 'Lax', 'max-age': '600' },
+    path: '/',
+    httponly: true,
+    secure: true,
+    samesite: 'Lax',
+    'max-age': '600',
   });
   await fillIn(fixture, browser, form);
   expect(flowsOf(browser)).toEqual([]);
@@ -59,7 +63,9 @@ test('the provider is asked for a code with state, nonce and PKCE, by an address
   const { way } = await goToProvider(fixture, browser);
   const { searchParams } = way.find(({ pathname }) => pathname === '/auth')!;
   expect(Object.fromEntries(searchParams)).toMatchObject({
-    ...{ response_type: 'code', code_challenge_method: 'S256', scope: 'openid email profile' },
+    response_type: 'code',
+    code_challenge_method: 'S256',
+    scope: 'openid email profile',
     redirect_uri: `${fixture.baseUrl}/sign-in/callback`,
   });
   for (const name of ['state', 'nonce', 'code_challenge'])

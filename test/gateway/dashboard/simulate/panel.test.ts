@@ -50,8 +50,13 @@ it('publishes the payment of a sale once, as the payments teams do of real ones'
   const { events: published } = await events.listEvents({ ...tenantOf(panel), type: 'payment.succeeded.v1' });
   expect(published).toHaveLength(1);
   expect(published[0]!.data).toEqual({
-    ...{ id: published[0]!.objectId, amount: 30_000, currency: 'BRL', paymentMethod: 'CARD' },
-    ...{ installments: 3, status: 'SUCCEEDED', paidAt: expect.any(String) },
+    id: published[0]!.objectId,
+    amount: 30_000,
+    currency: 'BRL',
+    paymentMethod: 'CARD',
+    installments: 3,
+    status: 'SUCCEEDED',
+    paidAt: expect.any(String),
   });
   const opened = await panel.visitor.submit(sold, '/simulate/refund-cases', { amount: '50.00' });
   expect(opened.status).toBe(200);

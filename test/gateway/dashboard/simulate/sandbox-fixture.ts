@@ -25,7 +25,9 @@ export async function sandboxFixture(
   const visitor = await fixture.signIn({ [merchantId]: role });
   const home = `/sandbox/${merchantId}`;
   return {
-    ...{ visitor, merchantId, home },
+    visitor,
+    merchantId,
+    home,
     openCase: (values = {}) => visitor.submit(`${home}/simulate`, '/simulate/refund-cases', values),
     sell: (values = {}) => visitor.submit(`${home}/simulate`, '/simulate/sales', values),
     step: (page, name, values = {}) => visitor.submit(page, `/${name}`, values),

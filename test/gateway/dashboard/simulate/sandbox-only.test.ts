@@ -17,10 +17,23 @@ import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixtu
 import { idIn, sandboxFixture } from './sandbox-fixture.ts';
 
 const FORM = {
-  ...{ method: 'INSTANT_TRANSFER', gross: '120.00', fees: '0', installments: '1', sold_days_ago: '0' },
-  ...{ amount: '120.00', paid: '120.00', who: 'MERCHANT', asked_days_ago: '0', reason: 'probe' },
-  ...{ reason_to_block: 'KYC_PENDING', reason_to_unblock: 'KYC_PENDING', outcome: 'RETURNED' },
-  ...{ type: 'refund.failed.v1', object_id: 'probe', reviewer: 'OPERATIONS', blocker: 'KYC_NOT_APPROVED' },
+  method: 'INSTANT_TRANSFER',
+  gross: '120.00',
+  fees: '0',
+  installments: '1',
+  sold_days_ago: '0',
+  amount: '120.00',
+  paid: '120.00',
+  who: 'MERCHANT',
+  asked_days_ago: '0',
+  reason: 'probe',
+  reason_to_block: 'KYC_PENDING',
+  reason_to_unblock: 'KYC_PENDING',
+  outcome: 'RETURNED',
+  type: 'refund.failed.v1',
+  object_id: 'probe',
+  reviewer: 'OPERATIONS',
+  blocker: 'KYC_NOT_APPROVED',
 };
 
 let fixture: DashboardFixture;
@@ -39,7 +52,7 @@ it('registers every page and action of the panel for the sandbox and developers'
   const places = simulations();
   expect(places.filter(({ method }) => method === 'POST').length).toBeGreaterThan(25);
   for (const place of places) {
-    expect(place).toMatchObject({ side: 'sandbox', role: Role.DEVELOPER, section: 'simulate' });
+    expect(place).toMatchObject({ environment: 'test', role: Role.DEVELOPER, section: 'simulate' });
   }
   expect(fixture.app.registered.filter(({ section }) => section === 'simulate')).toEqual(places);
 });
@@ -79,7 +92,11 @@ const OF_MERCHANTS: ReadonlySet<string> = new Set(['decideRefundCase', 'quoteAdv
 
 it('has what internal teams and providers do called by the panel alone', async () => {
   const services: readonly DescService[] = [
-    ...[RefundCaseService, FundsService, AdvanceService, ProductService, EventService],
+    RefundCaseService,
+    FundsService,
+    AdvanceService,
+    ProductService,
+    EventService,
   ];
   const isWrite = ({ idempotency }: DescMethod) => idempotency !== Level.NO_SIDE_EFFECTS;
   const internal = services

@@ -72,8 +72,14 @@ async function pathsOf(panel: SandboxFixture): Promise<string[]> {
   ];
   return [
     ...refunds.map((end) => `${home}/refunds${end}`),
-    ...[`${home}/products`, `${home}/products/${productId}`, `${home}/simulate`, `${home}/simulate/events`],
-    ...[disputed.path, sale.path, disputedSale.path, advance.path],
+    `${home}/products`,
+    `${home}/products/${productId}`,
+    `${home}/simulate`,
+    `${home}/simulate/events`,
+    disputed.path,
+    sale.path,
+    disputedSale.path,
+    advance.path,
   ];
 }
 

@@ -68,7 +68,9 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     await open(`/deliveries/${deliveryId}`);
     await page.getByRole('button', { name: 'Try now' }).waitFor();
     await fixture.webhooks.deliveries.cancelDelivery({
-      ...{ ...shop.tenant, idempotencyKey: newKey(), deliveryId: deliveryId! },
+      ...shop.tenant,
+      idempotencyKey: newKey(),
+      deliveryId: deliveryId!,
     });
     await page.getByRole('button', { name: 'Resend this event' }).waitFor();
     expect(await page.getByRole('button', { name: 'Try now' }).count()).toBe(0);
@@ -135,13 +137,13 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     ]);
     const { attemptNumber, generation } = await fixture.webhooks.send({ deliveryId: deliveryId! });
     await fixture.webhooks.report({
-      ...{
-        deliveryId: deliveryId!,
-        attemptNumber,
-        generation,
-        startedAt: { seconds: BigInt(Math.floor(Date.now() / 1_000)), nanos: 0 },
-      },
-      ...{ latencyMs: 5, httpStatus: 500, responseExcerpt: 'second' },
+      deliveryId: deliveryId!,
+      attemptNumber,
+      generation,
+      startedAt: { seconds: BigInt(Math.floor(Date.now() / 1_000)), nanos: 0 },
+      latencyMs: 5,
+      httpStatus: 500,
+      responseExcerpt: 'second',
     });
     await page.getByText('second').waitFor();
     expect(await page.getByText('first').isVisible()).toBe(false);

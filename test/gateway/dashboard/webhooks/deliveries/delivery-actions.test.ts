@@ -182,12 +182,15 @@ describe('what is another merchant’s, or of the other environment', () => {
     const own = await developer.get(`${base}/deliveries`);
     const _csrf = own.document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
     const pages = [
-      ...[`/webhooks/${subscriptionId}/deliveries`, `/webhooks/${subscriptionId}/resends`],
-      ...[`/deliveries/${deliveryId}`, `/resends/${resend.id}`],
+      `/webhooks/${subscriptionId}/deliveries`,
+      `/webhooks/${subscriptionId}/resends`,
+      `/deliveries/${deliveryId}`,
+      `/resends/${resend.id}`,
     ];
     const actions = [
       ...['retry', 'cancel', 'resend'].map((verb) => `/deliveries/${deliveryId}/${verb}`),
-      ...[`/resends/${resend.id}/cancel`, `/webhooks/${subscriptionId}/resends`],
+      `/resends/${resend.id}/cancel`,
+      `/webhooks/${subscriptionId}/resends`,
     ];
     const period = { from: '2026-01-01T00:00:00Z', to: '2030-01-01T00:00:00Z' };
     for (const [visitor, place] of [
@@ -233,7 +236,8 @@ describe('a viewer', () => {
     const _csrf = document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
     for (const path of [
       ...['retry', 'cancel', 'resend'].map((verb) => `/deliveries/${deliveryId}/${verb}`),
-      ...[`/resends/${resendId}/cancel`, `/webhooks/${subscriptionId}/resends`],
+      `/resends/${resendId}/cancel`,
+      `/webhooks/${subscriptionId}/resends`,
     ]) {
       expect((await viewer.post(`${base}${path}`, { _csrf, _key: randomUUID() })).status, path).toBe(403);
     }

@@ -33,8 +33,11 @@ export async function makeEveryState(fixture: DeliveriesFixture, { tenant }: Sho
   const [held] = await fixture.attempted(tenant, { httpStatus: 429 });
   await webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
   const [underWay] = await fixture.attempted(tenant, {
-    ...{ httpStatus: undefined, latencyMs: undefined, responseExcerpt: undefined },
-    ...{ stillRunning: true, deadlineAt: { ...timestampNow(), seconds: timestampNow().seconds + 60n } },
+    httpStatus: undefined,
+    latencyMs: undefined,
+    responseExcerpt: undefined,
+    stillRunning: true,
+    deadlineAt: { ...timestampNow(), seconds: timestampNow().seconds + 60n },
   });
   const exhausted = await exhaust(fixture, (await fixture.attempted(tenant, { httpStatus: 301 }))[0]!);
   const { blocked, queued } = await blockOne(fixture, tenant);
@@ -64,7 +67,10 @@ async function exhaust({ webhooks }: DeliveriesFixture, deliveryId: string): Pro
 /** Two events of one object: the first fails at an ordered subscription, so the second is blocked there. */
 async function blockOne({ webhooks }: DeliveriesFixture, tenant: TestTenant) {
   const { subscription } = await webhooks.subscriptions.createWebhookSubscription({
-    ...{ ...tenant, idempotencyKey: newKey(), url: newUrl(), ordered: true },
+    ...tenant,
+    idempotencyKey: newKey(),
+    url: newUrl(),
+    ordered: true,
     eventTypes: ['payment.succeeded.v1'],
   });
   await webhooks.deliverAll();

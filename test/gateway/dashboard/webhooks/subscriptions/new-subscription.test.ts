@@ -41,7 +41,12 @@ test('every event type can be chosen, with what it says, in groups', async () =>
   const page = await developer.get(at('/webhooks/new'));
   const groups = page.document.querySelectorAll('#event-types > fieldset');
   expect(groups.map((group) => group.querySelector('legend')!.text)).toEqual([
-    ...['Payments', 'Refunds', 'Disputes', 'Products', 'Receivables', 'Advances'],
+    'Payments',
+    'Refunds',
+    'Disputes',
+    'Products',
+    'Receivables',
+    'Advances',
   ]);
   for (const { name, description } of EVENT_CATALOGUE) {
     const box = page.document.querySelector(`input[name=event_types][value="${name}"]`)!;
@@ -127,11 +132,13 @@ test('asks for an event type, and refuses those that there are not', async () =>
   const url = newUrl();
   const none = await create(merchant, { url });
   expect([none.status, none.document.querySelector('.event-types .fault')?.text]).toEqual([
-    ...[422, 'Choose at least one event type.'],
+    422,
+    'Choose at least one event type.',
   ]);
   const unknown = await create(merchant, { url, event_types: ['webhook.ping.v1'] });
   expect([unknown.status, unknown.document.querySelector('.event-types .fault')?.text]).toEqual([
-    ...[422, 'One of these types does not exist any more. Check the choice.'],
+    422,
+    'One of these types does not exist any more. Check the choice.',
   ]);
   expect(await listOf(merchant)).toEqual([]);
 });

@@ -115,7 +115,8 @@ describe('the secret of a subscription made over the API', () => {
     expect(before.text).not.toMatch(SECRET);
     const response = await developer.fetch(at(`/webhooks/${id}/reveal`), {
       headers: {
-        ...{ accept: 'text/event-stream', cookie: `__Host-session=${developer.token}` },
+        accept: 'text/event-stream',
+        cookie: `__Host-session=${developer.token}`,
       },
     });
     expect(response.status).toBe(404);
@@ -202,7 +203,10 @@ test('no secret is written down: not in the audit trail, nor anywhere in the dat
   const accounts = createClient(AccountService, fixture.transport);
   const { entries } = await accounts.listAuditEntries({ ...tenant });
   expect(entries.map(({ action }) => action.split('.').at(-1))).toEqual([
-    ...['RevealSigningSecret', 'RotateSigningSecret', 'RevealSigningSecret', 'CreateWebhookSubscription'],
+    'RevealSigningSecret',
+    'RotateSigningSecret',
+    'RevealSigningSecret',
+    'CreateWebhookSubscription',
   ]);
   expect(entries.every(({ accountId }) => accountId === developer.accountId)).toBe(true);
   const tables = await fixture.webhooks.sql<{ name: string }>(

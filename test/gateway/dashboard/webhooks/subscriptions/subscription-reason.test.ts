@@ -15,7 +15,10 @@ const FAILURES = Object.keys(AttemptFailure).filter(
 ) as AttemptFailureName[];
 
 const viewIn = (language: (typeof LANGUAGES)[number]) => ({
-  ...{ language, format: formatOf(language), person: undefined, url: '/' },
+  language,
+  format: formatOf(language),
+  person: undefined,
+  url: '/',
 });
 
 test.each(LANGUAGES)('every reason that the services give is a plain sentence in %s', (language) => {

@@ -94,7 +94,8 @@ describe('a subscription', () => {
     const { id, url } = await fixture.webhooks.subscribe(tenant);
     await fixture.webhooks.subscriptions.setDeliveryLimits({
       ...write(id),
-      ...{ maxConcurrentAttempts: 7, maxAttemptsPerSecond: 90 },
+      maxConcurrentAttempts: 7,
+      maxAttemptsPerSecond: 90,
     });
     const page = await viewer.get(at(`/webhooks/${id}`));
     expect(page.status).toBe(200);
@@ -164,7 +165,8 @@ describe('a subscription', () => {
 });
 
 const streamHeaders = (token: string) => ({
-  ...{ accept: 'text/event-stream', cookie: `__Host-session=${token}; language=en` },
+  accept: 'text/event-stream',
+  cookie: `__Host-session=${token}; language=en`,
 });
 
 describe('what can be done', () => {
@@ -280,7 +282,8 @@ describe('who may not', () => {
       expect((await own.developer.get(other.at(`/webhooks/${theirs.id}${path}`))).status).toBe(404);
     }
     const { secrets } = await fixture.webhooks.subscriptions.getSigningSecretStatus({
-      ...{ ...other.tenant, subscriptionId: theirs.id },
+      ...other.tenant,
+      subscriptionId: theirs.id,
     });
     expect(secrets).toMatchObject([{ revealedAt: undefined }]);
   });

@@ -81,7 +81,8 @@ describe('the secret in a browser', () => {
   test('is gone also from a page that the browser keeps whole for the back button', async () => {
     const merchant = await fixture.newMerchant();
     const keeping = await chromium.launch({
-      ...{ executablePath: chromiumPath!, args: ['--no-sandbox'] },
+      executablePath: chromiumPath!,
+      args: ['--no-sandbox'],
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
     });
     onTestFinished(() => keeping.close());

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Registered } from '../../../../gateway/dashboard/shell/pages.ts';
-import type { Side } from '../../../../gateway/dashboard/shell/view.ts';
+import { ENVIRONMENT_PATHS } from '../../../../gateway/dashboard/shell/view.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardFixture, Visitor } from '../dashboard-fixture.ts';
 import type { World } from './probe-world.ts';
@@ -22,15 +22,15 @@ interface Fields {
 }
 
 /** A page or action as it was registered, with what it takes. */
-export type Place = Registered & { readonly form?: Fields; readonly query?: Fields };
+export type ProbeTarget = Registered & { readonly form?: Fields; readonly query?: Fields };
 
 /** Every page and action of merchants that the dashboard serves. */
-export const placesOf = ({ app }: DashboardFixture) => app.registered as readonly Place[];
+export const targetsOf = ({ app }: DashboardFixture) => app.registered as readonly ProbeTarget[];
 
 /** For messages. */
-export const nameOf = ({ method, path }: Place) => `${method} ${path}`;
+export const nameOf = ({ method, path }: ProbeTarget) => `${method} ${path}`;
 
-export const sideOf = ({ side }: Place): Side => side ?? 'live';
+export const environmentOf = ({ environment = 'live' }: ProbeTarget) => environment;
 
 /** Values that forms take beyond what their schemas say, by field. */
 const TYPED: Readonly<Record<string, string>> = {
@@ -61,7 +61,7 @@ const TYPED: Readonly<Record<string, string>> = {
 };
 
 /** What somebody who fills a form in sends, beside token and key. Fields that are ids name things of `world`. */
-export function fieldsOf({ form }: Place, { ids }: Pick<World, 'ids'>): Record<string, string> {
+export function fieldsOf({ form }: ProbeTarget, { ids }: Pick<World, 'ids'>): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [name, property] of Object.entries(form?.properties ?? {})) {
     fields[name] = ids[name] ?? (isId(property) ? randomUUID() : (TYPED[name] ?? sampleOf(property)));
@@ -72,7 +72,7 @@ export function fieldsOf({ form }: Place, { ids }: Pick<World, 'ids'>): Record<s
 const isId = ({ pattern = '', format }: Property) => format === 'uuid' || pattern.startsWith('^[0-9a-f]{8}');
 
 /** The fields of a form that are ids. */
-export const idFieldsOf = ({ form }: Place, { ids }: Pick<World, 'ids'>) =>
+export const idFieldsOf = ({ form }: ProbeTarget, { ids }: Pick<World, 'ids'>) =>
   Object.entries(form?.properties ?? {}).flatMap(([name, field]) =>
     name in ids || isId(field) ? [name] : [],
   );
@@ -86,19 +86,23 @@ function sampleOf(property: Property): string {
   return type === 'integer' || type === 'number' ? String(minimum ?? 1) : 'probe';
 }
 
-/** The address of a place at a merchant, its parameters as in `ids`. */
-export function addressOf(place: Place, merchantId: string, ids: Readonly<Record<string, string>>): string {
-  const path = place.path.replaceAll(/:(\w+)/g, (_, name: string) => {
+/** The address of a target at a merchant, its parameters as in `ids`. */
+export function addressOf(
+  target: ProbeTarget,
+  merchantId: string,
+  ids: Readonly<Record<string, string>>,
+): string {
+  const path = target.path.replaceAll(/:(\w+)/g, (_, name: string) => {
     if (name === 'name') return '2026-11-21';
     const id = ids[name];
     if (id === undefined) throw new Error(`probes make no ${name}: add it to probe-world.ts`);
     return id;
   });
-  return `/${sideOf(place)}/${merchantId}${path}`;
+  return `/${ENVIRONMENT_PATHS[environmentOf(target)]}/${merchantId}${path}`;
 }
 
-/** Who has just the role that a place takes, and who has the one below; none has less than a viewer. */
-export function peopleFor({ role }: Place, { people }: World) {
+/** Who has just the role that a target takes, and who has the one below; none has less than a viewer. */
+export function peopleFor({ role }: ProbeTarget, { people }: World) {
   const enough = people[role as keyof World['people']];
   const below = { [Role.DEVELOPER]: people[Role.VIEWER], [Role.ADMIN]: people[Role.DEVELOPER] };
   return { enough, tooLow: below[role as Role.DEVELOPER] as Visitor | undefined };

@@ -1,0 +1,80 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+/** What Markdown files refer to in this repository exists: files, headings, npm scripts. */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const FOLDERS = ['docs', 'gateway', 'local', 'proto', 'services', 'test', 'workflows'];
+const CODE_BLOCK = /^```.*?^```$/gms;
+const INLINE_CODE = /`([^`\n]+)`/g;
+const LINK = /\]\(([^)\s]+)\)|(?:href|src)="([^"]+)"/g;
+/** A path of this repository, without placeholders such as `<area>`. */
+const PATH = new RegExp(`^(?:${FOLDERS.join('|')})(?:/[\\w.-]+)+/?$`);
+
+const files = globSync(['*.md', `{${FOLDERS.join(',')}}/**/*.md`], {
+  cwd: ROOT,
+  exclude: (path) => path.endsWith('node_modules'),
+});
+const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const scripts = Object.keys(JSON.parse(textOf('package.json')).scripts);
+
+/** The anchors that GitHub gives to the headings of a text. */
+function anchorsOf(markdown: string): Set<string> {
+  const headings = markdown.replaceAll(CODE_BLOCK, '').matchAll(/^#+ (.+)$/gm);
+  return new Set([...headings].map(([, heading]) => slugOf(heading!)));
+}
+
+const slugOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-');
+
+/** The guides are served as one page, whose headings have these anchors. */
+const guideAnchors = new Set(
+  files
+    .filter((file) => file.startsWith('gateway/docs/'))
+    .flatMap((file) => [...anchorsOf(textOf(file))].map((anchor) => `description/${anchor}`)),
+);
+
+function isBroken(link: string, file: string): boolean {
+  if (/^(https?:|\/|\{\{)/.test(link)) return false;
+  const [path = '', anchor] = link.split('#');
+  if (path === '' && anchor?.startsWith('description/')) return !guideAnchors.has(anchor);
+  const target = path === '' ? file : relative(ROOT, join(ROOT, dirname(file), path));
+  if (!existsSync(join(ROOT, target))) return true;
+  return anchor !== undefined && !anchorsOf(textOf(target)).has(anchor);
+}
+
+it('every relative link leads to a file and a heading that exist', () => {
+  const broken = files.flatMap((file) =>
+    [...textOf(file).replaceAll(CODE_BLOCK, '').matchAll(LINK)]
+      .map(([, markdown, html]) => (markdown ?? html)!)
+      .filter((link) => isBroken(link, file))
+      .map((link) => `${file}: ${link}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+it('every path in inline code exists', () => {
+  const missing = files.flatMap((file) =>
+    [...textOf(file).replaceAll(CODE_BLOCK, '').matchAll(INLINE_CODE)]
+      .flatMap(([, code]) => code!.split(' '))
+      .filter((code) => PATH.test(code) && !existsSync(join(ROOT, code)))
+      .map((path) => `${file}: ${path}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+it('every npm script that is mentioned exists', () => {
+  const unknown = files.flatMap((file) =>
+    [...textOf(file).matchAll(/npm run (?:--silent )?([a-z][\w:-]*\w)/g)]
+      .map(([, script]) => script!)
+      .filter((script) => !scripts.includes(script))
+      .map((script) => `${file}: ${script}`),
+  );
+  expect(unknown).toEqual([]);
+});

@@ -1,42 +1,27 @@
-import { createHash } from 'node:crypto';
 import {
   create,
   type DescMessage,
   fromBinary,
-  type Message,
   type MessageInitShape,
   type MessageShape,
   toBinary,
-  toJson,
 } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import stringify from 'safe-stable-stringify';
-import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { tryAdvisoryLock } from '../database/advisory-lock.ts';
 import type { Database } from '../database/database.ts';
 import { TenantTransaction } from '../database/tenant-transaction.ts';
-import { aborted, alreadyExists } from '../errors.ts';
 import type { OutboxSignal, OutboxWork } from '../outbox/outbox.ts';
-import { callerOf, REPLAYED_HEADER, requestIdOf } from '../rpc/call-context.ts';
+import { REPLAYED_HEADER, requestIdOf } from '../rpc/call-context.ts';
 import { type Tenant, tenantOf } from '../tenant.ts';
 import { recordAudit } from './audit.ts';
-import { RECORD_LIFETIME } from './record-lifetime.ts';
-
-/** A request of a write RPC. */
-export type WriteRequest = Message & {
-  merchantId: string;
-  environment: Environment;
-  idempotencyKey: string;
-};
-
-/** What an idempotency key belongs to, and the request that came with it. */
-export interface IdempotencyScope extends Tenant {
-  readonly caller: string;
-  readonly method: string;
-  readonly key: string;
-  readonly requestHash: Buffer;
-}
+import {
+  callSha256,
+  claimKey,
+  findResponse,
+  idempotencyScope,
+  recordResponse,
+  type WriteRequest,
+} from './idempotency-records.ts';
 
 /**
  * How every write RPC runs: idempotency, the work, its outbox rows and its audit entry in one transaction. The same key
@@ -66,7 +51,7 @@ export class Writes {
     const scope = idempotencyScope(request, context);
     const schema = context.method.output as Output;
     return this.transaction(tenantOf(request), requestIdOf(context), async (tx, em) => {
-      const recorded = await claim(em, scope);
+      const recorded = await claimKey(em, scope);
       if (recorded) {
         context.responseHeader.set(REPLAYED_HEADER, 'true');
         return fromBinary(schema, recorded);
@@ -74,7 +59,7 @@ export class Writes {
       requireCaller(context);
       const answer = create(schema, await work(tx));
       await tx.flush();
-      await record(em, scope, toBinary(schema, remember(answer)));
+      await recordResponse(em, scope, toBinary(schema, remember(answer)));
       await recordAudit(em, scope, request, context, () => callSha256(scope));
       requireCaller(context);
       return answer;
@@ -90,7 +75,7 @@ export class Writes {
     context: HandlerContext,
   ): Promise<MessageShape<Output> | undefined> {
     const scope = idempotencyScope(request, context);
-    const recorded = await this.#database.transaction((em) => find(em, scope));
+    const recorded = await this.#database.transaction((em) => findResponse(em, scope));
     if (!recorded) return undefined;
     context.responseHeader.set(REPLAYED_HEADER, 'true');
     return fromBinary(context.method.output as Output, recorded);
@@ -137,61 +122,4 @@ export class Writes {
  */
 function requireCaller({ signal }: HandlerContext): void {
   if (signal.aborted) throw ConnectError.from(signal.reason, Code.Canceled);
-}
-
-/** The scope of a write RPC's idempotency key. */
-export function idempotencyScope(request: WriteRequest, context: HandlerContext): IdempotencyScope {
-  const caller = callerOf(context.values)?.name ?? '';
-  const body = toJson(context.method.input, request) as Record<string, unknown>;
-  delete body.idempotencyKey;
-  return {
-    ...tenantOf(request),
-    caller,
-    method: `${context.service.typeName}.${context.method.name}`,
-    key: request.idempotencyKey,
-    requestHash: createHash('sha256').update(stringify(body)!).digest(),
-  };
-}
-
-/** The name of the lock that whoever works under a key holds. */
-export function lockNameOf({ merchantId, environment, caller, method, key }: IdempotencyScope): string {
-  return [merchantId, environment, caller, method, key].join('\n');
-}
-
-const callSha256 = (scope: IdempotencyScope) =>
-  createHash('sha256').update(lockNameOf(scope)).update(scope.requestHash).digest();
-
-async function claim(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
-  if (!(await tryAdvisoryLock(em, lockNameOf(scope)))) {
-    throw aborted('IDEMPOTENCY_KEY_IN_USE', 'a request with this idempotency key is still running');
-  }
-  return find(em, scope);
-}
-
-async function find(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
-  const [row] = await em.execute<{ request_hash: Buffer; response: Buffer }[]>(
-    `select request_hash, response from platform.idempotency_record
-      where merchant_id = ? and environment = ? and caller = ? and method = ? and key = ?
-        and created_at > now() - ${RECORD_LIFETIME}`,
-    [scope.merchantId, scope.environment, scope.caller, scope.method, scope.key],
-  );
-  if (!row) return undefined;
-  if (!scope.requestHash.equals(row.request_hash)) {
-    throw alreadyExists('IDEMPOTENCY_KEY_REUSED', 'this idempotency key was used with another request');
-  }
-  return row.response;
-}
-
-async function record(em: EntityManager, scope: IdempotencyScope, response: Uint8Array): Promise<void> {
-  await em.execute(
-    `insert into platform.idempotency_record
-       (merchant_id, environment, caller, method, key, request_hash, response)
-     values (?, ?, ?, ?, ?, ?, ?)
-     on conflict (merchant_id, environment, caller, method, key)
-     do update set request_hash = excluded.request_hash, response = excluded.response, created_at = now()`,
-    [
-      ...[scope.merchantId, scope.environment, scope.caller, scope.method, scope.key],
-      ...[scope.requestHash, Buffer.from(response)],
-    ],
-  );
 }

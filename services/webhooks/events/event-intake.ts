@@ -10,7 +10,8 @@ import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-d
 import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
 import { actorOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
-import { idempotencyScope, lockNameOf, type Writes } from '../../platform/writes/writes.ts';
+import { idempotencyScope, lockNameOf } from '../../platform/writes/idempotency-records.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
 import { publishAlone } from './publish-alone.ts';
 import { type Publication, publishTogether } from './publish-together.ts';
 
@@ -20,23 +21,24 @@ interface Dependencies {
   readonly outboxSignal: OutboxSignal;
 }
 
-interface Waiting {
+interface PendingCall {
   readonly publication: Publication;
-  /** Settles the call with whatever publishing alone comes to. */
-  alone(): void;
-  answer(response: PublishEventResponse): void;
+  readonly lockName: string;
+  /** Publishes the event in a transaction of its own, and settles the call with the result. */
+  publishAlone(): void;
+  resolve(response: PublishEventResponse): void;
 }
 
-const MOST_TOGETHER = 100;
+const MAX_GROUP_SIZE = 100;
 
 /**
- * Takes in published events: those that come while a transaction runs share the next one, so that many callers cost
- * little more than one. Whatever is unusual about an event (its key is known or in use, its caller has gone, another
- * transaction holds its object) is left to a transaction of its own, and delays no other.
+ * Groups published events: those that arrive while a transaction runs share the next one, so that many callers cost
+ * little more than one. An event that needs special handling (its key is used or in use, its caller is gone, another
+ * transaction has locked its object) gets a transaction of its own, and delays no other.
  */
 export class EventIntake {
   readonly #deps: Dependencies;
-  #waiting: Waiting[] = [];
+  #pending: PendingCall[] = [];
   #running = false;
 
   constructor(deps: Dependencies) {
@@ -45,50 +47,50 @@ export class EventIntake {
 
   /** Publishes a valid event once per idempotency key, with the refusals of every write. */
   publish(request: PublishEventRequest, context: HandlerContext): Promise<PublishEventResponse> {
-    // A person's event has an audit entry to commit with.
+    // An event that a person publishes commits together with an audit entry.
     if (actorOf(context)) return publishAlone(this.#deps.writes, request, context);
     const publication = publicationOf(request, context);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({
-        publication,
-        alone: () => publishAlone(this.#deps.writes, request, context).then(resolve, reject),
-        answer: resolve,
-      });
-      if (!this.#running) void this.#run();
+    const { promise, resolve, reject } = Promise.withResolvers<PublishEventResponse>();
+    this.#pending.push({
+      publication,
+      lockName: lockNameOf(publication.scope),
+      publishAlone: () => publishAlone(this.#deps.writes, request, context).then(resolve, reject),
+      resolve,
     });
+    if (!this.#running) void this.#run();
+    return promise;
   }
 
   async #run(): Promise<void> {
     this.#running = true;
-    // Calls that have arrived together are read one after the other: they share already the first transaction.
+    // Calls that have arrived together are read one after the other: let them all join the first transaction.
     await new Promise(setImmediate);
-    while (this.#waiting.length > 0) await this.#publish(this.#takeGroup());
+    while (this.#pending.length > 0) await this.#publish(this.#nextGroup());
     this.#running = false;
   }
 
-  /** The first that wait, each key once: the lock of a key does not keep out its own transaction. */
-  #takeGroup(): Waiting[] {
-    const group = new Map<string, Waiting>();
-    const left: Waiting[] = [];
-    for (const waiting of this.#waiting) {
-      const { lockName } = waiting.publication;
-      if (group.size < MOST_TOGETHER && !group.has(lockName)) group.set(lockName, waiting);
-      else left.push(waiting);
+  /** The first pending calls, each key once: an advisory lock does not exclude the transaction that holds it. */
+  #nextGroup(): PendingCall[] {
+    const group = new Map<string, PendingCall>();
+    const rest: PendingCall[] = [];
+    for (const call of this.#pending) {
+      if (group.size < MAX_GROUP_SIZE && !group.has(call.lockName)) group.set(call.lockName, call);
+      else rest.push(call);
     }
-    this.#waiting = left;
+    this.#pending = rest;
     return [...group.values()];
   }
 
-  async #publish(group: readonly Waiting[]): Promise<void> {
-    const answers = await publishTogether(
+  async #publish(group: readonly PendingCall[]): Promise<void> {
+    const responses = await publishTogether(
       this.#deps.db,
       group.map(({ publication }) => publication),
     ).catch(() => undefined);
-    if (answers?.size) this.#deps.outboxSignal.committed('EVENTS');
-    for (const waiting of group) {
-      const response = answers?.get(waiting.publication);
-      if (response) waiting.answer(response);
-      else waiting.alone();
+    if (responses?.size) this.#deps.outboxSignal.committed('EVENTS');
+    for (const call of group) {
+      const response = responses?.get(call.publication);
+      if (response) call.resolve(response);
+      else call.publishAlone();
     }
   }
 }
@@ -101,7 +103,13 @@ function publicationOf(request: PublishEventRequest, context: HandlerContext): P
   const requestId = request.requestId ?? requestIdOf(context);
   const event = { id, merchantId, environment, type, objectId, requestId, data };
   return {
-    ...{ scope, lockName: lockNameOf(scope), id, type, objectId, requestId, occurredAt, data },
+    scope,
+    id,
+    type,
+    objectId,
+    requestId,
+    occurredAt,
+    data,
     isAwaited: () => !context.signal.aborted,
     responseWith: (sequence) =>
       create(PublishEventResponseSchema, {

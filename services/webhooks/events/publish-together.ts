@@ -4,43 +4,29 @@ import {
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
-import type { IdempotencyScope } from '../../platform/writes/writes.ts';
+import {
+  claimUnusedKeys,
+  type IdempotencyScope,
+  recordResponses,
+} from '../../platform/writes/idempotency-records.ts';
 import { withoutData } from './published-answer.ts';
 
 /** A valid event to publish under an idempotency key. */
 export interface Publication {
   readonly scope: IdempotencyScope;
-  readonly lockName: string;
   readonly id: string;
   readonly type: string;
   readonly objectId: string;
   readonly requestId: string;
   readonly occurredAt: Date;
   readonly data: JsonObject;
-  /** False once nobody waits for the answer any more. */
+  /** False once the caller has stopped waiting for the answer. */
   isAwaited(): boolean;
   responseWith(sequence: bigint): PublishEventResponse;
 }
 
-/** An object that another transaction numbers events of holds up the others no longer. */
+/** An object whose events another transaction is numbering delays the other objects by no more than this. */
 const LOCK_TIMEOUT_MS = 100;
-
-/** Answers the positions, from 1, of keys that are nobody's and were never used. */
-const TAKE_KEYS: Statement = {
-  name: 'take_keys',
-  text: `
-select asked.position::int
-  from json_to_recordset($1::json) as asked (
-    lock_name text, merchant_id uuid, environment text, caller text, method text, key text, position int)
- cross join lateral (select pg_try_advisory_xact_lock(hashtextextended(asked.lock_name, 0)) as locked offset 0) lock
-  left join lateral (
-    select true as found from platform.idempotency_record r
-     where r.merchant_id = asked.merchant_id and r.environment = asked.environment and r.caller = asked.caller
-       and r.method = asked.method and r.key = asked.key
-     limit 1
-  ) recorded on true
- where lock.locked and recorded.found is null`,
-};
 
 const PUBLISH: Statement = {
   name: 'publish_events',
@@ -69,52 +55,39 @@ select a.merchant_id, a.environment, a.id, a.type, a.object_id,
 returning id, sequence`,
 };
 
-/** Answers a row for each key that was still unused. */
-const RECORD: Statement = {
-  name: 'record_published',
-  text: `
-insert into platform.idempotency_record (merchant_id, environment, caller, method, key, request_hash, response)
-select merchant_id, environment, caller, method, key, decode(request_hash, 'base64'), decode(response, 'base64')
-  from json_to_recordset($1::json) as a (
-    merchant_id uuid, environment text, caller text, method text, key text, request_hash text, response text)
-on conflict do nothing
-returning 1`,
-};
-
 /**
- * Publishes events, each under a key of its own, in one transaction. Answers those it published; the others, and all
- * when it throws, are as if they had never been asked for.
+ * Publishes events with different idempotency keys in one transaction. Answers those it published; it leaves out those
+ * whose key is used or in use. When it throws, it has published none.
  */
 export async function publishTogether(
   db: CrossTenantDatabase,
   publications: readonly Publication[],
 ): Promise<Map<Publication, PublishEventResponse>> {
   const work = async (run: Run) => {
-    const taken = await takeKeys(run, publications);
-    const awaited = taken.filter(({ isAwaited }) => isAwaited());
+    const unused = await claimUnusedKeys(
+      run,
+      publications.map(({ scope }) => scope),
+    );
+    const awaited = unused.map((index) => publications[index]!).filter(({ isAwaited }) => isAwaited());
     const answers = await insertEvents(run, awaited);
     await recordAnswers(run, answers);
-    if (!awaited.every(({ isAwaited }) => isAwaited())) throw new Error('a caller has gone meanwhile');
+    if (!awaited.every(({ isAwaited }) => isAwaited())) throw new Error('a caller has stopped waiting');
     return answers;
   };
   return db.transaction(work, { lockTimeoutMs: LOCK_TIMEOUT_MS });
 }
 
-async function takeKeys(run: Run, publications: readonly Publication[]): Promise<Publication[]> {
-  const keys = publications.map(({ scope, lockName }, index) => ({
-    ...keyColumns(scope),
-    lock_name: lockName,
-    position: index,
-  }));
-  const taken = await run<{ position: number }>(TAKE_KEYS, [JSON.stringify(keys)]);
-  return taken.map(({ position }) => publications[position]!);
-}
-
 async function insertEvents(run: Run, publications: readonly Publication[]) {
   if (publications.length === 0) return new Map<Publication, PublishEventResponse>();
   const rows = publications.map(({ scope, id, type, objectId, requestId, occurredAt, data }) => ({
-    ...{ merchant_id: scope.merchantId, environment: scope.environment, id, type, data },
-    ...{ object_id: objectId, request_id: requestId, occurred_at: occurredAt },
+    merchant_id: scope.merchantId,
+    environment: scope.environment,
+    id,
+    type,
+    data,
+    object_id: objectId,
+    request_id: requestId,
+    occurred_at: occurredAt,
   }));
   const inserted = await run<{ id: string; sequence: bigint }>(PUBLISH, [JSON.stringify(rows)]);
   const sequences = new Map(inserted.map(({ id, sequence }) => [id, sequence]));
@@ -126,18 +99,11 @@ async function insertEvents(run: Run, publications: readonly Publication[]) {
   );
 }
 
-async function recordAnswers(run: Run, answers: ReadonlyMap<Publication, PublishEventResponse>) {
-  if (answers.size === 0) return;
-  const rows = [...answers].map(([{ scope }, response]) => ({
-    ...keyColumns(scope),
-    request_hash: scope.requestHash.toString('base64'),
-    response: Buffer.from(toBinary(PublishEventResponseSchema, withoutData(response))).toString('base64'),
-  }));
-  const recorded = await run(RECORD, [JSON.stringify(rows)]);
-  // The lock of a key was taken while its holder's record was not yet seen.
-  if (recorded.length < rows.length) throw new Error('a key was used meanwhile');
-}
-
-const keyColumns = ({ merchantId, environment, caller, method, key }: IdempotencyScope) => ({
-  ...{ merchant_id: merchantId, environment, caller, method, key },
-});
+const recordAnswers = (run: Run, answers: ReadonlyMap<Publication, PublishEventResponse>) =>
+  recordResponses(
+    run,
+    [...answers].map(([{ scope }, response]) => ({
+      scope,
+      response: toBinary(PublishEventResponseSchema, withoutData(response)),
+    })),
+  );

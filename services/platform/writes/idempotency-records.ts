@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { type Message, toJson } from '@bufbuild/protobuf';
+import type { HandlerContext } from '@connectrpc/connect';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import stringify from 'safe-stable-stringify';
+import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { tryAdvisoryLock } from '../database/advisory-lock.ts';
+import type { Run, Statement } from '../database/cross-tenant-database.ts';
+import { aborted, alreadyExists } from '../errors.ts';
+import { callerOf } from '../rpc/call-context.ts';
+import { type Tenant, tenantOf } from '../tenant.ts';
+import { RECORD_LIFETIME } from './record-lifetime.ts';
+
+/** A request of a write RPC. */
+export type WriteRequest = Message & {
+  merchantId: string;
+  environment: Environment;
+  idempotencyKey: string;
+};
+
+/** What an idempotency key belongs to, and the request that came with it. */
+export interface IdempotencyScope extends Tenant {
+  readonly caller: string;
+  readonly method: string;
+  readonly key: string;
+  readonly requestHash: Buffer;
+}
+
+/** The scope of a write RPC's idempotency key. */
+export function idempotencyScope(request: WriteRequest, context: HandlerContext): IdempotencyScope {
+  const caller = callerOf(context.values)?.name ?? '';
+  const body = toJson(context.method.input, request) as Record<string, unknown>;
+  delete body.idempotencyKey;
+  return {
+    ...tenantOf(request),
+    caller,
+    method: `${context.service.typeName}.${context.method.name}`,
+    key: request.idempotencyKey,
+    requestHash: createHash('sha256').update(stringify(body)!).digest(),
+  };
+}
+
+/** The name of the advisory lock that a transaction holds while it works under a key. */
+export function lockNameOf({ merchantId, environment, caller, method, key }: IdempotencyScope): string {
+  return [merchantId, environment, caller, method, key].join('\n');
+}
+
+/** Identifies a call: its key and its request. */
+export const callSha256 = (scope: IdempotencyScope) =>
+  createHash('sha256').update(lockNameOf(scope)).update(scope.requestHash).digest();
+
+const IS_CURRENT = `created_at > now() - ${RECORD_LIFETIME}`;
+
+/**
+ * Locks a key until the transaction ends; answers the recorded response if the key has been used. Throws ABORTED
+ * (IDEMPOTENCY_KEY_IN_USE) while another transaction holds the key, and as {@link findResponse}.
+ */
+export async function claimKey(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
+  if (!(await tryAdvisoryLock(em, lockNameOf(scope)))) {
+    throw aborted('IDEMPOTENCY_KEY_IN_USE', 'a request with this idempotency key is still running');
+  }
+  return findResponse(em, scope);
+}
+
+/**
+ * The response recorded under a key in the last 24 hours. Throws ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED) when the key
+ * was used with another request.
+ */
+export async function findResponse(
+  em: EntityManager,
+  scope: IdempotencyScope,
+): Promise<Uint8Array | undefined> {
+  const [row] = await em.execute<{ request_hash: Buffer; response: Buffer }[]>(
+    `select request_hash, response from platform.idempotency_record
+      where merchant_id = ? and environment = ? and caller = ? and method = ? and key = ? and ${IS_CURRENT}`,
+    [scope.merchantId, scope.environment, scope.caller, scope.method, scope.key],
+  );
+  if (!row) return undefined;
+  if (!scope.requestHash.equals(row.request_hash)) {
+    throw alreadyExists('IDEMPOTENCY_KEY_REUSED', 'this idempotency key was used with another request');
+  }
+  return row.response;
+}
+
+const INSERT = `
+insert into platform.idempotency_record as recorded
+  (merchant_id, environment, caller, method, key, request_hash, response)`;
+/** An expired record is replaced; a current one stays, and no row is returned for it. */
+const REPLACE_EXPIRED = `
+on conflict (merchant_id, environment, caller, method, key)
+do update set request_hash = excluded.request_hash, response = excluded.response, created_at = now()
+ where not recorded.${IS_CURRENT}
+returning 1`;
+
+/** Records the response to a request whose key the transaction has claimed. */
+export async function recordResponse(
+  em: EntityManager,
+  scope: IdempotencyScope,
+  response: Uint8Array,
+): Promise<void> {
+  const recorded = await em.execute<unknown[]>(`${INSERT} values (?, ?, ?, ?, ?, ?, ?) ${REPLACE_EXPIRED}`, [
+    scope.merchantId,
+    scope.environment,
+    scope.caller,
+    scope.method,
+    scope.key,
+    scope.requestHash,
+    Buffer.from(response),
+  ]);
+  if (recorded.length === 0) throw new KeyUsedMeanwhile();
+}
+
+/** Another transaction recorded a response under a key that this one has claimed. */
+class KeyUsedMeanwhile extends Error {
+  constructor() {
+    super('an idempotency key was used meanwhile');
+  }
+}
+
+/** Answers the positions of the keys that were locked and have no current record. */
+const CLAIM_MANY: Statement = {
+  name: 'claim_idempotency_keys',
+  text: `
+select asked.position::int
+  from json_to_recordset($1::json) as asked (
+    lock_name text, merchant_id uuid, environment text, caller text, method text, key text, position int)
+ cross join lateral (select pg_try_advisory_xact_lock(hashtextextended(asked.lock_name, 0)) as locked offset 0) lock
+  left join lateral (
+    select true as found from platform.idempotency_record r
+     where r.merchant_id = asked.merchant_id and r.environment = asked.environment and r.caller = asked.caller
+       and r.method = asked.method and r.key = asked.key and r.${IS_CURRENT}
+     limit 1
+  ) recorded on true
+ where lock.locked and recorded.found is null`,
+};
+
+/**
+ * Locks many keys until the transaction ends, by one statement. Answers the indexes of those that are unused; the
+ * others have a record or are held by another transaction. Each key may occur once.
+ */
+export async function claimUnusedKeys(run: Run, scopes: readonly IdempotencyScope[]): Promise<number[]> {
+  const keys = scopes.map((scope, position) => ({
+    ...keyColumns(scope),
+    lock_name: lockNameOf(scope),
+    position,
+  }));
+  const claimed = await run<{ position: number }>(CLAIM_MANY, [JSON.stringify(keys)]);
+  return claimed.map(({ position }) => position);
+}
+
+const RECORD_MANY: Statement = {
+  name: 'record_idempotent_responses',
+  text: `${INSERT}
+select merchant_id, environment, caller, method, key, decode(request_hash, 'base64'), decode(response, 'base64')
+  from json_to_recordset($1::json) as a (
+    merchant_id uuid, environment text, caller text, method text, key text, request_hash text, response text)
+${REPLACE_EXPIRED}`,
+};
+
+/**
+ * Records the responses to many requests by one statement. Throws when one of the keys has been used meanwhile: it was
+ * locked before the record of the transaction that held it became visible.
+ */
+export async function recordResponses(
+  run: Run,
+  responses: readonly { readonly scope: IdempotencyScope; readonly response: Uint8Array }[],
+): Promise<void> {
+  if (responses.length === 0) return;
+  const rows = responses.map(({ scope, response }) => ({
+    ...keyColumns(scope),
+    request_hash: scope.requestHash.toString('base64'),
+    response: Buffer.from(response).toString('base64'),
+  }));
+  const recorded = await run(RECORD_MANY, [JSON.stringify(rows)]);
+  if (recorded.length < rows.length) throw new KeyUsedMeanwhile();
+}
+
+const keyColumns = ({ merchantId, environment, caller, method, key }: IdempotencyScope) => ({
+  merchant_id: merchantId,
+  environment,
+  caller,
+  method,
+  key,
+});

@@ -21,14 +21,14 @@ import { createRetentionActivities } from './webhooks/retention.activities.ts';
 import { startRetry } from './webhooks/start-deliveries.ts';
 
 export interface ActivityDependencies {
-  /** To the services, as the worker. */
+  /** Calls the services as the caller `worker`. */
   readonly transport: Transport;
   readonly delivery: Delivery;
   readonly temporal: WorkflowClient;
   readonly config: MailConfig;
 }
 
-/** Every activity of this worker. Their names are unique over all areas. */
+/** All activities of this worker. Their names are unique across areas. */
 export function createActivities({ transport, delivery, temporal, config }: ActivityDependencies) {
   const refunds = createClient(RefundCaseService, transport);
   const funds = createClient(FundsService, transport);
@@ -36,7 +36,6 @@ export function createActivities({ transport, delivery, temporal, config }: Acti
   const deliveries = createClient(DeliveryService, transport);
   const accounts = createClient(AccountService, transport);
   const subscriptions = createClient(WebhookSubscriptionService, transport);
-  const mail = { sendMail: createMailer(config), links: mailLinks(config) };
   return {
     ...createRefundActivities({ refunds, funds }),
     ...createFundsActivities({ advances, funds }),
@@ -48,6 +47,11 @@ export function createActivities({ transport, delivery, temporal, config }: Acti
     }),
     ...createResendActivities({ dispatch: delivery.dispatch, deliveries }),
     ...createRetentionActivities(delivery),
-    ...createNoticeActivities({ accounts, subscriptions, ...mail }),
+    ...createNoticeActivities({
+      accounts,
+      subscriptions,
+      sendMail: createMailer(config),
+      links: mailLinks(config),
+    }),
   };
 }

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { ApplicationFailure } from '@temporalio/common';
 import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
 
-/** What a service refuses for what was asked or for the state it is in: asking again is answered the same. */
+/** Codes of refusals caused by the request or the current state: retrying the call gets the same answer. */
 const REFUSALS: ReadonlySet<Code> = new Set([
   Code.InvalidArgument,
   Code.NotFound,
@@ -14,8 +14,8 @@ const REFUSALS: ReadonlySet<Code> = new Set([
 type Activity = (...args: never[]) => Promise<unknown>;
 
 /**
- * Activities whose failure is final when a service has refused what they asked, typed by the refusal's reason; any
- * other failure goes on being retried.
+ * Makes activities fail without retries when a service refuses their call, with the refusal's reason as the failure
+ * type. Other failures are retried.
  */
 export function withFinalRefusals<Activities extends Record<string, Activity>>(
   activities: Activities,

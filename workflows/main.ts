@@ -5,7 +5,7 @@ import { createLogger, metrics } from '../services/platform/process/telemetry.ts
 import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
 import { startWorker } from './worker.ts';
 
-/** The worker as a process of its own, beside services and a Temporal that run elsewhere. */
+/** The worker as a separate process. The services and Temporal run elsewhere. */
 await runProcess('worker', async () => {
   const config = readConfig(process.env, {
     required: ['SERVICES_URL', 'SERVICE_TOKEN', 'TEMPORAL_ADDRESS'],
@@ -13,7 +13,8 @@ await runProcess('worker', async () => {
   });
   const logger = createLogger(config.LOG_LEVEL);
   const worker = await startWorker({
-    ...{ config, logger },
+    config,
+    logger,
     transport: remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN),
     temporalAddress: config.TEMPORAL_ADDRESS,
   });
@@ -25,7 +26,7 @@ await runProcess('worker', async () => {
     metrics,
   });
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });
-  logger.info({ ops: config.OPS_PORT }, 'the worker is started');
+  logger.info({ ops: config.OPS_PORT }, 'the worker has started');
   return {
     close: async () => {
       await worker.close();

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { countDispatchErrors } from './dispatch-metrics.ts';
-import { pause } from './retrying.ts';
+import { backOff } from './retrying.ts';
 import type { WorkflowClient } from './temporal/workflow-client.ts';
 
 interface PollLoopDeps {
@@ -45,7 +45,7 @@ async function runLoop({ temporal, logger }: PollLoopDeps, poll: Poll, signal: A
       temporalAnswers = false;
       countDispatchErrors('CLAIM');
       if (failures === 0) logger.warn({ err: error }, 'dispatch is interrupted');
-      await pause(failures, signal);
+      await backOff(failures, signal);
       failures += 1;
     }
   }

@@ -1,18 +1,18 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 
 /**
- * The failure of an activity that is not done yet: Temporal waits for exactly this long, and people read the story in
- * the meantime.
+ * Fails an activity that is not done yet, so that Temporal retries it after exactly `delayMs`. The Temporal UI shows the
+ * status message in the meantime.
  */
-export function retryLater(story: string, delayMs: number): ApplicationFailure {
+export function retryLater(statusMessage: string, delayMs: number): ApplicationFailure {
   const failure = ApplicationFailure.create({
-    message: story,
+    message: statusMessage,
     type: 'RETRY_LATER',
     nextRetryDelay: Math.max(Math.ceil(delayMs), 1),
-    // Nothing is wrong with us: not to be logged.
+    // Expected, so the SDK does not log it.
     category: ApplicationFailureCategory.BENIGN,
   });
-  // Where our code was stands in the way of what is told.
+  // A stack trace would only hide the message in the UI.
   failure.stack = '';
   return failure;
 }

@@ -38,18 +38,18 @@ export interface SessionDeps {
   readonly workflowBundle: WorkflowBundleWithSourceMap;
 }
 
-/** One connection to Temporal with the worker and the dispatcher on it. */
+/** A connection to Temporal, with the worker and the dispatcher that use it. */
 export interface TemporalSession {
-  /** Resolves after `stop`; rejects when the SDK gives the server up for lost. */
+  /** Resolves after `stop`; rejects when the SDK gives up on the server. */
   readonly ended: Promise<void>;
   ping(): Promise<void>;
-  /** Takes no more work; resolves when what was taken is done. */
+  /** Accepts no more work; resolves when the work in progress is done. */
   stop(): Promise<void>;
 }
 
 /**
- * A workflow task is held while its local activity runs: up to the hand-over time, and as long as the starts of retry
- * workflows take. The batches that start in that time all find a slot, with as many again for everything else.
+ * A workflow task keeps its slot while its local activity runs: up to the hand-over time, plus the time to start the
+ * retry workflows. Half of the slots suffice for the batches that start in that time; the rest are for everything else.
  */
 const SLOTS = {
   maxConcurrentWorkflowTaskExecutions: 200,
@@ -58,26 +58,29 @@ const SLOTS = {
   maxCachedWorkflows: 500,
 } as const;
 
-const PREPARE_AGAIN_MS = 30_000;
+const PREPARE_INTERVAL_MS = 30_000;
 
-/** Bundles the workflow code, seconds of work: once per process. */
+/** Bundles the workflow code. Takes seconds, so call it once per process. */
 export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
-    // Evaluated once per thread in place of once per workflow: half of what a batch cost there. It keeps no state.
+    // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a batch.
     preloadModules: ['@temporalio/common'],
     logger: sdkLogger(logger),
   });
 }
 
-/** Throws an error of the SDK when Temporal does not answer. */
+/** Throws the SDK's error when Temporal is unavailable. */
 export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
   const { config, logger, temporalAddress } = deps;
   installRuntime(logger);
   const connection = await NativeConnection.connect({ address: temporalAddress });
   try {
     await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
-      logger.warn({ err: error }, 'the namespace cannot be prepared from here; it must be fit already'),
+      logger.warn(
+        { err: error },
+        'cannot prepare the namespace; it must already exist with all search attributes',
+      ),
     );
     await ensureSchedules(deps, connection);
     return await runSession(deps, connection);
@@ -93,23 +96,26 @@ async function ensureSchedules({ config }: SessionDeps, connection: NativeConnec
   await ensureWebhookSchedules(client);
 }
 
-/** A Temporal that loses its state is reconnected to unnoticed, and has neither search attributes nor Schedules. */
+/**
+ * Prepares the namespace periodically: when a Temporal server loses its state, the SDK reconnects without notice, and
+ * search attributes and Schedules are gone.
+ */
 async function keepPrepared(deps: SessionDeps, connection: NativeConnection, signal: AbortSignal) {
   const { config, logger } = deps;
-  while (await waited(PREPARE_AGAIN_MS, signal)) {
+  while (await wait(PREPARE_INTERVAL_MS, signal)) {
     const prepared = Promise.allSettled([
       prepareNamespace(connection, config.TEMPORAL_NAMESPACE),
       ensureSchedules(deps, connection),
     ]);
     for (const result of await prepared) {
       if (result.status === 'rejected')
-        logger.debug({ err: result.reason }, 'Temporal was not prepared again');
+        logger.debug({ err: result.reason }, 'could not prepare Temporal again');
     }
   }
 }
 
-/** False when the signal has ended the wait. */
-const waited = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).catch(() => false);
+/** Resolves to false when the signal ends the wait. */
+const wait = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).catch(() => false);
 
 function createWorker(
   { config, delivery, transport, workflowBundle }: SessionDeps,

@@ -3,7 +3,7 @@ import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { registerTemporalUp } from './dispatch-metrics.ts';
-import { pause } from './retrying.ts';
+import { backOff } from './retrying.ts';
 import { createDelivery } from './webhooks/delivery.ts';
 import {
   bundleWorkflows,
@@ -15,7 +15,7 @@ import {
 
 export interface WorkerOptions {
   readonly config: WorkerConfig;
-  /** To the services, as a caller with the grant `dispatch` and those that the activities take. */
+  /** Calls the services with the grants of the caller `worker`. */
   readonly transport: Transport;
   /** `host:port`. */
   readonly temporalAddress: string;
@@ -23,30 +23,30 @@ export interface WorkerOptions {
 }
 
 export interface PaymentsWorker {
-  /** Whether Temporal answers this process at this moment; told within a second. */
+  /** Whether Temporal responds to this process right now. Resolves within a second. */
   health(): Promise<{ readonly temporal: boolean }>;
-  /** Takes no more work, ends and reports what is under way, and lets go of everything: half a minute at most. */
+  /** Accepts no more work, finishes and reports what is in progress, and closes all connections, within half a minute. */
   close(): Promise<void>;
 }
 
-/** The SDK itself goes on trying for ten seconds. */
+/** The SDK's own calls keep retrying for ten seconds. */
 const HEALTH_TIMEOUT_MS = 1_000;
 
 let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 
 /**
- * Starts the worker of all workflows and activities, with the dispatcher beside it. Resolves when it is able to work,
- * also while Temporal is away: it connects once there is something to connect to, and again when that was lost.
- * Throws for settings that cannot be used and for workflow code that does not bundle.
+ * Starts the worker of all workflows and activities, and the dispatcher. Resolves even while Temporal is unavailable: the
+ * worker connects in the background, and reconnects when it loses the connection. Throws for invalid settings and for
+ * workflow code that does not bundle.
  */
 export async function startWorker(options: WorkerOptions): Promise<PaymentsWorker> {
   const { config, transport, logger } = options;
   const delivery = createDelivery(config, transport, logger);
   bundle ??= bundleWorkflows(logger);
   const supervisor = new Supervisor({ ...options, delivery, workflowBundle: await bundle });
-  registerTemporalUp(() => supervisor.temporalAnswers());
+  registerTemporalUp(() => supervisor.isTemporalUp());
   return {
-    health: async () => ({ temporal: await supervisor.temporalAnswers() }),
+    health: async () => ({ temporal: await supervisor.isTemporalUp() }),
     async close() {
       await supervisor.stop();
       await delivery.close();
@@ -54,7 +54,7 @@ export async function startWorker(options: WorkerOptions): Promise<PaymentsWorke
   };
 }
 
-/** Keeps one session with Temporal open. */
+/** Keeps one session with Temporal open, and reopens it when it ends. */
 class Supervisor {
   readonly #deps: SessionDeps;
   readonly #stopping = new AbortController();
@@ -66,13 +66,13 @@ class Supervisor {
     this.#running = this.#run();
   }
 
-  async temporalAnswers(): Promise<boolean> {
+  async isTemporalUp(): Promise<boolean> {
     if (!this.#session) return false;
-    const answer = this.#session.ping().then(
+    const isUp = this.#session.ping().then(
       () => true,
       () => false,
     );
-    return Promise.race([answer, delay(HEALTH_TIMEOUT_MS, false, { ref: false })]);
+    return Promise.race([isUp, delay(HEALTH_TIMEOUT_MS, false, { ref: false })]);
   }
 
   async stop(): Promise<void> {
@@ -88,16 +88,19 @@ class Supervisor {
     while (!signal.aborted) {
       try {
         this.#session = await openSession(this.#deps);
-        logger.info({ temporalAddress }, 'the worker is connected to Temporal');
+        logger.info({ temporalAddress }, 'the worker has connected to Temporal');
         failures = 0;
-        // Stopped while it was being opened.
+        // stop() was called while the session was being opened.
         if (signal.aborted) await this.#session.stop();
         await this.#session.ended;
       } catch (error) {
         if (failures === 0 && !signal.aborted) {
-          logger.warn({ err: error, temporalAddress }, 'Temporal does not answer; the worker tries again');
+          logger.warn(
+            { err: error, temporalAddress },
+            'Temporal is unavailable; the worker keeps trying to connect',
+          );
         }
-        await pause(failures, signal);
+        await backOff(failures, signal);
         failures += 1;
       } finally {
         this.#session = undefined;

@@ -1,4 +1,4 @@
-// What the worker bundles: every workflow function, by its workflow type.
+// The workflow functions that the worker bundles. Each export's name is its workflow type.
 export { notifyContact } from './accounts/notify-contact.workflow.ts';
 export { freeRefusedAdvance } from './advances/advance-refusal.workflow.ts';
 export { releaseAdvance } from './advances/advance-release.workflow.ts';

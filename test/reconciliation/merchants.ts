@@ -9,7 +9,7 @@ import {
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
-import { pause } from '../../workflows/retrying.ts';
+import { backOff } from '../../workflows/retrying.ts';
 import type { ArrivalLog } from './endpoints.ts';
 import { untilClear } from './publishers.ts';
 import type { KnownSubscription } from './records.ts';
@@ -115,7 +115,7 @@ export class Merchants {
       const mayPass =
         !answer || answer.status >= 500 || answer.status === 429 || answer.body.code === KEY_IN_USE;
       if (!mayPass) throw new Error(`subscribing was refused: ${JSON.stringify(answer)}`);
-      await pause(failures);
+      await backOff(failures);
     }
   }
 }

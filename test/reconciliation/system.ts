@@ -86,7 +86,7 @@ export async function startSystem(
     const temporalAddress = await link(`${name} to temporal`, Number(temporal.address.split(':')[1]));
     const addresses = { SERVICES_URL: `http://${servicesAddress}`, TEMPORAL_ADDRESS: temporalAddress };
     const settings = { SERVICE_TOKEN: tokens.worker, ...addresses };
-    return program(name, 'workflows/main.ts', settings, 'the worker is connected to Temporal');
+    return program(name, 'workflows/main.ts', settings, 'the worker has connected to Temporal');
   };
   const workers = [await worker('worker-1'), await worker('worker-2')] as const;
   const programs = [services, gateway, ...workers];

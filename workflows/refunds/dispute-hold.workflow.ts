@@ -8,21 +8,21 @@ const { holdForDispute, endHoldForDispute } = proxyActivities<RefundActivities>(
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Holds the funds of a dispute's sale from its opening on. */
+/** Holds the funds of a dispute's sale when the dispute opens. */
 export async function holdDisputedFunds(input: DisputeHoldInput): Promise<HoldResult> {
-  return told(await holdForDispute(input));
+  return reportMissingSale(await holdForDispute(input));
 }
 
-/** Gives the funds that a dispute holds back, or has them deducted, once it has closed. */
+/** Releases the funds that a closed dispute holds, or has them deducted when it was lost. */
 export async function endDisputeHold(input: DisputeHoldInput): Promise<HoldResult> {
-  return told(await endHoldForDispute(input));
+  return reportMissingSale(await endHoldForDispute(input));
 }
 
-/** A sale that funds does not know has nothing to hold. */
-function told(result: HoldResult): HoldResult {
+/** Shows in the Temporal UI and the log that funds has no such sale, so nothing is held. */
+function reportMissingSale(result: HoldResult): HoldResult {
   if (result === 'SALE_NOT_FOUND') {
-    setCurrentDetails('Funds has no such sale: nothing is held.');
-    log.warn('a dispute names a sale that funds does not know');
+    setCurrentDetails('Funds has no such sale; nothing is held.');
+    log.warn('the dispute names a sale that funds does not have');
   }
   return result;
 }

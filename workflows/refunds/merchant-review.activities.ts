@@ -4,18 +4,21 @@ import * as merchantReview from '../../services/contracts/refunds/merchant-revie
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
-/** The activities of the wait for a merchant's review. */
+/** The activities of the merchant review workflow. */
 export function createReviewActivities(clients: RefundClients) {
   const { refunds } = clients;
   return {
-    /** When the merchant's review ends (ISO 8601), or null when it is over. */
+    /** When the merchant's review ends (ISO 8601), or null when it already has. */
     async readReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
       const { status, merchantReviewDeadlineAt } = await readCase(clients, input);
       if (status !== RefundCaseStatus.MERCHANT_REVIEW || !merchantReviewDeadlineAt) return null;
       return timestampDate(merchantReviewDeadlineAt).toISOString();
     },
 
-    /** Has the merchant told that the deadline approaches; answers when to ask again (ISO 8601), null for never. */
+    /**
+     * Announces that the deadline is approaching. Returns when to try again (ISO 8601) if it is too early, or null once
+     * announced or no longer needed.
+     */
     async announceReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
       const idempotencyKey = `${merchantReview.workflowId(input.refundCaseId)}:notice`;
       try {
@@ -30,7 +33,7 @@ export function createReviewActivities(clients: RefundClients) {
       }
     },
 
-    /** Has the deadline decide. A service whose clock is behind is asked again. */
+    /** Expires the review. Fails, to be retried, while the service's clock is behind the deadline. */
     async expireMerchantReview(
       input: merchantReview.AwaitMerchantReviewInput,
     ): Promise<merchantReview.AwaitMerchantReviewResult> {
@@ -42,7 +45,7 @@ export function createReviewActivities(clients: RefundClients) {
         const reason = errorInfoOf(error)?.reason;
         if (reason === 'REFUND_CASE_STATE') return 'ENDED';
         if (reason === 'MERCHANT_REVIEW_NOT_DUE')
-          throw new Error('the review is not due by the clock of the service');
+          throw new Error('the review is not due yet according to the clock of the service');
         throw error;
       }
     },

@@ -1,4 +1,4 @@
-import { patched, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type {
   AwaitMerchantReviewInput,
   AwaitMerchantReviewResult,
@@ -12,8 +12,8 @@ const { readReviewDeadline, announceReviewDeadline, expireMerchantReview } =
   });
 
 /**
- * Waits for the deadline of a merchant's review, has it announced some time before and has it decide, unless the
- * merchant has or the case is over.
+ * Announces the deadline of a merchant's review some time before it, waits for it, and then expires the review. Ends
+ * early when the merchant decides or the case is closed.
  */
 export async function awaitMerchantReview(
   input: AwaitMerchantReviewInput,
@@ -21,17 +21,17 @@ export async function awaitMerchantReview(
   const deadline = await readReviewDeadline(input);
   if (deadline === null) return 'ENDED';
   setCurrentDetails(`The merchant may decide until ${deadline}.`);
-  if (patched('announce-deadline')) await announceInTime(input);
+  await announceDeadline(input);
   await sleep(Math.max(Date.parse(deadline) - Date.now(), 0));
   setCurrentDetails('The deadline has passed.');
   return expireMerchantReview(input);
 }
 
-async function announceInTime(input: AwaitMerchantReviewInput): Promise<void> {
+async function announceDeadline(input: AwaitMerchantReviewInput): Promise<void> {
   for (;;) {
     const noticeAt = await announceReviewDeadline(input);
     if (noticeAt === null) return;
-    // At least a second, should the service's clock be behind.
+    // Waits at least a second, in case the service's clock is behind.
     await sleep(Math.max(Date.parse(noticeAt) - Date.now(), 1_000));
   }
 }

@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { type EnvironmentName, environmentEnum } from '../../services/platform/tenant.ts';
 
-/** What the activities of refunds call. */
+/** The services that the refund activities call. */
 export interface RefundClients {
   readonly refunds: Client<typeof RefundCaseService>;
   readonly funds: Client<typeof FundsService>;
@@ -41,12 +41,12 @@ const CLOSED: ReadonlySet<RefundCaseStatus> = new Set([
   RefundCaseStatus.REJECTED,
 ]);
 
-/** Whether nothing moves a case any more, but for a late return of the provider. */
+/** Whether the case is final, except for a late return by the provider. */
 export const isClosed = (status: RefundCaseStatus): boolean => CLOSED.has(status);
 
-/** The case as it stands. */
+/** Reads the current state of the case. */
 export async function readCase({ refunds }: RefundClients, input: CaseInput): Promise<RefundCase> {
   const { refundCase } = await refunds.getRefundCase(requestOf(input), CALL);
-  if (!refundCase) throw new TypeError('the answer holds no refund case');
+  if (!refundCase) throw new TypeError('the response contains no refund case');
   return refundCase;
 }

@@ -1,4 +1,4 @@
-import { patched, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type {
   ExecuteRefundInput,
   ExecuteRefundResult,
@@ -12,24 +12,27 @@ const { holdForRefund, debitRefund, awaitRefundFunding, recordRefundDebit } =
   });
 
 /**
- * Carries on an execution that refunds has committed: funds holds the sale's parts, if that has not come to be, and
- * debits, or has the refund wait for the balance; refunds commits how that ended. Whatever dies in between, the steps
- * that are left are done by the run that follows.
+ * Completes an execution that refunds has committed: funds holds the sale's installments, unless it already does, and
+ * debits the refund or queues it until the balance suffices; refunds commits the outcome. Every step can be repeated,
+ * so a later run completes what a crash left undone.
  */
 export async function executeRefund(input: ExecuteRefundInput): Promise<ExecuteRefundResult> {
-  if (patched('hold-before-debit')) await holdForRefund(input);
-  setCurrentDetails("Debits the merchant's funds.");
-  const outcome = await debitOrWait(input);
+  await holdForRefund(input);
+  setCurrentDetails("Debiting the merchant's funds.");
+  const outcome = await debitOrQueue(input);
   if (outcome === 'ENDED') return 'ENDED';
-  setCurrentDetails(`The debit ended as ${outcome}; records it.`);
+  setCurrentDetails(`Recording the outcome of the debit: ${outcome}.`);
   return recordRefundDebit(input, outcome);
 }
 
-/** A balance that has come to suffice since the debit was refused is debited: nobody would tell of it again. */
-async function debitOrWait(input: ExecuteRefundInput): Promise<DebitOutcome> {
+/**
+ * Debits the refund, or queues it for funding. Debits again when the balance has risen since the first refusal, because
+ * a refund that was not queued yet is not woken by it.
+ */
+async function debitOrQueue(input: ExecuteRefundInput): Promise<DebitOutcome> {
   let outcome = await debitRefund(input);
-  for (let look = 1; outcome === 'INSUFFICIENT' && patched('await-funding'); look += 1) {
-    if ((await awaitRefundFunding(input, look)) === 'WAITING') break;
+  for (let attempt = 1; outcome === 'INSUFFICIENT'; attempt += 1) {
+    if ((await awaitRefundFunding(input, attempt)) === 'WAITING') break;
     outcome = await debitRefund(input);
   }
   return outcome;

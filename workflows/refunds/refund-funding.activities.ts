@@ -12,15 +12,15 @@ import {
   tenantOf,
 } from './refund-clients.ts';
 
-/** The largest that the wire has: no execution of a case is later. */
+/** The largest int32: covers every execution of a case. */
 const ANY_EXECUTION = 2_147_483_647;
 
-/** The activities that have waiting refunds executed. */
+/** The activities that execute refunds waiting for the balance. */
 export function createFundingActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
 
-  /** The case, or null when refunds has none. */
-  async function caseIfThere(input: CaseInput): Promise<RefundCase | null> {
+  /** The case, or null when it does not exist. */
+  async function findCase(input: CaseInput): Promise<RefundCase | null> {
     try {
       return await readCase(clients, input);
     } catch (error) {
@@ -29,7 +29,7 @@ export function createFundingActivities(clients: RefundClients) {
     }
   }
 
-  /** By a new key each time: a wait that was ended before may have been begun again. */
+  /** Uses a new idempotency key each time, because the same execution may have been queued again since. */
   async function endWait(input: CaseInput, execution: number): Promise<void> {
     await funds.endFundingWait({ ...requestOf(input), idempotencyKey: randomUUID(), execution }, CALL);
   }
@@ -42,12 +42,12 @@ export function createFundingActivities(clients: RefundClients) {
     },
 
     /**
-     * Starts the execution of a refund that waits for the balance; one that does not, that is blocked otherwise or that
-     * refunds does not know waits no more: it would keep the others from their turn. Fails, to be tried again, while the
-     * case is executing: how that ends is not recorded yet.
+     * Starts the execution of a refund that is waiting for the balance. Removes from the queue a case that is not
+     * waiting, has another blocker, or does not exist, because it would block the others. Fails, to be retried, while
+     * the case is executing and its outcome is not recorded yet.
      */
     async startWaitingRefund(input: CaseInput): Promise<'STARTED' | 'NOT_WAITING'> {
-      const refundCase = await caseIfThere(input);
+      const refundCase = await findCase(input);
       if (refundCase === null) {
         await endWait(input, ANY_EXECUTION);
         return 'NOT_WAITING';
@@ -62,7 +62,7 @@ export function createFundingActivities(clients: RefundClients) {
         } catch (error) {
           const reason = errorInfoOf(error)?.reason;
           if (reason === 'REFUND_EXECUTION_STARTED' || reason === 'REFUND_CASE_STATE') {
-            throw new Error('the refund has changed meanwhile');
+            throw new Error('the refund case has changed in the meantime');
           }
           if (reason !== 'REFUND_CASE_BLOCKED') throw error;
         }
@@ -71,7 +71,7 @@ export function createFundingActivities(clients: RefundClients) {
       return 'NOT_WAITING';
     },
 
-    /** Fails, to be tried again, until the execution of a case has ended. */
+    /** Fails, to be retried, until the execution of the case has ended. */
     async awaitExecution(input: CaseInput): Promise<void> {
       const { executionStartedAt } = await readCase(clients, input);
       if (executionStartedAt) throw new Error('the refund is executing');

@@ -13,16 +13,16 @@ const { findCoveredRefund } = proxyActivities<RefundActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Tried again while an execution is under way, which takes moments. */
+/** Retried while an execution is in progress, which takes moments. */
 const { startWaitingRefund, awaitExecution } = proxyActivities<RefundActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '200 ms', maximumInterval: '10 seconds' },
 });
 
 /**
- * Executes the waiting refunds of an account that its balance covers, the oldest case first, one after the other: each
- * is debited, or waits again, before the balance is looked at for the next. Where several of these run at once, they
- * meet the same case and wait for its execution.
+ * Executes the waiting refunds that the account's balance covers, oldest case first and one at a time: each is debited
+ * or queued again before the balance is checked for the next. Concurrent runs for an account find the same case and
+ * wait for its execution.
  */
 export async function executeFundedRefunds(input: ExecuteFundedRefundsInput): Promise<void> {
   const { merchantId, environment } = input;
@@ -37,6 +37,6 @@ export async function executeFundedRefunds(input: ExecuteFundedRefundsInput): Pr
 }
 
 async function execute(refund: WaitingRefund): Promise<void> {
-  setCurrentDetails(`Executes the refund case ${refund.refundCaseId}.`);
+  setCurrentDetails(`Executing refund case ${refund.refundCaseId}.`);
   if ((await startWaitingRefund(refund)) === 'STARTED') await awaitExecution(refund);
 }

@@ -7,7 +7,7 @@ import { CALL, isClosed, type RefundClients, readCase, requestOf, tenantOf } fro
 
 type HoldResult = refundHold.HoldResult;
 
-/** What holds a sale's funds. */
+/** A hold on a sale's funds. */
 interface Hold {
   readonly saleId: string;
   readonly reason: BlockReason;
@@ -15,9 +15,9 @@ interface Hold {
 }
 
 /**
- * The activities that hold a sale's funds while a refund case or a dispute is open. Beginning and end come by commands
- * of their own, in any order: the end takes the same hold first, by the same key, so that one that comes late changes
- * nothing.
+ * The activities that hold a sale's funds while a refund case or a dispute is open. The start and the end of a hold
+ * arrive as separate commands, in any order: the end first creates the hold with the same idempotency key, so a start
+ * that arrives after it has no effect.
  */
 export function createHoldActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
@@ -51,7 +51,7 @@ export function createHoldActivities(clients: RefundClients) {
   async function disputeOf(input: disputeHold.DisputeHoldInput) {
     const { disputeId } = input;
     const { dispute } = await refunds.getDispute({ ...tenantOf(input), disputeId }, CALL);
-    if (!dispute) throw new TypeError('the answer holds no dispute');
+    if (!dispute) throw new TypeError('the response contains no dispute');
     return dispute;
   }
 
@@ -64,7 +64,7 @@ export function createHoldActivities(clients: RefundClients) {
       return hold(tenantOf(input), refundHold.workflowId(sourceId), block);
     },
 
-    /** Lets go of what a closed case holds: its sale's funds, and its place among those that wait for the balance. */
+    /** Releases what a closed case holds: its sale's funds, and its place in the funding queue. */
     async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
       const { status, saleId, id: sourceId, executions } = await readCase(clients, input);
       if (!isClosed(status)) return 'HELD';
@@ -86,7 +86,7 @@ export function createHoldActivities(clients: RefundClients) {
       return hold(tenantOf(input), disputeHold.workflowId(sourceId), block);
     },
 
-    /** Gives back what a closed dispute holds, or has it deducted when the dispute is lost. */
+    /** Releases the funds that a closed dispute holds, or has them deducted when the dispute was lost. */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const { saleId, closedAt, outcome, id: sourceId } = await disputeOf(input);
       if (!closedAt) return 'HELD';

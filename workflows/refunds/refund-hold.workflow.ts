@@ -7,21 +7,21 @@ const { holdForRefund, endHoldForRefund } = proxyActivities<RefundActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Holds the funds of a refund case's sale from its opening on. */
+/** Holds the funds of a refund case's sale when the case opens. */
 export async function holdRefundFunds(input: RefundHoldInput): Promise<HoldResult> {
-  return told(await holdForRefund(input));
+  return reportMissingSale(await holdForRefund(input));
 }
 
-/** Lets go of all that a refund case holds in funds, once it has come to its end. */
+/** Releases everything that a closed refund case holds in funds. */
 export async function endRefundHold(input: RefundHoldInput): Promise<HoldResult> {
-  return told(await endHoldForRefund(input));
+  return reportMissingSale(await endHoldForRefund(input));
 }
 
-/** A sale that funds does not know has nothing to hold. */
-function told(result: HoldResult): HoldResult {
+/** Shows in the Temporal UI and the log that funds has no such sale, so nothing is held. */
+function reportMissingSale(result: HoldResult): HoldResult {
   if (result === 'SALE_NOT_FOUND') {
-    setCurrentDetails('Funds has no such sale: nothing is held.');
-    log.warn('a refund case names a sale that funds does not know');
+    setCurrentDetails('Funds has no such sale; nothing is held.');
+    log.warn('the refund case names a sale that funds does not have');
   }
   return result;
 }

@@ -7,8 +7,8 @@ const { reverseRefundDebit } = proxyActivities<RefundActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Posts the reversal of a failed refund's debit in funds. */
+/** Reverses the debit of a failed refund in funds. */
 export async function reverseRefund(input: ReverseRefundInput): Promise<void> {
-  setCurrentDetails("Gives the debit back to the merchant's funds.");
+  setCurrentDetails("Reversing the debit of the merchant's funds.");
   await reverseRefundDebit(input);
 }

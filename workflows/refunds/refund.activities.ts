@@ -11,12 +11,12 @@ import { createHoldActivities } from './refund-hold.activities.ts';
 
 export type RefundActivities = ReturnType<typeof createRefundActivities>;
 
-/** What a debit came to; ENDED when the execution it was for is over. */
+/** The outcome of a debit; ENDED when its execution is over. */
 export type DebitOutcome = 'DEBITED' | 'INSUFFICIENT' | 'ENDED';
 
 /**
- * The activities of refunds. Each asks the services for the state first or does what they do only once, so that any
- * of them can be repeated, also by a workflow that runs again.
+ * The activities of refunds. All are idempotent, across workflow runs too: each reads the current state first or makes
+ * a call that takes effect once.
  */
 export function createRefundActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
@@ -25,7 +25,7 @@ export function createRefundActivities(clients: RefundClients) {
     ...createHoldActivities(clients),
     ...createFundingActivities(clients),
 
-    /** Debits the merchant's funds for an execution that is under way. Unique by case in funds. */
+    /** Debits the merchant's funds for an execution in progress. Funds keeps one debit per case. */
     async debitRefund(input: refundExecution.ExecuteRefundInput): Promise<DebitOutcome> {
       const refundCase = await readCase(clients, input);
       if (!refundCase.executionStartedAt || refundCase.executions !== input.execution) return 'ENDED';
@@ -41,16 +41,16 @@ export function createRefundActivities(clients: RefundClients) {
     },
 
     /**
-     * Has the refund wait for the balance, or answers that the balance covers it by now. Each look at the balance is
-     * another, so each has a number.
+     * Queues the refund until the balance suffices, or returns COVERED when it does by now. `attempt` makes the
+     * idempotency key unique, because every attempt checks the balance anew.
      */
     async awaitRefundFunding(
       input: refundExecution.ExecuteRefundInput,
-      look: number,
+      attempt: number,
     ): Promise<'COVERED' | 'WAITING'> {
       const { amountMinor, saleId, requestedAt } = await readCase(clients, input);
       const { execution } = input;
-      const idempotencyKey = `${executionId(input)}:await-${look}`;
+      const idempotencyKey = `${executionId(input)}:await-${attempt}`;
       const { covered } = await funds.awaitFunding(
         { ...requestOf(input), idempotencyKey, amountMinor, saleId, execution, requestedAt },
         CALL,
@@ -58,7 +58,7 @@ export function createRefundActivities(clients: RefundClients) {
       return covered ? 'COVERED' : 'WAITING';
     },
 
-    /** Commits how the debit ended. */
+    /** Commits the outcome of the debit. */
     async recordRefundDebit(
       input: refundExecution.ExecuteRefundInput,
       outcome: Exclude<DebitOutcome, 'ENDED'>,
@@ -69,7 +69,7 @@ export function createRefundActivities(clients: RefundClients) {
       return outcome === 'DEBITED' ? 'PROCESSING' : 'FUNDING_REQUIRED';
     },
 
-    /** Gives a failed refund's debit back, and that of no other. Unique by case in funds. */
+    /** Reverses the debit of a FAILED refund; fails in any other state. Funds keeps one reversal per case. */
     async reverseRefundDebit(input: refundReversal.ReverseRefundInput): Promise<void> {
       const { status } = await readCase(clients, input);
       if (status !== RefundCaseStatus.FAILED) {

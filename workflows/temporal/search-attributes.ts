@@ -6,10 +6,10 @@ const requestIds = defineSearchAttributeKey('RequestIds', 'KEYWORD_LIST');
 const eventType = defineSearchAttributeKey('EventType', 'KEYWORD');
 const environment = defineSearchAttributeKey('Environment', 'KEYWORD');
 
-/** What workflows are found by in the Temporal UI; a namespace needs all of them. */
+/** The search attributes of workflows, for the Temporal UI. A namespace needs all of them. */
 export const SEARCH_ATTRIBUTES = [merchantIds, subscriptionIds, requestIds, eventType, environment];
 
-/** What is known about a workflow; an empty list is left out. */
+/** The values of a workflow's search attributes. Empty lists are omitted. */
 export interface Searchable {
   readonly environment: 'live' | 'test';
   readonly merchantIds?: readonly string[];
@@ -18,7 +18,7 @@ export interface Searchable {
   readonly eventType?: string | undefined;
 }
 
-/** The search attributes to start a workflow with. */
+/** The search attributes with which to start a workflow. */
 export function searchAttributesOf(known: Searchable): SearchAttributePair[] {
   const lists = [
     { key: merchantIds, value: [...(known.merchantIds ?? [])] },

@@ -1,2 +1,2 @@
-/** The one queue of all workflows and activities. */
+/** The task queue of all workflows and activities. */
 export const TASK_QUEUE = 'payments';

@@ -11,14 +11,14 @@ const INDEXED_AS = {
 } as const;
 
 const RETENTION_SECONDS = 7 * 24 * 60 * 60;
-/** Longer than a server's parts keep what they know of namespaces. */
-const KNOWN_AFTER_MS = 20_000;
+/** Longer than the server's services cache namespaces. */
+const CACHE_EXPIRY_MS = 20_000;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
 /**
- * Makes the namespace fit: there, and with all search attributes. One made here keeps closed workflows for 7 days.
- * Throws the gRPC error of a server that does not let us, as hosted ones do: there it is the operators' work.
+ * Makes sure that the namespace exists and has all search attributes. A namespace created here keeps closed workflows
+ * for 7 days. Throws the gRPC error of a server that does not permit this, such as Temporal Cloud, where operators do it.
  */
 export async function prepareNamespace(connection: NativeConnection, namespace: string): Promise<void> {
   const { workflowService, operatorService } = connection;
@@ -32,26 +32,26 @@ export async function prepareNamespace(connection: NativeConnection, namespace: 
   await awaitSearchAttributes(connection, namespace);
 }
 
-/** What was just made the server's front does not know at once: until then it refuses every workflow that has them. */
+/** The frontend learns of new search attributes with a delay, and rejects workflows that have them until then. */
 async function awaitSearchAttributes({ workflowService }: NativeConnection, namespace: string) {
   const query = SEARCH_ATTRIBUTES.map(({ name }) => `${name} = 'none'`).join(' and ');
-  await untilKnown(() => workflowService.countWorkflowExecutions({ namespace, query }));
+  await untilVisible(() => workflowService.countWorkflowExecutions({ namespace, query }));
 }
 
-/** The server remembers for a second that there was none, as it was just asked: no call finds what is made until then. */
+/** The server caches for a second that the namespace did not exist, so calls fail until then. */
 async function register({ workflowService, operatorService }: NativeConnection, namespace: string) {
   const request = proto.temporal.api.workflowservice.v1.RegisterNamespaceRequest.fromObject({
     namespace,
     workflowExecutionRetentionPeriod: { seconds: RETENTION_SECONDS },
   });
   await workflowService.registerNamespace(request).catch(unless(ALREADY_EXISTS));
-  await untilKnown(() => operatorService.listSearchAttributes({ namespace }));
+  await untilVisible(() => operatorService.listSearchAttributes({ namespace }));
 }
 
-const untilKnown = (call: () => Promise<unknown>) =>
-  retrying(call, { forMs: KNOWN_AFTER_MS, codeOf: () => undefined });
+const untilVisible = (call: () => Promise<unknown>) =>
+  retrying(call, { forMs: CACHE_EXPIRY_MS, codeOf: () => undefined });
 
-/** Passes one gRPC code over, as undefined. */
+/** Turns errors with this gRPC code into undefined and rethrows the others. */
 const unless = (code: number) => (error: unknown) => {
   if (isGrpcServiceError(error) && Number(error.code) === code) return undefined;
   throw error;

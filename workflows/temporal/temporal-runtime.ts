@@ -2,8 +2,8 @@ import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 /**
- * Lets the SDK log by our logger and leave signals to us. To be called before each connection: with its last
- * connection the SDK drops its runtime, and would make the next one with settings of its own.
+ * Makes the SDK use our logger and leave process signals to us. Call it before each connection: the SDK drops its
+ * runtime with its last connection, and would create the next one with default settings.
  */
 export function installRuntime(logger: Logger): void {
   if (Runtime._instance) return;
@@ -11,13 +11,13 @@ export function installRuntime(logger: Logger): void {
     logger: sdkLogger(logger),
     shutdownSignals: [],
     telemetryOptions: {
-      // A server that is away is our own warning, said once.
+      // The worker logs an unavailable server itself, once.
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },
     },
   });
 }
 
-/** Our logger as the SDK calls it. */
+/** Adapts our logger to the SDK's interface. */
 export function sdkLogger(parent: Logger) {
   const logger = parent.child({ part: 'temporal' });
   const at =

@@ -10,5 +10,5 @@ export interface AwaitMerchantReviewInput {
   readonly refundCaseId: string;
 }
 
-/** Whether the deadline decided, or somebody had before. */
+/** EXPIRED by the deadline, or ENDED before it. */
 export type AwaitMerchantReviewResult = 'EXPIRED' | 'ENDED';

@@ -2,7 +2,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'executeRefund';
 
-/** Each execution of a case has a workflow of its own: a new one never meets the end of the one before. */
+/** Each execution of a case has its own workflow, so a new one cannot collide with the end of the previous one. */
 export const workflowId = (refundCaseId: string, execution: number) =>
   execution === 1 ? `refund-${refundCaseId}` : `refund-${refundCaseId}-${execution}`;
 
@@ -10,9 +10,9 @@ export interface ExecuteRefundInput {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
   readonly refundCaseId: string;
-  /** Which execution of the case this is, from 1. */
+  /** The number of this execution of the case, from 1. */
   readonly execution: number;
 }
 
-/** What the execution came to; ENDED when it was over before this run. */
+/** The outcome of the execution; ENDED when it was over before this run. */
 export type ExecuteRefundResult = 'PROCESSING' | 'FUNDING_REQUIRED' | 'ENDED';

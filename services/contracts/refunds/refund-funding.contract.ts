@@ -2,17 +2,17 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'executeFundedRefunds';
 
-/** Each wake-up has a workflow of its own: none is lost to one that is just ending. */
+/** Each wake-up has its own workflow, so none is lost to a run that is about to end. */
 export const workflowId = (id: string) => `refund-funding-${id}`;
 
 export interface ExecuteFundedRefundsInput {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
-  /** A case to be tried first, whatever the balance: nothing else keeps it from its funds any more. */
+  /** A case to try first, whatever the balance, because its last other blocker was cleared. */
   readonly refundCaseId?: string;
 }
 
-/** A refund that waits for the balance, or did. */
+/** A refund that is or was waiting for the balance. */
 export interface WaitingRefund {
   readonly merchantId: string;
   readonly environment: EnvironmentName;

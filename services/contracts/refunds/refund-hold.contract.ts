@@ -12,5 +12,8 @@ export interface RefundHoldInput {
   readonly refundCaseId: string;
 }
 
-/** What became of a hold; ENDED when what it was for is over or names no sale, SALE_NOT_FOUND when funds has none. */
+/**
+ * The outcome of a hold: ENDED when the case or dispute is closed or names no sale, SALE_NOT_FOUND when funds has no such
+ * sale.
+ */
 export type HoldResult = 'HELD' | 'ENDED' | 'SALE_NOT_FOUND';

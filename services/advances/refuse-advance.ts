@@ -27,13 +27,7 @@ export async function refuseAdvance(
     const moment = { at, today: civilDateAt(at) };
     storeDecision(row, refuse(requestOf(row), moment, request.reason));
     await publishEvent(tx, 'advance.refused.v1', row, row.reviewedAt ?? at);
-    const input: advanceRefusal.FreeRefusedAdvanceInput = { ...tx.tenant, advanceRequestId: row.id };
-    await tx.command({
-      kind: 'START',
-      workflowType: advanceRefusal.workflowType,
-      workflowId: advanceRefusal.workflowId(row.id),
-      arguments: [input],
-    });
+    await tx.command(advanceRefusal.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
     return { advanceRequest: advanceRequestMessageOf(row) };
   });
   const { merchantId, environment, advanceRequestId, occurredAt } = request;

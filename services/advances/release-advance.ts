@@ -54,17 +54,8 @@ async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }
   const moment = { at, today: civilDateAt(at) };
   storeDecision(row, startRelease(requestOf(row), moment));
   row.releaseStartedBy ??= by;
-  const input: advanceRelease.ReleaseAdvanceInput = {
-    ...tx.tenant,
-    advanceRequestId: row.id,
-    settlesAt: startOfDay(addDays(row.lastDate, 1)).toISOString(),
-  };
-  await tx.command({
-    kind: 'START',
-    workflowType: advanceRelease.workflowType,
-    workflowId: advanceRelease.workflowId(row.id),
-    arguments: [input],
-  });
+  const settlesAt = startOfDay(addDays(row.lastDate, 1)).toISOString();
+  await tx.command(advanceRelease.startCommand({ ...tx.tenant, advanceRequestId: row.id, settlesAt }));
   return row.releaseStartedAt ?? at;
 }
 

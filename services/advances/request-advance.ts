@@ -113,13 +113,7 @@ async function takeUp(tx: TenantTransaction, asking: QuoteAsking): Promise<Taken
   if (quote.lapsed) return taken;
   if (quote.stale) throw quoteStale();
   quote.takenUpBy ??= asking.by;
-  const input: advanceRequest.CompleteAdvanceRequestInput = { ...tx.tenant, quoteId, advanceRequestId };
-  await tx.command({
-    kind: 'START',
-    workflowType: advanceRequest.workflowType,
-    workflowId: advanceRequest.workflowId(advanceRequestId),
-    arguments: [input],
-  });
+  await tx.command(advanceRequest.startCommand({ ...tx.tenant, quoteId, advanceRequestId }));
   return taken;
 }
 

@@ -17,8 +17,7 @@ export function cancelRefundCase(writes: Writes, request: CancelRefundCaseReques
     const row = await lockRefundCase(tx, request.refundCaseId);
     const { status } = row;
     await storeChange(tx, row, cancelCase(row, at));
-    if (status === 'MERCHANT_REVIEW')
-      await tx.command({ kind: 'CANCEL', workflowId: merchantReview.workflowId(row.id) });
+    if (status === 'MERCHANT_REVIEW') await tx.command(merchantReview.cancelCommand(row.id));
     return { refundCase: refundCaseMessageOf(row) };
   });
 }

@@ -5,7 +5,6 @@ import type {
   ClearBlockerResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
@@ -19,17 +18,9 @@ export function clearBlockerOfCase(writes: Writes, request: ClearBlockerRequest,
     const row = await lockRefundCase(tx, request.refundCaseId);
     const change = clearBlocker(row, manualBlockerOf(request.blocker), at);
     await storeChange(tx, row, change);
-    if (change.changes.blockedBy && awaitsFundingOnly(row)) await resume(tx, row.id);
+    if (change.changes.blockedBy && awaitsFundingOnly(row)) {
+      await tx.command(refundFunding.startCommand(uuidv7(), { ...tx.tenant, refundCaseId: row.id }));
+    }
     return { refundCase: refundCaseMessageOf(row) };
-  });
-}
-
-function resume(tx: TenantTransaction, refundCaseId: string): Promise<void> {
-  const input: refundFunding.ExecuteFundedRefundsInput = { ...tx.tenant, refundCaseId };
-  return tx.command({
-    kind: 'START',
-    workflowType: refundFunding.workflowType,
-    workflowId: refundFunding.workflowId(uuidv7()),
-    arguments: [input],
   });
 }

@@ -28,7 +28,9 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       data: disputeEventData(dispute),
       occurredAt: ended.closedAt,
     });
-    if (dispute.saleId !== null) await endHold(tx, dispute.id);
+    if (dispute.saleId !== null) {
+      await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
+    }
     const { paymentIntentId } = dispute;
     if (ended.outcome === 'LOST' || (await isDisputed(tx, paymentIntentId, dispute.id)))
       return { refundCases: [] };
@@ -48,14 +50,4 @@ async function lockDispute(tx: TenantTransaction, id: string) {
   if (!found) throw disputeNotFound();
   const payment = await lockPayment(tx, found.paymentIntentId);
   return { payment, dispute: (await tx.lockOne(DisputeEntity, { id })) ?? found };
-}
-
-function endHold(tx: TenantTransaction, disputeId: string): Promise<void> {
-  const input: disputeHold.DisputeHoldInput = { ...tx.tenant, disputeId };
-  return tx.command({
-    kind: 'START',
-    workflowType: disputeHold.endWorkflowType,
-    workflowId: disputeHold.endWorkflowId(disputeId),
-    arguments: [input],
-  });
 }

@@ -26,7 +26,7 @@ export function decideRefundCase(
     const row = await lockRefundCase(tx, request.refundCaseId);
     const exceeded = decision === 'APPROVED' ? await exceededLimits(tx, limits, row, at) : [];
     await storeChange(tx, row, decideAsMerchant(row, decision, request.reason ?? null, exceeded, at));
-    await tx.command({ kind: 'CANCEL', workflowId: merchantReview.workflowId(row.id) });
+    await tx.command(merchantReview.cancelCommand(row.id));
     return { refundCase: refundCaseMessageOf(row) };
   });
 }

@@ -4,7 +4,6 @@ import type {
   OpenDisputeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -43,17 +42,7 @@ export function openDispute(writes: Writes, request: OpenDisputeRequest, context
     });
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
-    if (saleId !== null) await startHold(tx, id);
+    if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
     return { refundCases: open.map(refundCaseMessageOf) };
-  });
-}
-
-function startHold(tx: TenantTransaction, disputeId: string): Promise<void> {
-  const input: disputeHold.DisputeHoldInput = { ...tx.tenant, disputeId };
-  return tx.command({
-    kind: 'START',
-    workflowType: disputeHold.workflowType,
-    workflowId: disputeHold.workflowId(disputeId),
-    arguments: [input],
   });
 }

@@ -76,29 +76,10 @@ export async function openRefundCase(
       refundWindowExpiresAt: refundWindowExpiresAt(facts),
     });
     await publishEvents(tx, row, events);
-    if (row.status === 'MERCHANT_REVIEW') await startReview(tx, row.id);
-    if (row.saleId !== null) await startHold(tx, row.id);
+    const started = { ...tx.tenant, refundCaseId: row.id };
+    if (row.status === 'MERCHANT_REVIEW') await tx.command(merchantReview.startCommand(started));
+    if (row.saleId !== null) await tx.command(refundHold.startCommand(started));
     return { refundCase: refundCaseMessageOf(row) };
-  });
-}
-
-function startReview(tx: TenantTransaction, refundCaseId: string): Promise<void> {
-  const input: merchantReview.AwaitMerchantReviewInput = { ...tx.tenant, refundCaseId };
-  return tx.command({
-    kind: 'START',
-    workflowType: merchantReview.workflowType,
-    workflowId: merchantReview.workflowId(refundCaseId),
-    arguments: [input],
-  });
-}
-
-function startHold(tx: TenantTransaction, refundCaseId: string): Promise<void> {
-  const input: refundHold.RefundHoldInput = { ...tx.tenant, refundCaseId };
-  return tx.command({
-    kind: 'START',
-    workflowType: refundHold.workflowType,
-    workflowId: refundHold.workflowId(refundCaseId),
-    arguments: [input],
   });
 }
 

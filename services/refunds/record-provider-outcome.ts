@@ -6,7 +6,6 @@ import {
   type RecordProviderOutcomeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundReversal from '../contracts/refunds/refund-reversal.contract.ts';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -26,18 +25,10 @@ export function recordProviderOutcome(
     const row = await lockRefundCase(tx, request.refundCaseId);
     const outcome = enumName(ProviderOutcome, request.outcome);
     await storeChange(tx, row, recordOutcome(row, outcome, toldBy(request), at));
-    if (row.status === 'FAILED') await startReversal(tx, row.id);
+    if (row.status === 'FAILED') {
+      await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
+    }
     return { refundCase: refundCaseMessageOf(row) };
-  });
-}
-
-function startReversal(tx: TenantTransaction, refundCaseId: string): Promise<void> {
-  const input: refundReversal.ReverseRefundInput = { ...tx.tenant, refundCaseId };
-  return tx.command({
-    kind: 'START',
-    workflowType: refundReversal.workflowType,
-    workflowId: refundReversal.workflowId(refundCaseId),
-    arguments: [input],
   });
 }
 

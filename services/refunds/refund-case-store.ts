@@ -70,11 +70,5 @@ export async function publishEvents(
 async function endHold(tx: TenantTransaction, row: RefundCaseRow): Promise<void> {
   const mayWait = row.executions > 0 && row.processingStartedAt === null;
   if (row.saleId === null && !mayWait) return;
-  const input: refundHold.RefundHoldInput = { ...tx.tenant, refundCaseId: row.id };
-  await tx.command({
-    kind: 'START',
-    workflowType: refundHold.endWorkflowType,
-    workflowId: refundHold.endWorkflowId(row.id),
-    arguments: [input],
-  });
+  await tx.command(refundHold.endCommand({ ...tx.tenant, refundCaseId: row.id }));
 }

@@ -16,17 +16,8 @@ export function startRefund(writes: Writes, request: StartRefundRequest, context
   return writes.run<typeof StartRefundResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, startExecution(row, at));
-    const input: refundExecution.ExecuteRefundInput = {
-      ...tx.tenant,
-      refundCaseId: row.id,
-      execution: row.executions,
-    };
-    await tx.command({
-      kind: 'START',
-      workflowType: refundExecution.workflowType,
-      workflowId: refundExecution.workflowId(row.id, row.executions),
-      arguments: [input],
-    });
+    const execution = { ...tx.tenant, refundCaseId: row.id, execution: row.executions };
+    await tx.command(refundExecution.startCommand(execution));
     return { refundCase: refundCaseMessageOf(row) };
   });
 }

@@ -5,7 +5,7 @@ import {
   type InviteMemberResponseSchema,
   Role,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { notifyContactCommand } from '../../contracts/accounts/notify-contact.contract.ts';
+import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { alreadyExists } from '../../platform/errors.ts';
@@ -39,7 +39,7 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
        values (:merchantId, :id, :email, :role, :now, :expiresAt)`,
       { id, email, role: enumName(Role, role), now, expiresAt },
     );
-    await tx.command(notifyContactCommand({ ...tx.tenant, kind: 'INVITATION', subjectId: id }));
+    await tx.command(notifyContact.startCommand({ ...tx.tenant, kind: 'INVITATION', subjectId: id }));
     const { merchantId } = tx.tenant;
     const times = { createdAt: timestampOf(now), expiresAt: timestampOf(expiresAt) };
     return { invitation: { id, merchantId, email, role, ...times } };

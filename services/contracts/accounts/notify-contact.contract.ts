@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'notifyContact';
@@ -31,10 +32,10 @@ export type NotifyContactResult =
       readonly unsent: number;
     };
 
-/** The outbox command that starts the workflow. */
-export const notifyContactCommand = (input: NotifyContactInput) => ({
-  kind: 'START' as const,
-  workflowType,
+/** Notifies the merchant's contact once the transaction commits. */
+export const startCommand = (input: NotifyContactInput): StartWorkflow => ({
+  kind: 'START',
   workflowId: workflowId(input.kind, input.subjectId),
+  workflowType,
   arguments: [input],
 });

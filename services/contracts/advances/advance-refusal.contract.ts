@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'freeRefusedAdvance';
@@ -9,3 +10,11 @@ export interface FreeRefusedAdvanceInput {
   readonly environment: EnvironmentName;
   readonly advanceRequestId: string;
 }
+
+/** Starts the workflow once the transaction commits. */
+export const startCommand = (input: FreeRefusedAdvanceInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.advanceRequestId),
+  workflowType,
+  arguments: [input],
+});

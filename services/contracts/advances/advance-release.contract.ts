@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'releaseAdvance';
@@ -14,3 +15,11 @@ export interface ReleaseAdvanceInput {
   /** When the last covered date has passed, in ISO 8601. */
   readonly settlesAt: string;
 }
+
+/** Starts the workflow once the transaction commits. */
+export const startCommand = (input: ReleaseAdvanceInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.advanceRequestId),
+  workflowType,
+  arguments: [input],
+});

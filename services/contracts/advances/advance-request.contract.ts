@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'completeAdvanceRequest';
@@ -16,3 +17,11 @@ export interface CompleteAdvanceRequestInput {
 
 /** REQUESTED: the request stands. REFUSED: it came to nothing, and nothing is reserved. */
 export type CompleteAdvanceRequestResult = 'REQUESTED' | 'REFUSED';
+
+/** Starts the workflow once the transaction commits. */
+export const startCommand = (input: CompleteAdvanceRequestInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.advanceRequestId),
+  workflowType,
+  arguments: [input],
+});

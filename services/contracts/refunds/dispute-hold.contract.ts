@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'holdDisputedFunds';
@@ -11,3 +12,19 @@ export interface DisputeHoldInput {
   readonly environment: EnvironmentName;
   readonly disputeId: string;
 }
+
+/** Holds the disputed amount in funds. */
+export const startCommand = (input: DisputeHoldInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.disputeId),
+  workflowType,
+  arguments: [input],
+});
+
+/** Ends the hold. */
+export const endCommand = (input: DisputeHoldInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: endWorkflowId(input.disputeId),
+  workflowType: endWorkflowType,
+  arguments: [input],
+});

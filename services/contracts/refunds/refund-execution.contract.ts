@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'executeRefund';
@@ -16,3 +17,11 @@ export interface ExecuteRefundInput {
 
 /** The outcome of the execution; ENDED when it was over before this run. */
 export type ExecuteRefundResult = 'PROCESSING' | 'FUNDING_REQUIRED' | 'ENDED';
+
+/** Starts the workflow once the transaction commits. */
+export const startCommand = (input: ExecuteRefundInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.refundCaseId, input.execution),
+  workflowType,
+  arguments: [input],
+});

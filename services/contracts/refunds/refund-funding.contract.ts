@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'executeFundedRefunds';
@@ -18,3 +19,11 @@ export interface WaitingRefund {
   readonly environment: EnvironmentName;
   readonly refundCaseId: string;
 }
+
+/** @param wakeUpId a new id: each wake-up runs as a workflow of its own. */
+export const startCommand = (wakeUpId: string, input: ExecuteFundedRefundsInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(wakeUpId),
+  workflowType,
+  arguments: [input],
+});

@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'holdRefundFunds';
@@ -17,3 +18,19 @@ export interface RefundHoldInput {
  * sale.
  */
 export type HoldResult = 'HELD' | 'ENDED' | 'SALE_NOT_FOUND';
+
+/** Holds the refund in funds. */
+export const startCommand = (input: RefundHoldInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.refundCaseId),
+  workflowType,
+  arguments: [input],
+});
+
+/** Ends the hold. */
+export const endCommand = (input: RefundHoldInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: endWorkflowId(input.refundCaseId),
+  workflowType: endWorkflowType,
+  arguments: [input],
+});

@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'reverseRefund';
@@ -9,3 +10,11 @@ export interface ReverseRefundInput {
   readonly environment: EnvironmentName;
   readonly refundCaseId: string;
 }
+
+/** Starts the workflow once the transaction commits. */
+export const startCommand = (input: ReverseRefundInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.refundCaseId),
+  workflowType,
+  arguments: [input],
+});

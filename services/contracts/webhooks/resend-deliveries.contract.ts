@@ -1,3 +1,4 @@
+import type { CancelWorkflow, StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'resendDeliveries';
@@ -23,3 +24,17 @@ export interface ResendDeliveriesResult {
   readonly exhausted: number;
   readonly canceled: number;
 }
+
+/** Starts the workflow once the transaction commits. */
+export const startCommand = (input: ResendDeliveriesInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.resendId),
+  workflowType,
+  arguments: [input],
+});
+
+/** Cancels the resend's workflow; what is delivered by then stays delivered. */
+export const cancelCommand = (resendId: string): CancelWorkflow => ({
+  kind: 'CANCEL',
+  workflowId: workflowId(resendId),
+});

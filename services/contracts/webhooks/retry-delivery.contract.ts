@@ -1,3 +1,8 @@
+import type {
+  CancelWorkflow,
+  SignalWorkflow,
+  StartWorkflow,
+} from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'retryDelivery';
@@ -25,3 +30,25 @@ export interface RetryDeliveryInput {
 
 /** What the delivery had come to when there was nothing left to do: a name of DeliveryStatus. */
 export type RetryDeliveryResult = 'SUCCEEDED' | 'HELD' | 'CANCELED';
+
+/** Starts the workflow once the transaction commits. */
+export const startCommand = (input: RetryDeliveryInput): StartWorkflow => ({
+  kind: 'START',
+  workflowId: workflowId(input.deliveryId),
+  workflowType,
+  arguments: [input],
+});
+
+/** Has the workflow ask again when its delivery is due. */
+export const askAgainCommand = (deliveryId: string): SignalWorkflow => ({
+  kind: 'SIGNAL',
+  workflowId: workflowId(deliveryId),
+  signalName: ASK_AGAIN_SIGNAL,
+  arguments: [],
+});
+
+/** Cancels the delivery's retries. */
+export const cancelCommand = (deliveryId: string): CancelWorkflow => ({
+  kind: 'CANCEL',
+  workflowId: workflowId(deliveryId),
+});

@@ -7,13 +7,8 @@ import {
   LockMode,
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
-import {
-  insertCommand,
-  insertEvent,
-  type OutboxEvent,
-  type OutboxWork,
-  type WorkflowCommand,
-} from '../outbox/outbox.ts';
+import { insertCommand, insertEvent, type OutboxEvent, type OutboxWork } from '../outbox/outbox.ts';
+import type { WorkflowCommand } from '../outbox/workflow-command.ts';
 import type { EnvironmentName, Tenant } from '../tenant.ts';
 import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';
 
@@ -133,9 +128,9 @@ export class TenantTransaction {
   }
 
   /** Starts, signals or cancels a workflow with this transaction. */
-  command(command: WithoutRequestId<WorkflowCommand>): Promise<void> {
+  command(command: WorkflowCommand): Promise<void> {
     this.#outboxWork = 'COMMANDS';
-    return insertCommand(this.#em, this.tenant, { requestId: this.requestId, ...command } as WorkflowCommand);
+    return insertCommand(this.#em, this.tenant, this.requestId, command);
   }
 
   #lockName(name: string): string {
@@ -147,5 +142,3 @@ export class TenantTransaction {
     return { ...(where as object), ...this.tenant } as FilterQuery<E>;
   }
 }
-
-type WithoutRequestId<T> = T extends unknown ? Omit<T, 'requestId'> : never;

@@ -5,6 +5,7 @@ import { type EntityManager, raw } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/database.ts';
 import type { Tenant } from '../tenant.ts';
+import type { WorkflowCommand } from './workflow-command.ts';
 
 /** An event of the catalogue, to be delivered once the transaction that publishes it has committed. */
 export interface OutboxEvent {
@@ -17,16 +18,6 @@ export interface OutboxEvent {
   readonly requestId: string;
   readonly occurredAt: Date;
 }
-
-/** What to do in Temporal once the transaction has committed. Arguments hold ids only. */
-export type WorkflowCommand = {
-  readonly workflowId: string;
-  readonly requestId: string;
-} & (
-  | { readonly kind: 'START'; readonly workflowType: string; readonly arguments: readonly unknown[] }
-  | { readonly kind: 'SIGNAL'; readonly signalName: string; readonly arguments: readonly unknown[] }
-  | { readonly kind: 'CANCEL' }
-);
 
 /** What a commit has added to the outbox: events alone, or commands too. */
 export type OutboxWork = 'EVENTS' | 'COMMANDS';
@@ -107,19 +98,43 @@ export async function insertEvent(em: EntityManager, tenant: Tenant, event: Outb
 const INSERT_COMMAND = `
 insert into platform.outbox_command
   (merchant_id, environment, id, kind, workflow_id, workflow_type, signal_name, arguments, request_id)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+`;
 
 /** Adds a workflow command to the outbox in the caller's transaction. */
 export async function insertCommand(
   em: EntityManager,
   tenant: Tenant,
+  requestId: string,
   command: WorkflowCommand,
 ): Promise<void> {
-  await em.execute(INSERT_COMMAND, [
-    ...[tenant.merchantId, tenant.environment, uuidv7(), command.kind, command.workflowId],
-    command.kind === 'START' ? command.workflowType : raw('null'),
-    command.kind === 'SIGNAL' ? command.signalName : raw('null'),
-    JSON.stringify(command.kind === 'CANCEL' ? [] : command.arguments),
-    command.requestId,
+  const { kind, workflowId } = command;
+  await em.execute(`${INSERT_COMMAND} values (?, ?, ?, ?, ?, ?, ?, ?, ?)`, [
+    tenant.merchantId,
+    tenant.environment,
+    uuidv7(),
+    kind,
+    workflowId,
+    kind === 'START' ? command.workflowType : raw('null'),
+    kind === 'SIGNAL' ? command.signalName : raw('null'),
+    JSON.stringify(kind === 'CANCEL' ? [] : command.arguments),
+    requestId,
   ]);
+}
+
+/**
+ * A statement, or a data-modifying part of one, that adds a workflow command for each row of a source.
+ * @param command for the id '': its workflow id is the prefix to which each row's id is appended.
+ * @param argumentsSql the arguments as a jsonb expression over the row; default: the command's own.
+ * @param source a FROM clause whose rows have merchant_id, environment, id and request_id, with its WHERE.
+ */
+export function insertCommandsOf(
+  command: WorkflowCommand,
+  source: string,
+  argumentsSql = `'${JSON.stringify(command.kind === 'CANCEL' ? [] : command.arguments)}'`,
+): string {
+  const workflowType = command.kind === 'START' ? `'${command.workflowType}'` : 'null';
+  const signalName = command.kind === 'SIGNAL' ? `'${command.signalName}'` : 'null';
+  return `${INSERT_COMMAND} select merchant_id, environment, uuidv7(), '${command.kind}',
+       '${command.workflowId}' || id, ${workflowType}, ${signalName}, ${argumentsSql}, request_id
+  from ${source}`;
 }

@@ -36,7 +36,7 @@ export function cancelDelivery(
     const delivery = await readDelivery(tx, id);
     if (delivery.status !== 'CANCELED') throw deliveryState(delivery);
     if (ended?.open_status === 'RETRYING' || ended?.open_status === 'HELD')
-      await tx.command({ kind: 'CANCEL', workflowId: retryDelivery.workflowId(id) });
+      await tx.command(retryDelivery.cancelCommand(id));
     return { delivery: storedDeliveryMessage(delivery, link) };
   });
 }

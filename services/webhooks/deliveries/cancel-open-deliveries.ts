@@ -57,8 +57,7 @@ export async function cancelOpenDeliveries(
     parameters,
   );
   for (const { id, open_status } of ended) {
-    if (open_status === 'RETRYING')
-      await tx.command({ kind: 'CANCEL', workflowId: retryDelivery.workflowId(id) });
+    if (open_status === 'RETRYING') await tx.command(retryDelivery.cancelCommand(id));
   }
   return { count: ended.length, last: ended.length === STEP ? ended.at(-1)!.id : undefined };
 }

@@ -52,17 +52,10 @@ export function retryDelivery(
  * signal alone would be lost on a workflow that is missing, and the delivery wait for being overdue.
  */
 async function tellWorkflow(tx: TenantTransaction, { id, status, ...delivery }: DeliveryRow): Promise<void> {
-  const { workflowType, workflowId, ASK_AGAIN_SIGNAL: signalName } = retryDeliveryWorkflow;
   if (status === 'RETRYING') {
-    const input: retryDeliveryWorkflow.RetryDeliveryInput = {
-      deliveryId: id,
-      merchantId: delivery.merchantId,
-      environment: delivery.environment,
-      subscriptionId: delivery.subscriptionId,
-      requestId: delivery.requestId,
-      eventType: delivery.eventType,
-    };
-    await tx.command({ kind: 'START', workflowId: workflowId(id), workflowType, arguments: [input] });
+    const { subscriptionId, requestId, eventType } = delivery;
+    const input = { ...tx.tenant, deliveryId: id, subscriptionId, requestId, eventType };
+    await tx.command(retryDeliveryWorkflow.startCommand(input));
   }
-  await tx.command({ kind: 'SIGNAL', workflowId: workflowId(id), signalName, arguments: [] });
+  await tx.command(retryDeliveryWorkflow.askAgainCommand(id));
 }

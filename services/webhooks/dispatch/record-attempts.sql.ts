@@ -1,5 +1,6 @@
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
+import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { LOST_AFTER_MS } from '../deliveries/delivery.ts';
@@ -215,11 +216,7 @@ with ${REPORTS}, ${endDeliveries(`using report r where r.ended_at is not null an
    where r.ended_at is null and ${OPEN_AS_KNOWN}
   returning d.merchant_id, d.environment, d.id, d.request_id, r.asks_again, ${REPORTED_ATTEMPT}
 ), told as (
-  insert into platform.outbox_command
-    (merchant_id, environment, id, kind, workflow_id, signal_name, arguments, request_id)
-  select merchant_id, environment, uuidv7(), 'SIGNAL', '${retryDelivery.workflowId('')}' || id,
-         '${retryDelivery.ASK_AGAIN_SIGNAL}', '[]', request_id
-    from moved where asks_again
+  ${insertCommandsOf(retryDelivery.askAgainCommand(''), 'moved where asks_again')}
 )${INSERT_ATTEMPTS}
 select merchant_id, environment, id, ${ATTEMPT} from ended
  union all

@@ -3,7 +3,7 @@ import type {
   CancelResendRequest,
   CancelResendResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { workflowId } from '../../contracts/webhooks/resend-deliveries.contract.ts';
+import { cancelCommand } from '../../contracts/webhooks/resend-deliveries.contract.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
@@ -21,7 +21,7 @@ export function cancelResend(
   return writes.run<typeof CancelResendResponseSchema>(request, context, async (tx) => {
     const resend = await lockResend(tx, request.resendId);
     if (resend.state === 'RUNNING') {
-      await tx.command({ kind: 'CANCEL', workflowId: workflowId(resend.id) });
+      await tx.command(cancelCommand(resend.id));
       await cancelOpenDeliveries(tx, 'resend_id', resend.id);
       await countEnded(tx, resend);
       resend.state = 'CANCELED';

@@ -33,11 +33,8 @@ export function startResendWorkflow(
   resend: { readonly id: string; readonly subscriptionId: string | null },
 ): Promise<void> {
   const { merchantId, environment } = tx.tenant;
-  const input: resendWorkflow.ResendDeliveriesInput = {
-    ...{ resendId: resend.id, merchantId, environment },
-    ...(resend.subscriptionId !== null && { subscriptionId: resend.subscriptionId }),
-  };
-  const { workflowType } = resendWorkflow;
-  const workflowId = resendWorkflow.workflowId(resend.id);
-  return tx.command({ kind: 'START', workflowType, workflowId, arguments: [input] });
+  const forSubscription = resend.subscriptionId !== null && { subscriptionId: resend.subscriptionId };
+  return tx.command(
+    resendWorkflow.startCommand({ resendId: resend.id, merchantId, environment, ...forSubscription }),
+  );
 }

@@ -1,4 +1,4 @@
-import { notifyContactCommand } from '../../contracts/accounts/notify-contact.contract.ts';
+import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
@@ -26,7 +26,7 @@ export async function disableSubscription(
     subscription.errorReason = error;
     subscription.errorAt = at;
     await tx.command(
-      notifyContactCommand({ ...tx.tenant, kind: 'WEBHOOK_GONE', subjectId: subscription.id }),
+      notifyContact.startCommand({ ...tx.tenant, kind: 'WEBHOOK_GONE', subjectId: subscription.id }),
     );
   }
   await tx.flush();

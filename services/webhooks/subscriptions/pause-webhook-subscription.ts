@@ -48,9 +48,7 @@ export async function pauseWebhookSubscription(
 
 /** A retry workflow that asks while its delivery is HELD ends. */
 async function endRetryWorkflows(tx: TenantTransaction, moved: readonly MovedDelivery[]): Promise<void> {
-  const { workflowId, ASK_AGAIN_SIGNAL: signalName } = retryDelivery;
   for (const { id, status } of moved) {
-    if (status === 'RETRYING')
-      await tx.command({ kind: 'SIGNAL', workflowId: workflowId(id), signalName, arguments: [] });
+    if (status === 'RETRYING') await tx.command(retryDelivery.askAgainCommand(id));
   }
 }

@@ -1,0 +1,24 @@
+/** What to do in Temporal once the transaction has committed. Inputs hold ids only. */
+export type WorkflowCommand = StartWorkflow | SignalWorkflow | CancelWorkflow;
+
+/** Starts a workflow, unless one with this id is running. */
+export interface StartWorkflow {
+  readonly kind: 'START';
+  readonly workflowId: string;
+  readonly workflowType: string;
+  readonly arguments: readonly [input: object];
+}
+
+/** Signals a running workflow; no effect on one that is closed. */
+export interface SignalWorkflow {
+  readonly kind: 'SIGNAL';
+  readonly workflowId: string;
+  readonly signalName: string;
+  readonly arguments: readonly unknown[];
+}
+
+/** Cancels a running workflow; no effect on one that is closed. */
+export interface CancelWorkflow {
+  readonly kind: 'CANCEL';
+  readonly workflowId: string;
+}

@@ -6,22 +6,22 @@ const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
 /** A month of interest has 30 days; a basis point is a ten-thousandth. */
 const RATE_UNIT = 30n * 10_000n;
 
-/** A scheduled part that an advance can cover, with what is left of it. */
-export interface AdvanceablePart {
+/** A scheduled installment that an advance can cover, with what is left of it. */
+export interface AdvanceableInstallment {
   readonly id: string;
   readonly version: bigint;
   readonly date: CivilDate;
   readonly amountMinor: bigint;
 }
 
-export interface PartQuote extends AdvanceablePart {
+export interface InstallmentQuote extends AdvanceableInstallment {
   readonly feeMinor: bigint;
-  /** From the quote's date to the part's. */
+  /** From the quote's date to the installment's. */
   readonly days: number;
 }
 
 export interface QuoteFigures {
-  readonly parts: readonly PartQuote[];
+  readonly installments: readonly InstallmentQuote[];
   readonly amountMinor: bigint;
   readonly feeMinor: bigint;
   /** amount - fee, above 0. */
@@ -33,33 +33,33 @@ export interface QuoteTerms {
   readonly quotedOn: CivilDate;
   /** Basis points a month, simple interest. */
   readonly monthlyRateBps: number;
-  /** Whole parts are covered while their sum stays within this. */
+  /** Whole installments are covered while their sum stays within this. */
   readonly maxAmountMinor?: bigint;
 }
 
-/** Quotes the nearest parts; null when none fits or the fee would take it all. */
-export function quoteAdvance(parts: readonly AdvanceablePart[], terms: QuoteTerms): QuoteFigures | null {
-  const covered = nearestWithin(parts, terms.maxAmountMinor ?? MAX_AMOUNT_MINOR).map((part) => {
-    const days = daysBetween(terms.quotedOn, part.date);
-    return { ...part, days, feeMinor: advanceFeeMinor(part.amountMinor, terms.monthlyRateBps, days) };
+/** Quotes the nearest installments; null when none fits or the fee would take it all. */
+export function quoteAdvance(installments: readonly AdvanceableInstallment[], terms: QuoteTerms): QuoteFigures | null {
+  const covered = nearestWithin(installments, terms.maxAmountMinor ?? MAX_AMOUNT_MINOR).map((installment) => {
+    const days = daysBetween(terms.quotedOn, installment.date);
+    return { ...installment, days, feeMinor: advanceFeeMinor(installment.amountMinor, terms.monthlyRateBps, days) };
   });
-  const amountMinor = covered.reduce((sum, part) => sum + part.amountMinor, 0n);
-  const feeMinor = covered.reduce((sum, part) => sum + part.feeMinor, 0n);
+  const amountMinor = covered.reduce((sum, installment) => sum + installment.amountMinor, 0n);
+  const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
   const netMinor = amountMinor - feeMinor;
-  return netMinor > 0n ? { parts: covered, amountMinor, feeMinor, netMinor } : null;
+  return netMinor > 0n ? { installments: covered, amountMinor, feeMinor, netMinor } : null;
 }
 
-/** Simple interest on one part: amount · bps · days / (30 · 10000), rounded half up. */
+/** Simple interest on one installment: amount · bps · days / (30 · 10000), rounded half up. */
 export function advanceFeeMinor(amountMinor: bigint, monthlyRateBps: number, days: number): bigint {
   const product = amountMinor * BigInt(monthlyRateBps) * BigInt(days);
   return (2n * product + RATE_UNIT) / (2n * RATE_UNIT);
 }
 
-function nearestWithin(parts: readonly AdvanceablePart[], maxAmountMinor: bigint): AdvanceablePart[] {
-  const nearestFirst = parts.toSorted((one, other) => (one.date + one.id < other.date + other.id ? -1 : 1));
+function nearestWithin(installments: readonly AdvanceableInstallment[], maxAmountMinor: bigint): AdvanceableInstallment[] {
+  const nearestFirst = installments.toSorted((one, other) => (one.date + one.id < other.date + other.id ? -1 : 1));
   let sum = 0n;
-  const tooMuch = nearestFirst.findIndex((part) => {
-    sum += part.amountMinor;
+  const tooMuch = nearestFirst.findIndex((installment) => {
+    sum += installment.amountMinor;
     return sum > maxAmountMinor;
   });
   return tooMuch === -1 ? nearestFirst : nearestFirst.slice(0, tooMuch);

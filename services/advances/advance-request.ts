@@ -36,7 +36,7 @@ const TRANSITIONS: Readonly<Record<AdvanceRequestStatus, readonly AdvanceRequest
   SETTLED: [],
 };
 
-/** A new request on reserved parts of these dates. */
+/** A new request on reserved installments of these dates. */
 export function openRequest(dates: readonly CivilDate[], requestedAt: Date): AdvanceRequest {
   const [firstDate, lastDate] = [dates.toSorted()[0]!, dates.toSorted().at(-1)!];
   const unreviewed = { reviewedAt: null, reviewReason: null, releaseStartedAt: null, releasedAt: null };
@@ -50,7 +50,7 @@ export function approve(
   reason: string | null,
 ): AdvanceRequest | Refusal {
   if (!mayBecome(request, 'APPROVED')) return wrongState(request);
-  if (request.firstDate <= moment.today) return coveredPartDue(request);
+  if (request.firstDate <= moment.today) return coveredInstallmentDue(request);
   return { ...request, status: 'APPROVED', ...review(request, moment, reason) };
 }
 
@@ -64,7 +64,7 @@ export function refuse(request: AdvanceRequest, moment: Moment, reason: string):
 export function startRelease(request: AdvanceRequest, moment: Moment): AdvanceRequest | Refusal {
   if (!mayBecome(request, 'RELEASED')) return wrongState(request);
   if (request.releaseStartedAt !== null) return request;
-  if (request.firstDate <= moment.today) return coveredPartDue(request);
+  if (request.firstDate <= moment.today) return coveredInstallmentDue(request);
   return { ...request, releaseStartedAt: later(request.reviewedAt ?? request.requestedAt, moment.at) };
 }
 
@@ -101,6 +101,6 @@ function wrongState(request: AdvanceRequest): Refusal {
   return { refused: 'ADVANCE_REQUEST_STATE', metadata: { status: request.status, releaseStarted } };
 }
 
-function coveredPartDue(request: AdvanceRequest): Refusal {
+function coveredInstallmentDue(request: AdvanceRequest): Refusal {
   return { refused: 'COVERED_PART_DUE', metadata: { date: request.firstDate } };
 }

@@ -57,7 +57,7 @@ function refusalError({ refused, metadata }: Refusal) {
     case 'ADVANCE_REQUEST_STATE':
       return failedPrecondition(refused, `the request is ${metadata.status}`, metadata);
     case 'COVERED_PART_DUE':
-      return failedPrecondition(refused, 'the date of a covered part has come', metadata);
+      return failedPrecondition(refused, 'the date of a covered installment has come', metadata);
     case 'ADVANCE_NOT_DUE':
       return failedPrecondition(refused, 'the last covered date has not passed', metadata);
     default:

@@ -34,14 +34,14 @@ export const QuoteEntity = defineEntity({
   },
 });
 
-export const QuotePartEntity = defineEntity({
-  name: 'AdvanceQuotePart',
-  tableName: 'quote_part',
+export const QuoteInstallmentEntity = defineEntity({
+  name: 'AdvanceQuoteInstallment',
+  tableName: 'quote_installment',
   schema: 'advances',
   properties: {
     ...tenantColumns,
     quoteId: p.uuid().primary(),
-    partId: p.uuid().primary(),
+    installmentId: p.uuid().primary(),
     version: amountColumn(),
     date: p.date(),
     amountMinor: amountColumn(),
@@ -75,5 +75,5 @@ export const AdvanceRequestEntity = defineEntity({
 });
 
 export type QuoteRow = InferEntity<typeof QuoteEntity>;
-export type QuotePartRow = InferEntity<typeof QuotePartEntity>;
+export type QuoteInstallmentRow = InferEntity<typeof QuoteInstallmentEntity>;
 export type AdvanceRequestRow = InferEntity<typeof AdvanceRequestEntity>;

@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
-import type { AdvanceRequestRow, QuotePartRow, QuoteRow } from './advance.entity.ts';
+import type { AdvanceRequestRow, QuoteInstallmentRow, QuoteRow } from './advance.entity.ts';
 import type { AdvanceRequestReadRow, RateReadRow } from './advance.queries.ts';
 
 /** A row of a hot read as the wire's request. */
@@ -60,10 +60,10 @@ export function advanceRateMessage(latest: RateReadRow | undefined, defaultRateB
   };
 }
 
-/** A quote with its parts, nearest first, as the wire's. */
+/** A quote with its installments, nearest first, as the wire's. */
 export function quoteMessage(
   quote: QuoteRow,
-  parts: readonly QuotePartRow[],
+  installments: readonly QuoteInstallmentRow[],
 ): MessageInitShape<typeof AdvanceQuoteSchema> {
   return {
     id: quote.id,
@@ -74,8 +74,8 @@ export function quoteMessage(
     monthlyRateBps: quote.monthlyRateBps,
     quotedAt: timestampOf(quote.quotedAt),
     expiresAt: timestampOf(quote.expiresAt),
-    parts: parts.map(({ partId, date, amountMinor, feeMinor: feeAmountMinor, days }) => {
-      return { partId, date, amountMinor, feeAmountMinor, days };
+    installments: installments.map(({ installmentId, date, amountMinor, feeMinor: feeAmountMinor, days }) => {
+      return { installmentId, date, amountMinor, feeAmountMinor, days };
     }),
   };
 }

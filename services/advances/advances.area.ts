@@ -1,12 +1,12 @@
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Area } from '../platform/area.ts';
 import { bindService } from '../platform/rpc/service-binding.ts';
-import { AdvanceRequestEntity, QuoteEntity, QuotePartEntity, RateEntity } from './advance.entity.ts';
+import { AdvanceRequestEntity, QuoteEntity, QuoteInstallmentEntity, RateEntity } from './advance.entity.ts';
 import { advanceService } from './advances.service.ts';
 
 export const advances: Area = {
   name: 'advances',
-  entities: [RateEntity, QuoteEntity, QuotePartEntity, AdvanceRequestEntity],
+  entities: [RateEntity, QuoteEntity, QuoteInstallmentEntity, AdvanceRequestEntity],
   grants: ['funds:read', 'funds:write', 'backdate'],
   bind: (dependencies) => [bindService(AdvanceService, advanceService(dependencies))],
 };

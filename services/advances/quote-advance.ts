@@ -9,10 +9,10 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { failedPrecondition } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
-import { QuoteEntity, QuotePartEntity } from './advance.entity.ts';
+import { QuoteEntity, QuoteInstallmentEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';
 import { selectRate } from './advance.queries.ts';
-import { type QuoteFigures, quoteAdvance as quoteParts } from './advance-quote.ts';
+import { type QuoteFigures, quoteAdvance as quoteInstallments } from './advance-quote.ts';
 import { type AdvanceDependencies, onBehalfOf } from './funds-client.ts';
 
 /** What the settings say of quotes. */
@@ -33,13 +33,13 @@ export async function quoteAdvance(
   const replayed = await writes.findReplay<typeof QuoteAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { merchantId, environment, toDate, occurredAt, maxAmountMinor } = request;
-  const schedule = await funds.listAdvanceableParts(
+  const schedule = await funds.listAdvanceableInstallments(
     { merchantId, environment, toDate, occurredAt },
     onBehalfOf(context),
   );
   const [rate] = await database.read(selectRate({ ...tenantOf(request), at: quotedAt }));
   const monthlyRateBps = rate?.monthly_rate_bps ?? defaultRateBps;
-  const figures = quoteParts(schedule.parts, {
+  const figures = quoteInstallments(schedule.installments, {
     quotedOn: schedule.today,
     monthlyRateBps,
     ...(maxAmountMinor !== undefined && { maxAmountMinor }),
@@ -55,8 +55,8 @@ export async function quoteAdvance(
       expiresAt: new Date(quotedAt.getTime() + validityMs),
     });
     await tx.flush();
-    const parts = createParts(tx, quote.id, figures);
-    return { quote: quoteMessage(quote, parts) };
+    const installments = createInstallments(tx, quote.id, figures);
+    return { quote: quoteMessage(quote, installments) };
   });
 }
 
@@ -73,8 +73,8 @@ function createQuote(tx: TenantTransaction, figures: QuoteFigures, frame: QuoteF
   return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor, lapsed: false, stale: false });
 }
 
-function createParts(tx: TenantTransaction, quoteId: string, { parts }: QuoteFigures) {
-  return parts.map(({ id: partId, version, date, amountMinor, feeMinor, days }) =>
-    tx.create(QuotePartEntity, { quoteId, partId, version, date, amountMinor, feeMinor, days }),
+function createInstallments(tx: TenantTransaction, quoteId: string, { installments }: QuoteFigures) {
+  return installments.map(({ id: installmentId, version, date, amountMinor, feeMinor, days }) =>
+    tx.create(QuoteInstallmentEntity, { quoteId, installmentId, version, date, amountMinor, feeMinor, days }),
   );
 }

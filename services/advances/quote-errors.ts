@@ -11,9 +11,9 @@ export const quoteExpired = (expiresAt: Date) =>
 
 export const QUOTE_STALE = 'QUOTE_STALE';
 
-/** Funds have refused its parts, now or before. */
+/** Funds have refused its installments, now or before. */
 export const quoteStale = () =>
-  failedPrecondition(QUOTE_STALE, 'a covered part has changed since the quote or is due');
+  failedPrecondition(QUOTE_STALE, 'a covered installment has changed since the quote or is due');
 
 /** Another call has taken it up, for the request of this id. */
 export const alreadyRequested = (advanceRequestId: string) =>

@@ -13,7 +13,7 @@ import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-s
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
 
 /**
- * PENDING_REVIEW or APPROVED to REFUSED, then frees the parts in funds. The refusal stands even when funds cannot be
+ * PENDING_REVIEW or APPROVED to REFUSED, then frees the installments in funds. The refusal stands even when funds cannot be
  * reached: the workflow it has started frees them too.
  */
 export async function refuseAdvance(
@@ -33,7 +33,7 @@ export async function refuseAdvance(
   const { merchantId, environment, advanceRequestId, occurredAt } = request;
   const freeing = { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: newFundsKey() };
   await funds.freeReservation(freeing, onBehalfOf(context)).catch((error: unknown) => {
-    logger.warn({ err: error, advanceRequestId }, 'the parts of a refused advance are left to its workflow');
+    logger.warn({ err: error, advanceRequestId }, 'the installments of a refused advance are left to its workflow');
   });
   return refused;
 }

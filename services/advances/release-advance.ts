@@ -15,7 +15,7 @@ import { advanceRequestMessageOf } from './advance.message.ts';
 import { finishRelease, startRelease } from './advance-request.ts';
 import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
-import { type Asking, askerOf } from './requester.ts';
+import { type Requester, requesterOf } from './requester.ts';
 
 /**
  * APPROVED to RELEASED in three steps: commit that the payout has started, after which it cannot be refused; settle
@@ -31,11 +31,11 @@ export async function releaseAdvance(
   const replayed = await writes.findReplay<typeof ReleaseAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { merchantId, environment, advanceRequestId } = request;
-  const by = askerOf(request, context);
+  const by = requesterOf(request, context);
   const startedAt = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
     start(tx, advanceRequestId, { at, by }),
   );
-  // Of the day it was decided: a payout that midnight overtakes is still that day's, and its parts are still reserved.
+  // Of the day it was decided: a payout that midnight overtakes is still that day's, and its installments are still reserved.
   const occurredAt = timestampFromDate(startedAt);
   const settling = { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: newFundsKey() };
   await funds.settleReservation(settling, onBehalfOf(context));
@@ -48,7 +48,7 @@ export async function releaseAdvance(
   });
 }
 
-async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }: Asking): Promise<Date> {
+async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }: Requester): Promise<Date> {
   const row = await lockRequest(tx, advanceRequestId);
   if (isReleasedFor(row, by)) return row.releasedAt ?? at;
   const moment = { at, today: civilDateAt(at) };

@@ -13,8 +13,8 @@ import { later, occurredAtOf } from '../platform/timestamps.ts';
 import {
   AdvanceRequestEntity,
   QuoteEntity,
-  QuotePartEntity,
-  type QuotePartRow,
+  QuoteInstallmentEntity,
+  type QuoteInstallmentRow,
   type QuoteRow,
 } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
@@ -29,7 +29,7 @@ import {
   quoteNotFound,
   quoteStale,
 } from './quote-errors.ts';
-import { type Asking, askerOf } from './requester.ts';
+import { type Requester, requesterOf } from './requester.ts';
 
 /** A quote is requested at most once, under the one id that follows from the quote's: every step may be repeated. */
 const REQUEST_ID_NAMESPACE = '3f0c6f3e-8f4b-4d4e-9d55-3a1f3c0a7b1e';
@@ -42,7 +42,7 @@ const REFUSED_FOR_GOOD: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** Who asks for which quote. */
-interface QuoteAsking extends Asking {
+interface QuoteRequester extends Requester {
   readonly quoteId: string;
   readonly advanceRequestId: string;
   /** By the key that the workflow asks under: whoever has the quote, it is completed for them. */
@@ -51,14 +51,14 @@ interface QuoteAsking extends Asking {
 
 interface TakenUp {
   readonly quote: QuoteRow;
-  readonly parts: readonly QuotePartRow[];
+  readonly installments: readonly QuoteInstallmentRow[];
   /** Whether the request stands already. */
   readonly requested: boolean;
 }
 
 /**
  * Takes a quote up in three steps: commit who has it, which starts the workflow that completes a request left half
- * done; reserve the parts in funds; commit the request. The first to commit has the quote, all others are refused. When
+ * done; reserve the installments in funds; commit the request. The first to commit has the quote, all others are refused. When
  * it asks again it is answered with the request, also when the workflow has made it.
  */
 export async function requestAdvance(
@@ -73,11 +73,11 @@ export async function requestAdvance(
   const quoteId = request.quoteId.toLowerCase();
   const advanceRequestId = uuidv5(quoteId, REQUEST_ID_NAMESPACE);
   const completes = request.idempotencyKey === advanceRequest.workflowId(advanceRequestId);
-  const asking = { at, by: askerOf(request, context), quoteId, advanceRequestId, completes };
+  const asking = { at, by: requesterOf(request, context), quoteId, advanceRequestId, completes };
   const inTransaction = <T>(work: (tx: TenantTransaction) => Promise<T>) =>
     writes.transaction(tenantOf(request), requestIdOf(context), work);
   const taken = await inTransaction((tx) => takeUp(tx, asking));
-  const { quote, parts, requested } = taken;
+  const { quote, installments, requested } = taken;
   if (quote.lapsed) throw quoteExpired(quote.expiresAt);
   const reservation = {
     merchantId,
@@ -87,9 +87,9 @@ export async function requestAdvance(
     occurredAt,
   };
   if (!requested) {
-    const quoted = parts.map(({ partId, version }) => ({ partId, version }));
+    const quoted = installments.map(({ installmentId, version }) => ({ installmentId, version }));
     await funds
-      .reserveForAdvance({ ...reservation, parts: quoted }, onBehalfOf(context))
+      .reserveForAdvance({ ...reservation, installments: quoted }, onBehalfOf(context))
       .catch(async (error: unknown) => {
         if (!REFUSED_FOR_GOOD.has(errorInfoOf(error)?.reason)) throw error;
         await inTransaction((tx) => giveUp(tx, asking));
@@ -103,11 +103,11 @@ export async function requestAdvance(
   });
 }
 
-async function takeUp(tx: TenantTransaction, asking: QuoteAsking): Promise<TakenUp> {
+async function takeUp(tx: TenantTransaction, asking: QuoteRequester): Promise<TakenUp> {
   const { quoteId, advanceRequestId } = asking;
   const { quote, request } = await lockQuote(tx, asking);
-  const parts = await tx.find(QuotePartEntity, { quoteId });
-  const taken = { quote, parts, requested: request !== null };
+  const installments = await tx.find(QuoteInstallmentEntity, { quoteId });
+  const taken = { quote, installments, requested: request !== null };
   if (taken.requested) return taken;
   quote.lapsed ||= asking.at >= quote.expiresAt;
   if (quote.lapsed) return taken;
@@ -118,25 +118,25 @@ async function takeUp(tx: TenantTransaction, asking: QuoteAsking): Promise<Taken
 }
 
 /** Funds have refused: unless the request stands by now, it never will. */
-async function giveUp(tx: TenantTransaction, asking: QuoteAsking): Promise<void> {
+async function giveUp(tx: TenantTransaction, asking: QuoteRequester): Promise<void> {
   const { quote, request } = await lockQuote(tx, asking);
   quote.stale ||= request === null;
 }
 
 /** The request, committed or met. */
-async function complete(tx: TenantTransaction, { parts }: TakenUp, asking: QuoteAsking) {
+async function complete(tx: TenantTransaction, { installments }: TakenUp, asking: QuoteRequester) {
   const { quote, request } = await lockQuote(tx, asking);
   if (request !== null) return { advanceRequest: advanceRequestMessageOf(request) };
   if (quote.lapsed) throw quoteExpired(quote.expiresAt);
   if (quote.stale) throw quoteStale();
-  return { advanceRequest: await open(tx, quote, parts, asking) };
+  return { advanceRequest: await open(tx, quote, installments, asking) };
 }
 
 /**
  * The quote and its request, if there is one, locked for who has taken it up, for its workflow, and for anybody while
  * nobody has. QUOTE_ALREADY_REQUESTED for others; a quote that has come to nothing is nobody's.
  */
-async function lockQuote(tx: TenantTransaction, asking: QuoteAsking) {
+async function lockQuote(tx: TenantTransaction, asking: QuoteRequester) {
   const { quoteId, advanceRequestId, by, completes } = asking;
   const quote = await tx.lockOne(QuoteEntity, { id: quoteId });
   if (quote === null) throw quoteNotFound();
@@ -149,12 +149,12 @@ async function lockQuote(tx: TenantTransaction, asking: QuoteAsking) {
 async function open(
   tx: TenantTransaction,
   quote: QuoteRow,
-  parts: readonly QuotePartRow[],
-  { at, quoteId, advanceRequestId }: QuoteAsking,
+  installments: readonly QuoteInstallmentRow[],
+  { at, quoteId, advanceRequestId }: QuoteRequester,
 ) {
   const requestedAt = later(quote.quotedAt, at);
   const { scheduleId, amountMinor, feeMinor, netMinor } = quote;
-  const dates = parts.map((part) => part.date);
+  const dates = installments.map((installment) => installment.date);
   const row = tx.create(AdvanceRequestEntity, {
     id: advanceRequestId,
     ...{ quoteId, scheduleId, amountMinor, feeMinor, netMinor },

@@ -2,155 +2,160 @@ import type { CivilDate } from '../platform/civil-date.ts';
 import {
   type Block,
   deduct,
+  type Installment,
   isBlockedBy,
   isFree,
-  leftMinor,
-  type Part,
+  remainingMinor,
   restore,
   statusOf,
 } from './installment.ts';
 
-/** An amount taken from a part, or given back to it. */
-export interface Taking {
-  readonly before: Part;
-  readonly after: Part;
+/** An amount deducted from an installment, or restored to it. */
+export interface Allocation {
+  readonly before: Installment;
+  readonly after: Installment;
   readonly amountMinor: bigint;
 }
 
-/** A deduction that the merchant's parts could not bear in full. */
+/** The unpaid rest of a deduction. */
 export interface Debt {
   readonly sourceId: string;
   readonly openMinor: bigint;
 }
 
-interface Took {
-  readonly takings: readonly Taking[];
-  /** What the parts could not give. */
+interface AllocationResult {
+  readonly allocations: readonly Allocation[];
+  /** The amount that the installments do not cover. */
   readonly missingMinor: bigint;
 }
 
 /**
- * A deduction: from the sale's parts, nearest date first, then from the free ones of the account, nearest date first.
- * What is missing in the end becomes a debt.
+ * Allocates a deduction: first to the sale's unreserved installments, then to the account's free ones, each nearest
+ * date first. The missing amount becomes a debt.
  */
-export function takeDeduction(
+export function allocateDeduction(
   amountMinor: bigint,
-  saleParts: readonly Part[],
-  scheduledParts: readonly Part[],
+  saleInstallments: readonly Installment[],
+  scheduledInstallments: readonly Installment[],
   today: CivilDate,
-): Took {
-  const own = saleParts.filter((part) => part.reservation === null).toSorted(nearestFirst);
-  const ownIds = new Set(own.map((part) => part.id));
-  const others = scheduledParts.filter((part) => isFree(part) && !ownIds.has(part.id)).toSorted(nearestFirst);
-  return take(amountMinor, [...own, ...others], today);
+): AllocationResult {
+  const own = saleInstallments.filter(({ reservation }) => reservation === null).toSorted(nearestFirst);
+  const ownIds = new Set(own.map(({ id }) => id));
+  const others = scheduledInstallments
+    .filter((installment) => isFree(installment) && !ownIds.has(installment.id))
+    .toSorted(nearestFirst);
+  return allocate(amountMinor, [...own, ...others], today);
 }
 
-/** Takes all that a block holds: what a lost dispute consumes. */
-export function takeBlocked(saleParts: readonly Part[], block: Block, today: CivilDate): Taking[] {
-  return saleParts
-    .filter((part) => isBlockedBy(part, block))
+/** Deducts everything that a block holds, for a lost dispute. */
+export function allocateBlocked(
+  saleInstallments: readonly Installment[],
+  block: Block,
+  today: CivilDate,
+): Allocation[] {
+  return saleInstallments
+    .filter((installment) => isBlockedBy(installment, block))
     .map((before) => {
-      const amountMinor = leftMinor(before);
+      const amountMinor = remainingMinor(before);
       return { before, after: deduct(before, amountMinor, today), amountMinor };
     });
 }
 
-/** Open debts, oldest first, taken from the free parts of the account, nearest date first. */
-export function takeDebts(
+/** Allocates open debts, oldest first, to the account's free installments, nearest date first. */
+export function allocateDebts(
   debts: readonly Debt[],
-  scheduledParts: readonly Part[],
+  scheduledInstallments: readonly Installment[],
   today: CivilDate,
-): { debts: Debt[]; takings: (Taking & { sourceId: string })[] } {
-  const parts = new Map(
-    scheduledParts
-      .filter(isFree)
-      .toSorted(nearestFirst)
-      .map((part) => [part.id, part]),
-  );
-  const takings: (Taking & { sourceId: string })[] = [];
-  const paid = debts.map((debt) => {
-    const took = take(debt.openMinor, [...parts.values()], today);
-    for (const taking of took.takings) {
-      parts.set(taking.after.id, taking.after);
-      takings.push({ ...taking, sourceId: debt.sourceId });
+): { debts: Debt[]; allocations: (Allocation & { sourceId: string })[] } {
+  const free = scheduledInstallments.filter(isFree).toSorted(nearestFirst);
+  const installments = new Map(free.map((installment) => [installment.id, installment]));
+  const allAllocations: (Allocation & { sourceId: string })[] = [];
+  const remainingDebts = debts.map((debt) => {
+    const { allocations, missingMinor } = allocate(debt.openMinor, [...installments.values()], today);
+    for (const allocation of allocations) {
+      installments.set(allocation.after.id, allocation.after);
+      allAllocations.push({ ...allocation, sourceId: debt.sourceId });
     }
-    return { ...debt, openMinor: took.missingMinor };
+    return { ...debt, openMinor: missingMinor };
   });
-  return { debts: paid, takings };
+  return { debts: remainingDebts, allocations: allAllocations };
 }
 
 /**
- * What a refund may use: what is released (debits of earlier refunds are off it), less open debts, plus what is blocked
- * for this very case. May be negative.
+ * The amount available to a refund: the released amount (already reduced by earlier refunds) less open debts, plus
+ * what is blocked for this refund case. May be negative.
  */
 export function availableMinor(
   releasedMinor: bigint,
   openDebtsMinor: bigint,
-  saleParts: readonly Part[] = [],
+  saleInstallments: readonly Installment[] = [],
   refundBlock?: Block,
 ): bigint {
-  const heldForCase = saleParts
-    .filter((part) => refundBlock !== undefined && isBlockedBy(part, refundBlock))
-    .reduce((sum, part) => sum + leftMinor(part), 0n);
-  return releasedMinor - openDebtsMinor + heldForCase;
+  const blockedForCase = saleInstallments
+    .filter((installment) => refundBlock !== undefined && isBlockedBy(installment, refundBlock))
+    .reduce((sum, installment) => sum + remainingMinor(installment), 0n);
+  return releasedMinor - openDebtsMinor + blockedForCase;
 }
 
 /**
- * A refund's debit, which the available balance covers: the sale's own parts, blocked for the case or released, latest
- * date first, then released parts of the account, oldest first.
+ * Allocates a refund that the available balance covers: first to the sale's installments that are released or blocked
+ * for the case, latest date first, then to the account's released installments, oldest first.
  */
-export function takeRefund(
+export function allocateRefund(
   amountMinor: bigint,
-  saleParts: readonly Part[],
-  releasedParts: readonly Part[],
+  saleInstallments: readonly Installment[],
+  releasedInstallments: readonly Installment[],
   refundBlock: Block,
   today: CivilDate,
-): readonly Taking[] {
-  const own = saleParts
-    .filter((part) => statusOf(part) === 'RELEASED' || isBlockedBy(part, refundBlock))
+): readonly Allocation[] {
+  const own = saleInstallments
+    .filter((installment) => statusOf(installment) === 'RELEASED' || isBlockedBy(installment, refundBlock))
     .toSorted((one, other) => nearestFirst(other, one));
-  const ownIds = new Set(own.map((part) => part.id));
-  const others = releasedParts
-    .filter((part) => statusOf(part) === 'RELEASED' && !ownIds.has(part.id))
+  const ownIds = new Set(own.map(({ id }) => id));
+  const others = releasedInstallments
+    .filter((installment) => statusOf(installment) === 'RELEASED' && !ownIds.has(installment.id))
     .toSorted(nearestFirst);
-  const { takings, missingMinor } = take(amountMinor, [...own, ...others], today);
-  if (missingMinor > 0n)
-    throw new RangeError(`a refund of ${amountMinor} was let past the available balance`);
-  return takings;
+  const { allocations, missingMinor } = allocate(amountMinor, [...own, ...others], today);
+  if (missingMinor > 0n) throw new Error(`a refund of ${amountMinor} exceeds the available balance`);
+  return allocations;
 }
 
-/** Gives a debit back to the parts it was taken from. */
-export function giveBack(
-  taken: readonly { partId: string; amountMinor: bigint }[],
-  parts: readonly Part[],
+/** Restores a debit to the installments it was deducted from. */
+export function reverse(
+  debited: readonly { installmentId: string; amountMinor: bigint }[],
+  installments: readonly Installment[],
   today: CivilDate,
-): Taking[] {
-  const byId = new Map(parts.map((part) => [part.id, part]));
-  return taken.map(({ partId, amountMinor }) => {
-    const before = byId.get(partId);
-    if (before === undefined) throw new RangeError(`part ${partId} of a debit is not there`);
+): Allocation[] {
+  const byId = new Map(installments.map((installment) => [installment.id, installment]));
+  return debited.map(({ installmentId, amountMinor }) => {
+    const before = byId.get(installmentId);
+    if (before === undefined) throw new Error(`installment ${installmentId} of a debit does not exist`);
     return { before, after: restore(before, amountMinor, today), amountMinor };
   });
 }
 
-function take(amountMinor: bigint, parts: readonly Part[], today: CivilDate): Took {
-  const takings: Taking[] = [];
+function allocate(
+  amountMinor: bigint,
+  installments: readonly Installment[],
+  today: CivilDate,
+): AllocationResult {
+  const allocations: Allocation[] = [];
   let missingMinor = amountMinor;
-  for (const before of parts) {
-    const taken = smaller(leftMinor(before), missingMinor);
-    if (taken === 0n) continue;
-    takings.push({ before, after: deduct(before, taken, today), amountMinor: taken });
-    missingMinor -= taken;
+  for (const before of installments) {
+    const allocatedMinor = smaller(remainingMinor(before), missingMinor);
+    if (allocatedMinor === 0n) continue;
+    allocations.push({ before, after: deduct(before, allocatedMinor, today), amountMinor: allocatedMinor });
+    missingMinor -= allocatedMinor;
   }
-  return { takings, missingMinor };
+  return { allocations, missingMinor };
 }
 
 function smaller(one: bigint, other: bigint): bigint {
-  if (one < other) return one;
-  return other;
+  return one < other ? one : other;
 }
 
-function nearestFirst(one: Part, other: Part): number {
-  const [a, b] = [one.date + one.id, other.date + other.id];
+function nearestFirst(one: Installment, other: Installment): number {
+  const a = one.date + one.id;
+  const b = other.date + other.id;
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -6,12 +6,12 @@ import type {
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { takeDeduction } from './allocation.ts';
+import { allocateDeduction } from './allocation.ts';
 import { DeductionEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { requireSale } from './require-sale.ts';
 
-/** Takes an amount from a sale's parts, then from free ones; what is missing becomes a debt. */
+/** Deducts an amount from a sale's installments, then from free ones; the missing amount becomes a debt. */
 export function applyDeduction(writes: Writes, request: ApplyDeductionRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   const sourceId = request.sourceId.toLowerCase();
@@ -23,16 +23,11 @@ export function applyDeduction(writes: Writes, request: ApplyDeductionRequest, c
       throw alreadyExists('DEDUCTION_ALREADY_APPLIED', 'a deduction for this source has been applied');
     }
     if (saleId !== undefined) await requireSale(tx, saleId);
-    const own = saleId === undefined ? [] : await account.parts.ofSale(saleId);
-    const took = takeDeduction(amountMinor, own, await account.parts.free(amountMinor), account.today);
-    tx.create(DeductionEntity, {
-      sourceId,
-      saleId,
-      amountMinor,
-      openDebtMinor: took.missingMinor,
-      occurredAt,
-    });
-    await account.storeTakings('DEDUCTION', sourceId, took.takings);
-    return { deductedAmountMinor: amountMinor - took.missingMinor, debtAmountMinor: took.missingMinor };
+    const own = saleId === undefined ? [] : await account.installments.ofSale(saleId);
+    const free = await account.installments.free(amountMinor);
+    const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, account.today);
+    tx.create(DeductionEntity, { sourceId, saleId, amountMinor, openDebtMinor: missingMinor, occurredAt });
+    await account.storeAllocations('DEDUCTION', sourceId, allocations);
+    return { deductedAmountMinor: amountMinor - missingMinor, debtAmountMinor: missingMinor };
   });
 }

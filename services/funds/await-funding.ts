@@ -8,11 +8,11 @@ import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { coverOf } from './refund-coverage.ts';
+import { coverageFor } from './refund-coverage.ts';
 
 /**
- * Has a refund wait for the balance. It looks at the balance again, under the lock that every change of it takes: what
- * came since the debit was refused is seen here, what comes later finds the refund waiting.
+ * Records that a refund awaits funding. Checks the balance again under the account's lock: a rise since the refused
+ * debit is found here, and a later rise finds the pending debit.
  */
 export function awaitFunding(writes: Writes, request: AwaitFundingRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
@@ -23,9 +23,10 @@ export function awaitFunding(writes: Writes, request: AwaitFundingRequest, conte
   return writes.run<typeof AwaitFundingResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, at);
     if (await tx.findOne(RefundDebitEntity, { refundCaseId })) return { covered: true };
-    const { availableMinor } = await coverOf(account, refundCaseId, saleId);
+    const { availableMinor } = await coverageFor(account, refundCaseId, saleId);
     if (amountMinor <= availableMinor) return { covered: true };
-    await account.waiting.put({ refundCaseId, saleId: saleId ?? null, amountMinor, execution, requestedAt });
+    const debit = { refundCaseId, saleId: saleId ?? null, amountMinor, execution, requestedAt };
+    await account.pendingDebits.put(debit);
     return { covered: false };
   });
 }

@@ -9,12 +9,12 @@ import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
-import { salePartMessage } from './funds.message.ts';
+import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { addBlock, isBlockedBy, isHeldOtherwise, leftMinor, withSaleBlocks } from './installment.ts';
+import { addBlock, isBlockedBy, isBlockedDifferently, remainingMinor, withSaleBlocks } from './installment.ts';
 import { requireSale } from './require-sale.ts';
 
-/** Blocks a sale's parts for a reason and a source; `once` has a block that was lifted not come again. */
+/** Blocks a sale's installments for a reason and a source; with `once`, a block that was lifted is not repeated. */
 export function blockFunds(writes: Writes, request: BlockFundsRequest, context: HandlerContext) {
   const openedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
@@ -22,21 +22,24 @@ export function blockFunds(writes: Writes, request: BlockFundsRequest, context: 
   return writes.run<typeof BlockFundsResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, openedAt);
     await requireSale(tx, saleId);
-    const before = await account.parts.ofSale(saleId);
+    const installments = await account.installments.ofSale(saleId);
     if ((await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null })) === null) {
       const wasLifted = request.once && (await tx.findOne(BlockEntity, { saleId, ...block })) !== null;
-      if (wasLifted) return { blockedAmountMinor: 0n, parts: [] };
+      if (wasLifted) return { blockedAmountMinor: 0n, installments: [] };
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, openedAt });
     }
-    const changes = before
-      .map((part) => {
-        const blocks = addBlock(part.saleBlocks, block);
-        return { before: part, after: withSaleBlocks(part, blocks, account.today) };
+    const changes = installments
+      .map((before) => {
+        const blocks = addBlock(before.saleBlocks, block);
+        return { before, after: withSaleBlocks(before, blocks, account.today) };
       })
-      .filter((change) => isHeldOtherwise(change.before, change.after));
+      .filter(({ before, after }) => isBlockedDifferently(before, after));
     await account.store(changes);
-    const held = (await account.parts.ofSale(saleId)).filter((part) => isBlockedBy(part, block));
-    const blockedAmountMinor = held.reduce((sum, part) => sum + leftMinor(part), 0n);
-    return { blockedAmountMinor, parts: held.map(salePartMessage) };
+    const resulting = await account.installments.ofSale(saleId);
+    const blocked = resulting.filter((installment) => isBlockedBy(installment, block));
+    return {
+      blockedAmountMinor: blocked.reduce((sum, installment) => sum + remainingMinor(installment), 0n),
+      installments: blocked.map(saleInstallmentMessage),
+    };
   });
 }

@@ -6,12 +6,12 @@ import type {
 import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { takeRefund } from './allocation.ts';
+import { allocateRefund } from './allocation.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { coverOf } from './refund-coverage.ts';
+import { coverageFor } from './refund-coverage.ts';
 
-/** Debits a refund from what is available for its case, once; a repetition changes nothing. */
+/** Debits a refund, once, from the funds available to its case; a repetition changes nothing. */
 export function debitForRefund(writes: Writes, request: DebitForRefundRequest, context: HandlerContext) {
   const debitedAt = occurredAtOf(request, context);
   const refundCaseId = request.refundCaseId.toLowerCase();
@@ -24,21 +24,18 @@ export function debitForRefund(writes: Writes, request: DebitForRefundRequest, c
       requireSameDebit(known, amountMinor);
       return {};
     }
-    const cover = await coverOf(account, refundCaseId, saleId);
-    if (amountMinor > cover.availableMinor) {
-      throw failedPrecondition(
-        'INSUFFICIENT_AVAILABLE_BALANCE',
-        'the available balance does not cover the refund',
-        {
-          availableAmountMinor: String(cover.availableMinor),
-        },
-      );
+    const { availableMinor, saleInstallments, block } = await coverageFor(account, refundCaseId, saleId);
+    if (amountMinor > availableMinor) {
+      const message = 'the available balance does not cover the refund';
+      throw failedPrecondition('INSUFFICIENT_AVAILABLE_BALANCE', message, {
+        availableAmountMinor: String(availableMinor),
+      });
     }
-    const others = await account.parts.released(amountMinor);
+    const released = await account.installments.released(amountMinor);
     tx.create(RefundDebitEntity, { refundCaseId, saleId, amountMinor, debitedAt });
-    await account.waiting.end(refundCaseId);
-    const takings = takeRefund(amountMinor, cover.own, others, cover.block, account.today);
-    await account.storeTakings('REFUND_DEBIT', refundCaseId, takings);
+    await account.pendingDebits.remove(refundCaseId);
+    const allocations = allocateRefund(amountMinor, saleInstallments, released, block, account.today);
+    await account.storeAllocations('REFUND_DEBIT', refundCaseId, allocations);
     return {};
   });
 }

@@ -6,12 +6,12 @@ import type {
 import type { Writes } from '../platform/writes/writes.ts';
 import { FundsAccount } from './funds-account.ts';
 
-/** Has a refund wait for the balance no more. */
+/** Removes a refund's pending debit. */
 export function endFundingWait(writes: Writes, request: EndFundingWaitRequest, context: HandlerContext) {
   const refundCaseId = request.refundCaseId.toLowerCase();
   return writes.run<typeof EndFundingWaitResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, new Date());
-    await account.waiting.end(refundCaseId, request.execution);
+    await account.pendingDebits.remove(refundCaseId, request.execution);
     return {};
   });
 }

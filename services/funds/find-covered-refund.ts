@@ -8,7 +8,7 @@ import { tenantOf } from '../platform/tenant.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { FundsAccount } from './funds-account.ts';
 
-/** The oldest waiting refund that is covered, under the account's lock: as of one moment. */
+/** The oldest pending refund that the balance covers, read under the account's lock for a consistent balance. */
 export async function findCoveredRefund(
   writes: Writes,
   request: FindCoveredRefundRequest,
@@ -16,7 +16,7 @@ export async function findCoveredRefund(
 ): Promise<FindCoveredRefundResponse> {
   const refundCaseId = await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
     const account = await FundsAccount.lock(tx, new Date());
-    return account.waiting.oldestCovered(await account.availableMinor());
+    return account.pendingDebits.oldestCovered(await account.availableMinor());
   });
   return {
     $typeName: 'payments.funds.v1.FindCoveredRefundResponse',

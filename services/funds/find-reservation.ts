@@ -5,6 +5,6 @@ import { ReservationEntity } from './funds.entity.ts';
 /** The reservation of an advance request. NOT_FOUND (RESERVATION_NOT_FOUND). */
 export async function findReservation(tx: TenantTransaction, advanceRequestId: string) {
   const reservation = await tx.findOne(ReservationEntity, { advanceRequestId });
-  if (reservation === null) throw notFound('RESERVATION_NOT_FOUND', 'there is no such reservation');
+  if (reservation === null) throw notFound('RESERVATION_NOT_FOUND', 'the reservation does not exist');
   return reservation;
 }

@@ -11,8 +11,8 @@ import { FundsAccount } from './funds-account.ts';
 import { free } from './installment.ts';
 
 /**
- * Frees a reservation: open blocks hold its parts from now on, and open debts take from them. One that has not come to
- * be never will: a ReserveForAdvance that was delayed is refused.
+ * Frees a reservation: the sales' open blocks apply to its installments again, and open debts may reduce them. Freeing
+ * a reservation that does not exist yet records it as freed, so that a delayed ReserveForAdvance is refused.
  */
 export function freeReservation(writes: Writes, request: FreeReservationRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
@@ -21,8 +21,13 @@ export function freeReservation(writes: Writes, request: FreeReservationRequest,
     const account = await FundsAccount.lock(tx, occurredAt);
     const reservation = await tx.findOne(ReservationEntity, { advanceRequestId });
     if (reservation === null) {
-      const nothing = { amountMinor: 0n, firstDate: account.today, lastDate: account.today };
-      tx.create(ReservationEntity, { advanceRequestId, state: 'FREED', ...nothing });
+      tx.create(ReservationEntity, {
+        advanceRequestId,
+        state: 'FREED',
+        amountMinor: 0n,
+        firstDate: account.today,
+        lastDate: account.today,
+      });
       return {};
     }
     switch (reservation.state) {
@@ -33,9 +38,9 @@ export function freeReservation(writes: Writes, request: FreeReservationRequest,
           state: reservation.state,
         });
       case 'HELD': {
-        const parts = await account.parts.reservedFor(advanceRequestId);
+        const installments = await account.installments.reservedFor(advanceRequestId);
         reservation.state = 'FREED';
-        await account.store(parts.map((before) => ({ before, after: free(before) })));
+        await account.store(installments.map((before) => ({ before, after: free(before) })));
         return {};
       }
       default:

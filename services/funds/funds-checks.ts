@@ -24,7 +24,7 @@ export interface DifferenceReadRow {
   date: string | null;
   status: ReleaseStatus | null;
   sale_id: string | null;
-  part_id: string | null;
+  installment_id: string | null;
   source_id: string | null;
   expected: string;
   found: string;
@@ -33,8 +33,8 @@ export interface DifferenceReadRow {
 const DIFFERENCES_PER_CHECK = 100;
 
 const TABLES = [
-  ...['sale', 'part', 'block', 'release', 'posting'],
-  ...['deduction', 'refund_debit', 'waiting_debit', 'reservation'],
+  ...['sale', 'installment', 'block', 'release', 'posting'],
+  ...['deduction', 'refund_debit', 'pending_debit', 'reservation'],
 ];
 
 /** The tables of one account under their own names, as if there were no other. Inlined: nothing is copied. */
@@ -47,14 +47,14 @@ const NOTHING = {
   date: 'null::date',
   status: 'null',
   sale: 'null::uuid',
-  part: 'null::uuid',
+  installment: 'null::uuid',
   source: 'null::uuid',
 };
 
 /** The columns of a difference, named for what it is a difference of. */
 function of(subject: Partial<typeof NOTHING>): string {
-  const { date, status, sale, part, source } = { ...NOTHING, ...subject };
-  return `${date} as date, ${status} as status, ${sale} as sale_id, ${part} as part_id, ${source} as source_id`;
+  const { date, status, sale, installment, source } = { ...NOTHING, ...subject };
+  return `${date} as date, ${status} as status, ${sale} as sale_id, ${installment} as installment_id, ${source} as source_id`;
 }
 
 /**
@@ -77,42 +77,42 @@ function compare(
 const summed = (invariant: InvariantName, column: string) =>
   [`'${invariant}'`, `anew.${column}`, `kept.${column}`] as const;
 
-/** (A), (B), (F): the kept rows beside the sums of their parts; a row that only one side has differs in all of them. */
+/** (A), (B), (F): the kept rows beside the sums of their installments; a row that only one side has differs in all of them. */
 const ROWS = `
 select ${of({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
   select date, status, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor,
-         sum(deducted_minor) as deducted_minor, sum(advanced_minor) as advanced_minor, sum(left_minor) as left_minor,
+         sum(deducted_minor) as deducted_minor, sum(advanced_minor) as advanced_minor, sum(remaining_minor) as remaining_minor,
          count(*) as sales_count
-    from part group by date, status
+    from installment group by date, status
 ) as anew using (date, status)
 ${compare({
   gross_minor: summed('ORIGINAL', 'gross_minor'),
   fees_minor: summed('ORIGINAL', 'fees_minor'),
   deducted_minor: summed('DISTRIBUTION', 'deducted_minor'),
   advanced_minor: summed('DISTRIBUTION', 'advanced_minor'),
-  left_minor: summed('DISTRIBUTION', 'left_minor'),
+  remaining_minor: summed('DISTRIBUTION', 'remaining_minor'),
   sales_count: summed('SALES_COUNT', 'sales_count'),
 })}`;
 
-/** (F) of rows and days: parts are counted, so no sale may have two on a date. */
+/** (F) of rows and days: installments are counted, so no sale may have two on a date. */
 const TWICE_A_DAY = `
-select ${of({ date: 'date', sale: 'sale_id' })}, 'SALES_COUNT', 'parts_of_sale', '1', count(*)::text
-  from part group by sale_id, date having count(*) > 1`;
+select ${of({ date: 'date', sale: 'sale_id' })}, 'SALES_COUNT', 'installments_of_sale', '1', count(*)::text
+  from installment group by sale_id, date having count(*) > 1`;
 
 const OUT_OF_RANGE = `
 select ${of({ date: 'date' })}, 'RANGE', 'day_gross_minor', '<= ${MAX_AMOUNT_MINOR}', sum(gross_minor)::text
-  from part group by date having sum(gross_minor) > ${MAX_AMOUNT_MINOR}`;
+  from installment group by date having sum(gross_minor) > ${MAX_AMOUNT_MINOR}`;
 
-const heldBy = (reason: string) => `count(distinct part.id) filter (where block.reason = '${reason}')`;
+const heldBy = (reason: string) => `count(distinct installment.id) filter (where block.reason = '${reason}')`;
 
-/** (C) of rows: how many parts each reason holds. */
+/** (C) of rows: how many installments each reason holds. */
 const HOLDS = `
 select ${of({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
-  select part.date, part.status, ${heldBy('HOLD_OR_DISPUTE')} as held_by_dispute,
+  select installment.date, installment.status, ${heldBy('HOLD_OR_DISPUTE')} as held_by_dispute,
          ${heldBy('REFUND_IN_PROGRESS')} as held_by_refund, ${heldBy('KYC_PENDING')} as held_by_kyc,
          ${heldBy('COMPLIANCE_HOLD')} as held_by_compliance
-    from part join block using (sale_id)
-   where part.status = 'BLOCKED' and block.closed_at is null group by part.date, part.status
+    from installment join block using (sale_id)
+   where installment.status = 'BLOCKED' and block.closed_at is null group by installment.date, installment.status
 ) as anew using (date, status)
 ${compare({
   held_by_dispute: summed('STATUS', 'held_by_dispute'),
@@ -128,71 +128,71 @@ const BLOCKED_ROWS = `
 select ${of({ date: 'date', status: 'status' })}, figure.* from release
 ${compare({
   has_blocked_reasons: [`'STATUS'`, `status = 'BLOCKED'`, HELD],
-  has_blocked_amount: [`'STATUS'`, `status = 'BLOCKED'`, `status = 'BLOCKED' and left_minor > 0`],
+  has_blocked_amount: [`'STATUS'`, `status = 'BLOCKED'`, `status = 'BLOCKED' and remaining_minor > 0`],
 })}`;
 
-const AMOUNTS = ['gross_minor', 'fees_minor', 'deducted_minor', 'advanced_minor', 'left_minor'];
+const AMOUNTS = ['gross_minor', 'fees_minor', 'deducted_minor', 'advanced_minor', 'remaining_minor'];
 const NAMED_AMOUNTS = AMOUNTS.map((column) => `('${column}', ${column})`).join(', ');
 
-/** (C) and (E): no amount of a part is negative, so none of a row is, and no more is deducted than there is. */
+/** (C) and (E): no amount of an installment is negative, so none of a row is, and no more is deducted than there is. */
 const NEGATIVE_AMOUNTS = `
-select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id' })},
-       case amount.figure when 'left_minor' then 'DEBT' else 'STATUS' end, amount.figure, '>= 0', amount.minor::text
-  from part cross join lateral (values ${NAMED_AMOUNTS}) as amount (figure, minor)
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', installment: 'id' })},
+       case amount.figure when 'remaining_minor' then 'DEBT' else 'STATUS' end, amount.figure, '>= 0', amount.minor::text
+  from installment cross join lateral (values ${NAMED_AMOUNTS}) as amount (figure, minor)
  where least(${AMOUNTS.join(', ')}) < 0 and amount.minor < 0`;
 
-/** (C) of parts: the status that the blocks of the sale and the release give it. */
+/** (C) of installments: the status that the blocks of the sale and the release give it. */
 const STATUSES = `
-select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id' })}, 'STATUS', 'status', expected, status
-  from (select part.*, case
-          when advanced_minor = 0 and reserved_for is null and left_minor > 0
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', installment: 'id' })}, 'STATUS', 'status', expected, status
+  from (select installment.*, case
+          when advanced_minor = 0 and reserved_for is null and remaining_minor > 0
                and sale_id in (select sale_id from block where closed_at is null) then 'BLOCKED'
           when released then 'RELEASED' else 'SCHEDULED' end as expected
-        from part) as part
+        from installment) as installment
  where status <> expected`;
 
-/** (D): the parts of a sale make up the sale. */
+/** (D): the installments of a sale make up the sale. */
 const SALES = `
 select ${of({ sale: 'sale.id' })}, figure.* from sale full join (
   select sale_id, count(*) as installments, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor
-    from part group by sale_id
-) as parts on parts.sale_id = sale.id
+    from installment group by sale_id
+) as installments on installments.sale_id = sale.id
 ${compare({
-  installments: [`'SALE'`, 'sale.installments', 'parts.installments'],
-  sale_gross_minor: [`'SALE'`, 'sale.gross_minor', 'parts.gross_minor'],
-  sale_fees_minor: [`'SALE'`, 'sale.fees_minor', 'parts.fees_minor'],
+  installments: [`'SALE'`, 'sale.installments', 'installments.installments'],
+  sale_gross_minor: [`'SALE'`, 'sale.gross_minor', 'installments.gross_minor'],
+  sale_fees_minor: [`'SALE'`, 'sale.fees_minor', 'installments.fees_minor'],
 })}`;
 
 const share = (column: string) =>
-  `sale.${column} / sale.installments + (part.installment <= sale.${column} % sale.installments)::int`;
+  `sale.${column} / sale.installments + (installment.number <= sale.${column} % sale.installments)::int`;
 
-/** (D): each part has its share of the sale, the cents left over being with the first. */
+/** (D): each installment has its share of the sale, the cents left over being with the first. */
 const SHARES = `
-select ${of({ date: 'part.date', status: 'part.status', sale: 'sale.id', part: 'part.id' })}, figure.*
-  from part join sale on sale.id = part.sale_id
+select ${of({ date: 'installment.date', status: 'installment.status', sale: 'sale.id', installment: 'installment.id' })}, figure.*
+  from installment join sale on sale.id = installment.sale_id
 ${compare({
-  part_gross_minor: [`'SALE'`, share('gross_minor'), 'part.gross_minor'],
-  part_fees_minor: [`'SALE'`, share('fees_minor'), 'part.fees_minor'],
+  installment_gross_minor: [`'SALE'`, share('gross_minor'), 'installment.gross_minor'],
+  installment_fees_minor: [`'SALE'`, share('fees_minor'), 'installment.fees_minor'],
 })}`;
 
-/** (E): no debt is open while a part is free to bear it. */
+/** (E): no debt is open while an installment is free to bear it. */
 const WAITING_DEBTS = `
-select ${of({})}, 'DEBT', 'free_minor', '0', sum(left_minor)::text from part
- where status = 'SCHEDULED' and reserved_for is null and left_minor > 0
+select ${of({})}, 'DEBT', 'free_minor', '0', sum(remaining_minor)::text from installment
+ where status = 'SCHEDULED' and reserved_for is null and remaining_minor > 0
    and exists (select from deduction where open_debt_minor > 0)
-having sum(left_minor) > 0`;
+having sum(remaining_minor) > 0`;
 
-/** What was taken from each part, by its postings. */
+/** What was taken from each installment, by its postings. */
 const TAKEN = `
-select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id' })}, figure.* from part left join (
-  select part_id, sum(amount_minor) filter (where kind = 'ADVANCE') as advanced_minor,
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', installment: 'id' })}, figure.* from installment left join (
+  select installment_id, sum(amount_minor) filter (where kind = 'ADVANCE') as advanced_minor,
          sum(case kind when 'REFUND_REVERSAL' then -amount_minor else amount_minor end)
            filter (where kind <> 'ADVANCE') as deducted_minor
-    from posting group by part_id
-) as posted on posted.part_id = part.id
+    from posting group by installment_id
+) as posted on posted.installment_id = installment.id
 ${compare({
-  posted_deducted_minor: [`'POSTING'`, 'coalesce(posted.deducted_minor, 0)', 'part.deducted_minor'],
-  posted_advanced_minor: [`'POSTING'`, 'coalesce(posted.advanced_minor, 0)', 'part.advanced_minor'],
+  posted_deducted_minor: [`'POSTING'`, 'coalesce(posted.deducted_minor, 0)', 'installment.deducted_minor'],
+  posted_advanced_minor: [`'POSTING'`, 'coalesce(posted.advanced_minor, 0)', 'installment.advanced_minor'],
 })}`;
 
 /** What every deduction, refund and reservation has taken, beside what was posted for it: also for one there is not. */
@@ -212,64 +212,64 @@ ${compare({ posted_minor: [`coalesce(invariant, 'POSTING')`, 'cause.minor', 'pos
 
 /** What a lost block has consumed was of its own sale. */
 const CONSUMED = `
-select ${of({ sale: 'sale_id', part: 'part_id', source: 'source_id' })}, 'POSTING', 'consumed_minor', '0',
+select ${of({ sale: 'sale_id', installment: 'installment_id', source: 'source_id' })}, 'POSTING', 'consumed_minor', '0',
        posting.amount_minor::text
-  from posting join part on part.id = posting.part_id
+  from posting join installment on installment.id = posting.installment_id
  where posting.kind = 'CONSUMPTION' and not exists (
-   select from block where block.sale_id = part.sale_id and block.source_id = posting.source_id
+   select from block where block.sale_id = installment.sale_id and block.source_id = posting.source_id
       and block.outcome = 'CONSUMED')`;
 
-/** What was given back of a refund was taken for it from the same part. */
+/** What was given back of a refund was taken for it from the same installment. */
 const REVERSED = `
-select ${of({ part: 'part_id', source: 'source_id' })}, 'REFUND', 'reversed_minor',
+select ${of({ installment: 'installment_id', source: 'source_id' })}, 'REFUND', 'reversed_minor',
        coalesce(sum(amount_minor) filter (where kind = 'REFUND_DEBIT'), 0)::text,
        sum(amount_minor) filter (where kind = 'REFUND_REVERSAL')::text
-  from posting where kind in ('REFUND_DEBIT', 'REFUND_REVERSAL') group by part_id, source_id
+  from posting where kind in ('REFUND_DEBIT', 'REFUND_REVERSAL') group by installment_id, source_id
 having sum(amount_minor) filter (where kind = 'REFUND_REVERSAL')
        <> coalesce(sum(amount_minor) filter (where kind = 'REFUND_DEBIT'), 0)`;
 
 const DEBITED_AND_WAITING = `
-select ${of({ source: 'refund_case_id' })}, 'REFUND', 'waiting_minor', '0', waiting_debit.amount_minor::text
-  from waiting_debit join refund_debit using (refund_case_id)`;
+select ${of({ source: 'refund_case_id' })}, 'REFUND', 'waiting_minor', '0', pending_debit.amount_minor::text
+  from pending_debit join refund_debit using (refund_case_id)`;
 
-/** Reservations that are held, beside the parts that are reserved. */
+/** Reservations that are held, beside the installments that are reserved. */
 const RESERVED = `
 select ${of({ source: 'source_id' })}, figure.* from (
   select advance_request_id as source_id, amount_minor, first_date, last_date from reservation where state = 'HELD'
 ) as held full join (
   select reserved_for as source_id, sum(reserved_minor) as amount_minor, min(date) as first_date, max(date) as last_date
-    from part where reserved_for is not null group by reserved_for
-) as parts using (source_id)
+    from installment where reserved_for is not null group by reserved_for
+) as installments using (source_id)
 ${compare({
-  reserved_minor: [`'RESERVATION'`, 'held.amount_minor', 'parts.amount_minor'],
-  first_date: [`'RESERVATION'`, 'parts.first_date', 'held.first_date'],
-  last_date: [`'RESERVATION'`, 'parts.last_date', 'held.last_date'],
+  reserved_minor: [`'RESERVATION'`, 'held.amount_minor', 'installments.amount_minor'],
+  first_date: [`'RESERVATION'`, 'installments.first_date', 'held.first_date'],
+  last_date: [`'RESERVATION'`, 'installments.last_date', 'held.last_date'],
 })}`;
 
 /**
- * A reserved part is scheduled and promised with all that was left of it: with less than is left now only where refunds
+ * A reserved installment is scheduled and promised with all that was left of it: with less than is left now only where refunds
  * have come back to it.
  */
 const PROMISED = `
-select ${of({ date: 'date', status: 'status', sale: 'sale_id', part: 'id', source: 'reserved_for' })}, figure.*
-  from part left join (
-  select part_id, sum(amount_minor) as minor from posting where kind = 'REFUND_REVERSAL' group by part_id
-) as returned on returned.part_id = part.id
+select ${of({ date: 'date', status: 'status', sale: 'sale_id', installment: 'id', source: 'reserved_for' })}, figure.*
+  from installment left join (
+  select installment_id, sum(amount_minor) as minor from posting where kind = 'REFUND_REVERSAL' group by installment_id
+) as returned on returned.installment_id = installment.id
 ${compare({
-  reserved_status: [`'RESERVATION'`, `'SCHEDULED'`, 'part.status'],
-  reserved_part_minor: [
+  reserved_status: [`'RESERVATION'`, `'SCHEDULED'`, 'installment.status'],
+  reserved_installment_minor: [
     `'RESERVATION'`,
-    'least(greatest(part.reserved_minor, part.left_minor - coalesce(returned.minor, 0)), part.left_minor)',
-    'part.reserved_minor',
+    'least(greatest(installment.reserved_minor, installment.remaining_minor - coalesce(returned.minor, 0)), installment.remaining_minor)',
+    'installment.reserved_minor',
   ],
-})} and part.reserved_for is not null`;
+})} and installment.reserved_for is not null`;
 
 const CHECKS = [
   ...[ROWS, TWICE_A_DAY, OUT_OF_RANGE, HOLDS, BLOCKED_ROWS, NEGATIVE_AMOUNTS, STATUSES, SALES, SHARES],
   ...[WAITING_DEBTS, TAKEN, CAUSES, CONSUMED, REVERSED, DEBITED_AND_WAITING, RESERVED, PROMISED],
 ];
 
-const COLUMNS = 'date, status, sale_id, part_id, source_id, invariant, figure, expected, found';
+const COLUMNS = 'date, status, sale_id, installment_id, source_id, invariant, figure, expected, found';
 
 /** One statement, so that all of it is as of one moment and holds nobody up. */
 const STATEMENT = `with ${ACCOUNT}

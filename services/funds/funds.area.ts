@@ -5,21 +5,21 @@ import {
   AccountEntity,
   BlockEntity,
   DeductionEntity,
-  PartEntity,
+  InstallmentEntity,
   PostingEntity,
   RefundDebitEntity,
   ReleaseEntity,
   ReservationEntity,
   SaleEntity,
-  WaitingDebitEntity,
+  PendingDebitEntity,
 } from './funds.entity.ts';
 import { fundsService } from './funds.service.ts';
 
 export const funds: Area = {
   name: 'funds',
   entities: [
-    ...[AccountEntity, SaleEntity, PartEntity, BlockEntity, ReleaseEntity],
-    ...[DeductionEntity, RefundDebitEntity, WaitingDebitEntity, ReservationEntity, PostingEntity],
+    ...[AccountEntity, SaleEntity, InstallmentEntity, BlockEntity, ReleaseEntity],
+    ...[DeductionEntity, RefundDebitEntity, PendingDebitEntity, ReservationEntity, PostingEntity],
   ],
   grants: [],
   bind: (dependencies) => [bindService(FundsService, fundsService(dependencies))],

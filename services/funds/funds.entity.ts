@@ -27,21 +27,21 @@ export const SaleEntity = defineEntity({
   },
 });
 
-export const PartEntity = defineEntity({
-  name: 'SalePart',
-  tableName: 'part',
+export const InstallmentEntity = defineEntity({
+  name: 'SaleInstallment',
+  tableName: 'installment',
   schema: 'funds',
   properties: {
     ...tenantColumns,
     id: p.uuid().primary(),
     saleId: p.uuid(),
-    installment: p.integer(),
+    number: p.integer(),
     date: p.date(),
     grossMinor: amountColumn(),
     feesMinor: amountColumn(),
     deductedMinor: amountColumn(),
     advancedMinor: amountColumn(),
-    leftMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
+    remainingMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
     status: p.string().$type<ReleaseStatus>(),
     released: p.boolean(),
     reservedFor: p.uuid().nullable(),
@@ -78,7 +78,7 @@ export const ReleaseEntity = defineEntity({
     feesMinor: amountColumn(),
     deductedMinor: amountColumn(),
     advancedMinor: amountColumn(),
-    leftMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
+    remainingMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
     salesCount: p.integer(),
     heldByDispute: p.integer(),
     heldByRefund: p.integer(),
@@ -115,9 +115,9 @@ export const RefundDebitEntity = defineEntity({
   },
 });
 
-export const WaitingDebitEntity = defineEntity({
-  name: 'WaitingDebit',
-  tableName: 'waiting_debit',
+export const PendingDebitEntity = defineEntity({
+  name: 'PendingDebit',
+  tableName: 'pending_debit',
   schema: 'funds',
   properties: {
     ...tenantColumns,
@@ -158,7 +158,7 @@ export const PostingEntity = defineEntity({
   properties: {
     ...tenantColumns,
     id: p.uuid().primary(),
-    partId: p.uuid(),
+    installmentId: p.uuid(),
     kind: p.string().$type<PostingKind>(),
     sourceId: p.uuid(),
     amountMinor: amountColumn(),
@@ -166,5 +166,5 @@ export const PostingEntity = defineEntity({
   },
 });
 
-export type PartRow = InferEntity<typeof PartEntity>;
+export type InstallmentRow = InferEntity<typeof InstallmentEntity>;
 export type ReleaseEntityRow = InferEntity<typeof ReleaseEntity>;

@@ -1,12 +1,12 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { type Part, type ReleaseStatus, statusOf } from './installment.ts';
-import { blockedReasons, type ReleaseRow, rowLeftMinor, rowOriginalMinor } from './release-rows.ts';
+import { type Installment, type ReleaseStatus, statusOf } from './installment.ts';
+import { blockedReasons, type ReleaseRow, rowRemainingMinor, rowOriginalMinor } from './release-rows.ts';
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
 
-/** What is told of a part that was in one row of its date, or none, and is in another; null for nothing. */
-export function eventOfMove(before: Part | null, after: Part): FundsEventType | null {
+/** What is told of an installment that was in one row of its date, or none, and is in another; null for nothing. */
+export function eventOfMove(before: Installment | null, after: Installment): FundsEventType | null {
   const [from, to] = [before && statusOf(before), statusOf(after)];
   if (from === to) return null;
   if (to === 'BLOCKED') return 'funds.blocked.v1';
@@ -28,7 +28,7 @@ export async function publishReleases(
 
 /** The `data` of funds events: the release row as merchants read it. */
 function releaseEventData(row: ReleaseRow): JsonObject {
-  const left = (status: ReleaseStatus) => (row.status === status ? Number(rowLeftMinor(row)) : 0);
+  const left = (status: ReleaseStatus) => (row.status === status ? Number(rowRemainingMinor(row)) : 0);
   return {
     date: row.date,
     status: row.status,

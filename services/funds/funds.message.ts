@@ -6,15 +6,15 @@ import {
   FundsReleaseStatus,
   type ReleaseCalendarDay,
   type ReleaseCalendarHoliday,
-  type SalePartSchema,
+  type SaleInstallmentSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DatedHoliday } from './business-days.ts';
 import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
-import { originalMinor, type Part, statusOf } from './installment.ts';
+import { originalMinor, type Installment, statusOf } from './installment.ts';
 
 /** A row of the list as the wire's release. */
 export function releaseMessage(row: ReleaseReadRow): FundsRelease {
-  const { status, left_minor: left } = row;
+  const { status, remaining_minor: left } = row;
   return {
     $typeName: 'payments.funds.v1.FundsRelease',
     date: row.date,
@@ -52,18 +52,18 @@ export function holidayMessage({ date, name }: DatedHoliday): ReleaseCalendarHol
   return { $typeName: 'payments.funds.v1.ReleaseCalendarHoliday', date, holiday: BankHoliday[name] };
 }
 
-/** A part as it stands in a transaction, as the wire's. */
-export function salePartMessage(part: Part): MessageInitShape<typeof SalePartSchema> {
+/** An installment as it stands in a transaction, as the wire's. */
+export function saleInstallmentMessage(installment: Installment): MessageInitShape<typeof SaleInstallmentSchema> {
   return {
-    id: part.id,
-    installment: part.installment,
-    date: part.date,
-    grossAmountMinor: part.grossMinor,
-    feesAmountMinor: part.feesMinor,
-    originalAmountMinor: originalMinor(part),
-    deductionsAmountMinor: part.deductedMinor,
-    advancedAmountMinor: part.advancedMinor,
-    status: FundsReleaseStatus[statusOf(part)],
+    id: installment.id,
+    number: installment.number,
+    date: installment.date,
+    grossAmountMinor: installment.grossMinor,
+    feesAmountMinor: installment.feesMinor,
+    originalAmountMinor: originalMinor(installment),
+    deductionsAmountMinor: installment.deductedMinor,
+    advancedAmountMinor: installment.advancedMinor,
+    status: FundsReleaseStatus[statusOf(installment)],
   };
 }
 

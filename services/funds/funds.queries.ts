@@ -8,7 +8,7 @@ import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type {
   AccountEntity,
   DeductionEntity,
-  PartEntity,
+  InstallmentEntity,
   ReleaseEntity,
   ReservationEntity,
 } from './funds.entity.ts';
@@ -17,7 +17,7 @@ import type { ReleaseStatus } from './installment.ts';
 interface FundsTables {
   'funds.account': InferKyselyTable<typeof AccountEntity>;
   'funds.deduction': InferKyselyTable<typeof DeductionEntity>;
-  'funds.part': InferKyselyTable<typeof PartEntity>;
+  'funds.installment': InferKyselyTable<typeof InstallmentEntity>;
   'funds.release': InferKyselyTable<typeof ReleaseEntity>;
   'funds.reservation': InferKyselyTable<typeof ReservationEntity>;
 }
@@ -30,7 +30,7 @@ export interface ReleaseReadRow {
   fees_minor: bigint;
   deducted_minor: bigint;
   advanced_minor: bigint;
-  left_minor: bigint;
+  remaining_minor: bigint;
   sales_count: number;
   held_by_dispute: number;
   held_by_refund: number;
@@ -58,13 +58,13 @@ export interface BalanceReadRow {
   open_debts_minor: string;
 }
 
-/** A part that an advance can cover, or no part at all, and the version of the account's schedule. */
+/** An installment that an advance can cover, or no installment at all, and the version of the account's schedule. */
 export interface AdvanceableReadRow {
   schedule_id: string;
   id: string | null;
   version: bigint;
   date: string;
-  left_minor: bigint;
+  remaining_minor: bigint;
 }
 
 /** An account that has something to release. */
@@ -87,7 +87,7 @@ function releases(parameters: ReadParameters<Tenant>) {
 }
 
 const leftOf = (status: ReleaseStatus) =>
-  sql`coalesce(sum(left_minor) filter (where status = ${sql.lit(status)}), 0)`;
+  sql`coalesce(sum(remaining_minor) filter (where status = ${sql.lit(status)}), 0)`;
 const leftOfDay = (status: ReleaseStatus) => sql<bigint>`${leftOf(status)}::bigint`;
 const leftOfAll = (status: ReleaseStatus) => sql<string>`${leftOf(status)}::text`;
 
@@ -112,7 +112,7 @@ export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageRange, Re
         'fees_minor',
         'deducted_minor',
         'advanced_minor',
-        'left_minor',
+        'remaining_minor',
       ])
       .select(['sales_count', 'held_by_dispute', 'held_by_refund', 'held_by_kyc', 'held_by_compliance']);
     if (parameters.has('from')) query = query.where('date', '>=', parameters('from'));
@@ -138,7 +138,7 @@ export const selectCalendar = prepareRead<
     ])
     .select(sql<bigint>`sum(advanced_minor)::bigint`.as('advanced_minor'))
     .select(sql<bigint>`sum(deducted_minor)::bigint`.as('deducted_minor'))
-    // A part is in one row, and a sale has one part of a date: no sale is counted twice.
+    // An installment is in one row, and a sale has one installment of a date: no sale is counted twice.
     .select(sql<number>`sum(sales_count)::int`.as('sales_count'))
     .select(sql<boolean>`bool_or(status = 'BLOCKED')`.as('has_blocked'))
     .groupBy('date')
@@ -166,30 +166,30 @@ export const selectBalance = prepareRead<Tenant, BalanceReadRow>((parameters) =>
 );
 
 /**
- * The free parts dated after today, nearest first, each with the account's schedule id: one statement, so that the
- * parts are those of that version of the schedule. An account without such parts answers one row without a part.
+ * The free installments dated after today, nearest first, each with the account's schedule id: one statement, so that the
+ * installments are those of that version of the schedule. An account without such installments answers one row without an installment.
  */
-export const selectAdvanceableParts = prepareRead<
+export const selectAdvanceableInstallments = prepareRead<
   Tenant & { readonly today: CivilDate; readonly to: CivilDate | undefined; readonly limit: number },
   AdvanceableReadRow
 >((parameters) =>
   db
     .selectFrom('funds.account as account')
-    .leftJoin('funds.part as part', (join) => {
+    .leftJoin('funds.installment as installment', (join) => {
       const free = join
-        .onRef('part.merchant_id', '=', 'account.merchant_id')
-        .onRef('part.environment', '=', 'account.environment')
-        .on('part.status', '=', sql.lit('SCHEDULED'))
-        .on('part.reserved_for', 'is', null)
-        .on('part.left_minor', '>', sql<bigint>`0`)
-        .on('part.date', '>', parameters('today'));
-      return parameters.has('to') ? free.on('part.date', '<=', parameters('to')) : free;
+        .onRef('installment.merchant_id', '=', 'account.merchant_id')
+        .onRef('installment.environment', '=', 'account.environment')
+        .on('installment.status', '=', sql.lit('SCHEDULED'))
+        .on('installment.reserved_for', 'is', null)
+        .on('installment.remaining_minor', '>', sql<bigint>`0`)
+        .on('installment.date', '>', parameters('today'));
+      return parameters.has('to') ? free.on('installment.date', '<=', parameters('to')) : free;
     })
     .where('account.merchant_id', '=', parameters('merchantId'))
     .where('account.environment', '=', parameters('environment'))
-    .select(['account.schedule_id', 'part.id', 'part.version', 'part.date', 'part.left_minor'])
-    .orderBy('part.date')
-    .orderBy('part.id')
+    .select(['account.schedule_id', 'installment.id', 'installment.version', 'installment.date', 'installment.remaining_minor'])
+    .orderBy('installment.date')
+    .orderBy('installment.id')
     .limit(parameters('limit'))
     .$castTo<AdvanceableReadRow>()
     .compile(),
@@ -206,12 +206,12 @@ export const selectDueAccounts = prepareRead<
     .where('release.date', '<=', parameters('upTo'))
     .where(({ exists, selectFrom }) =>
       exists(
-        selectFrom('funds.part as part')
-          .whereRef('part.merchant_id', '=', 'release.merchant_id')
-          .whereRef('part.environment', '=', 'release.environment')
-          .whereRef('part.date', '=', 'release.date')
-          .where('part.status', '=', sql.lit('SCHEDULED'))
-          .where('part.reserved_for', 'is', null)
+        selectFrom('funds.installment as installment')
+          .whereRef('installment.merchant_id', '=', 'release.merchant_id')
+          .whereRef('installment.environment', '=', 'release.environment')
+          .whereRef('installment.date', '=', 'release.date')
+          .where('installment.status', '=', sql.lit('SCHEDULED'))
+          .where('installment.reserved_for', 'is', null)
           .select(sql.lit(1).as('one')),
       ),
     )
@@ -232,7 +232,7 @@ interface DueReservationsOf {
   readonly limit: number;
 }
 
-/** Reservations that hold a part due by a date. Latest first: old ones that cannot be freed keep no other back. */
+/** Reservations that hold an installment due by a date. Latest first: old ones that cannot be freed keep no other back. */
 export const selectDueReservations = prepareRead<DueReservationsOf, DueReservationReadRow>((parameters) => {
   let query = db
     .selectFrom('funds.reservation')

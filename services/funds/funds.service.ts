@@ -10,7 +10,7 @@ import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
-import { listAdvanceableParts } from './list-advanceable-installments.ts';
+import { listAdvanceableInstallments } from './list-advanceable-installments.ts';
 import { listDebts } from './list-debts.ts';
 import { listFundsReleases } from './list-funds-releases.ts';
 import { recordSale } from './record-sale.ts';
@@ -34,7 +34,7 @@ export function fundsService({
     getBalance: (request) => getBalance(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
     verifyFunds: (request, context) => verifyFunds({ database, logger }, request, context),
-    listAdvanceableParts: (request, context) => listAdvanceableParts(database, request, context),
+    listAdvanceableInstallments: (request, context) => listAdvanceableInstallments(database, request, context),
     recordSale: (request, context) => recordSale(writes, request, context),
     applyDeduction: (request, context) => applyDeduction(writes, request, context),
     blockFunds: (request, context) => blockFunds(writes, request, context),

@@ -1,111 +1,110 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { BlockEntity, PartEntity, type PartRow } from './funds.entity.ts';
-import { type Block, leftMinor, type Part, statusOf } from './installment.ts';
+import { BlockEntity, InstallmentEntity, type InstallmentRow } from './funds.entity.ts';
+import { type Block, type Installment, remainingMinor, statusOf } from './installment.ts';
 
 const PAGE_SIZE = 200;
 const NEAREST_FIRST = { date: 'asc', id: 'asc' } as const;
-/** In the database what `isFree` says of a part. */
-const FREE = { status: 'SCHEDULED', reservedFor: null, leftMinor: { $gt: 0n } } as const;
+/** The condition of `isFree` in the database. */
+const FREE = { status: 'SCHEDULED', reservedFor: null, remainingMinor: { $gt: 0n } } as const;
 
-/** The parts of an account, read and written under its lock. */
-export class PartStore {
+/** The installments of an account, read and written under its lock. */
+export class InstallmentStore {
   readonly #tx: TenantTransaction;
 
   constructor(tx: TenantTransaction) {
     this.#tx = tx;
   }
 
-  /** The parts of a sale in the order of their instalments; none when there is no such sale. */
-  async ofSale(saleId: string): Promise<Part[]> {
-    return this.#parts(await this.#tx.find(PartEntity, { saleId }, { orderBy: { installment: 'asc' } }));
+  /** The installments of a sale by number; empty when there is no such sale. */
+  async ofSale(saleId: string): Promise<Installment[]> {
+    return this.#load(await this.#tx.find(InstallmentEntity, { saleId }, { orderBy: { number: 'asc' } }));
   }
 
-  /** The parts that an advance request has reserved, nearest first. */
-  async reservedFor(advanceRequestId: string): Promise<Part[]> {
-    const rows = await this.#tx.find(
-      PartEntity,
-      { reservedFor: advanceRequestId },
-      { orderBy: NEAREST_FIRST },
-    );
-    return this.#parts(rows);
+  /** The installments that an advance request has reserved, nearest date first. */
+  async reservedFor(advanceRequestId: string): Promise<Installment[]> {
+    const where = { reservedFor: advanceRequestId };
+    return this.#load(await this.#tx.find(InstallmentEntity, where, { orderBy: NEAREST_FIRST }));
   }
 
-  /** Those of the named parts that there are. */
-  async named(ids: readonly string[]): Promise<Part[]> {
-    return this.#parts(await this.#tx.find(PartEntity, { id: { $in: [...ids] } }));
+  /** The installments with these ids; unknown ids are left out. */
+  async byIds(ids: readonly string[]): Promise<Installment[]> {
+    return this.#load(await this.#tx.find(InstallmentEntity, { id: { $in: [...ids] } }));
   }
 
-  /** Scheduled parts up to a date that no advance has reserved, nearest first, at most so many. */
-  async due(upTo: string, limit: number): Promise<Part[]> {
+  /** Scheduled, unreserved installments up to a date, nearest date first. */
+  async due(upTo: string, limit: number): Promise<Installment[]> {
     const where = { status: 'SCHEDULED', reservedFor: null, date: { $lte: upTo } } as const;
-    return this.#parts(await this.#tx.find(PartEntity, where, { orderBy: NEAREST_FIRST, limit }));
+    return this.#load(await this.#tx.find(InstallmentEntity, where, { orderBy: NEAREST_FIRST, limit }));
   }
 
-  /** Free parts, nearest first, as many as cover an amount. */
-  free(coverMinor: bigint): Promise<Part[]> {
-    return this.#covering(coverMinor, (offset) =>
-      this.#tx.find(PartEntity, FREE, { orderBy: NEAREST_FIRST, limit: PAGE_SIZE, offset }),
+  /** Free installments, nearest date first, as many as cover an amount. */
+  free(amountMinor: bigint): Promise<Installment[]> {
+    return this.#covering(amountMinor, (offset) =>
+      this.#tx.find(InstallmentEntity, FREE, { orderBy: NEAREST_FIRST, limit: PAGE_SIZE, offset }),
     );
   }
 
-  /** Released parts with something left, oldest first, as many as cover an amount. */
-  released(coverMinor: bigint): Promise<Part[]> {
-    const where = { status: 'RELEASED', leftMinor: { $gt: 0n } } as const;
-    return this.#covering(coverMinor, (offset) =>
-      this.#tx.find(PartEntity, where, { orderBy: NEAREST_FIRST, limit: PAGE_SIZE, offset }),
+  /** Released installments with a remaining amount, oldest first, as many as cover an amount. */
+  released(amountMinor: bigint): Promise<Installment[]> {
+    const where = { status: 'RELEASED', remainingMinor: { $gt: 0n } } as const;
+    return this.#covering(amountMinor, (offset) =>
+      this.#tx.find(InstallmentEntity, where, { orderBy: NEAREST_FIRST, limit: PAGE_SIZE, offset }),
     );
   }
 
-  /** Writes a part as the rules left it. */
-  async put(part: Part, isNew: boolean): Promise<void> {
-    const { id, saleId, installment, date, grossMinor, feesMinor } = part;
+  /** Writes an installment as decided by the rules. */
+  async put(installment: Installment, isNew: boolean): Promise<void> {
+    const { id, saleId, number, date, grossMinor, feesMinor } = installment;
     const state = {
-      deductedMinor: part.deductedMinor,
-      advancedMinor: part.advancedMinor,
-      status: statusOf(part),
-      released: part.released,
-      reservedFor: part.reservation?.advanceRequestId ?? null,
-      reservedMinor: part.reservation?.amountMinor ?? null,
+      deductedMinor: installment.deductedMinor,
+      advancedMinor: installment.advancedMinor,
+      status: statusOf(installment),
+      released: installment.released,
+      reservedFor: installment.reservation?.advanceRequestId ?? null,
+      reservedMinor: installment.reservation?.amountMinor ?? null,
     };
     if (isNew) {
-      const fixed = { id, saleId, installment, date, grossMinor, feesMinor };
-      this.#tx.create(PartEntity, { ...fixed, ...state, version: part.version });
+      const fixed = { id, saleId, number, date, grossMinor, feesMinor };
+      this.#tx.create(InstallmentEntity, { ...fixed, ...state, version: installment.version });
       return;
     }
-    const row = await this.#tx.findOne(PartEntity, { id });
-    if (row === null) throw new Error(`part ${id} is not there`);
+    const row = await this.#tx.findOne(InstallmentEntity, { id });
+    if (row === null) throw new Error(`installment ${id} does not exist`);
     Object.assign(row, state, { version: row.version + 1n });
   }
 
-  async #covering(coverMinor: bigint, page: (offset: number) => Promise<PartRow[]>): Promise<Part[]> {
-    const parts: Part[] = [];
+  async #covering(
+    amountMinor: bigint,
+    page: (offset: number) => Promise<InstallmentRow[]>,
+  ): Promise<Installment[]> {
+    const installments: Installment[] = [];
     let coveredMinor = 0n;
-    while (coveredMinor < coverMinor) {
-      const rows = await page(parts.length);
-      for (const part of await this.#parts(rows)) {
-        parts.push(part);
-        coveredMinor += leftMinor(part);
+    while (coveredMinor < amountMinor) {
+      const rows = await page(installments.length);
+      for (const installment of await this.#load(rows)) {
+        installments.push(installment);
+        coveredMinor += remainingMinor(installment);
       }
       if (rows.length < PAGE_SIZE) break;
     }
-    return parts;
+    return installments;
   }
 
-  async #parts(rows: readonly PartRow[]): Promise<Part[]> {
+  async #load(rows: readonly InstallmentRow[]): Promise<Installment[]> {
     if (rows.length === 0) return [];
     const saleIds = [...new Set(rows.map((row) => row.saleId))];
     const open = await this.#tx.find(BlockEntity, { saleId: { $in: saleIds }, closedAt: null });
     const blocks = Map.groupBy(open, (block) => block.saleId);
-    return rows.map((row) => partOf(row, blocks.get(row.saleId) ?? []));
+    return rows.map((row) => installmentOf(row, blocks.get(row.saleId) ?? []));
   }
 }
 
-function partOf(row: PartRow, blocks: readonly Block[]): Part {
+function installmentOf(row: InstallmentRow, blocks: readonly Block[]): Installment {
   const reserved = row.reservedFor != null && row.reservedMinor != null;
   return {
     id: row.id,
     saleId: row.saleId,
-    installment: row.installment,
+    number: row.number,
     date: row.date,
     grossMinor: row.grossMinor,
     feesMinor: row.feesMinor,

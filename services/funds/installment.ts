@@ -1,5 +1,5 @@
 import type { CivilDate } from '../platform/civil-date.ts';
-import type { ScheduledPart } from './sale-schedule.ts';
+import type { ScheduledInstallment } from './sale-schedule.ts';
 
 export type ReleaseStatus = 'BLOCKED' | 'RELEASED' | 'SCHEDULED';
 
@@ -11,133 +11,159 @@ export const BLOCK_REASONS = [
 ] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];
 
-/** What holds a sale's funds: a dispute, a refund case or another hold, by its id. */
+/** What blocks a sale's funds: a dispute, a refund case or another hold, by its id. */
 export interface Block {
   readonly reason: BlockReason;
   readonly sourceId: string;
 }
 
-/** A part (instalment) of a sale and what has become of it. Amounts in centavos. */
-export interface Part {
+/** An installment of a sale and its current state. Amounts in centavos. */
+export interface Installment {
   readonly id: string;
   readonly saleId: string;
-  readonly installment: number;
+  /** Within the sale, from 1. */
+  readonly number: number;
+  /** The date on which it is released. */
   readonly date: CivilDate;
   readonly grossMinor: bigint;
   readonly feesMinor: bigint;
   readonly deductedMinor: bigint;
   readonly advancedMinor: bigint;
-  /** The advance request that has it reserved, and the amount promised to it. */
+  /** The advance request that reserved it, and the amount promised to that request. */
   readonly reservation: { readonly advanceRequestId: string; readonly amountMinor: bigint } | null;
   readonly released: boolean;
-  /** The open blocks of its sale, whether they hold this part or not. */
+  /** The open blocks of its sale, whether or not they block this installment. */
   readonly saleBlocks: readonly Block[];
   /** Rises with every stored change. */
   readonly version: bigint;
 }
 
-/** A part of a sale just recorded: released at once when its date has come. */
-export function newPart(id: string, saleId: string, scheduled: ScheduledPart, today: CivilDate): Part {
-  const untouched = { deductedMinor: 0n, advancedMinor: 0n, reservation: null, saleBlocks: [], version: 1n };
-  return { id, saleId, ...scheduled, ...untouched, released: scheduled.date <= today };
+/** An installment of a sale that is being recorded: released at once when its date has come. */
+export function newInstallment(
+  id: string,
+  saleId: string,
+  scheduled: ScheduledInstallment,
+  today: CivilDate,
+): Installment {
+  return {
+    id,
+    saleId,
+    ...scheduled,
+    deductedMinor: 0n,
+    advancedMinor: 0n,
+    reservation: null,
+    released: scheduled.date <= today,
+    saleBlocks: [],
+    version: 1n,
+  };
 }
 
-/** gross - fees: what the merchant is due before anything is taken. */
-export function originalMinor(part: Part): bigint {
-  return part.grossMinor - part.feesMinor;
+/** gross - fees: the merchant's share before deductions and advances. */
+export function originalMinor(installment: Installment): bigint {
+  return installment.grossMinor - installment.feesMinor;
 }
 
-/** What is left after deductions and advances. */
-export function leftMinor(part: Part): bigint {
-  return originalMinor(part) - part.deductedMinor - part.advancedMinor;
+/** What remains after deductions and advances. */
+export function remainingMinor(installment: Installment): bigint {
+  return originalMinor(installment) - installment.deductedMinor - installment.advancedMinor;
 }
 
-/** The blocks that hold the part: its sale's, unless it is advanced or reserved, or nothing of it is left. */
-export function blocksOf(part: Part): readonly Block[] {
-  const untouchable = part.advancedMinor > 0n || part.reservation !== null || leftMinor(part) === 0n;
-  return untouchable ? [] : part.saleBlocks;
+/** The blocks in effect: its sale's, unless it is advanced or reserved, or nothing of it remains. */
+export function blocksOf(installment: Installment): readonly Block[] {
+  const cannotBeBlocked =
+    installment.advancedMinor > 0n || installment.reservation !== null || remainingMinor(installment) === 0n;
+  return cannotBeBlocked ? [] : installment.saleBlocks;
 }
 
-/** The release row, of those of its date, in which the part counts. */
-export function statusOf(part: Part): ReleaseStatus {
-  if (blocksOf(part).length > 0) return 'BLOCKED';
-  return part.released ? 'RELEASED' : 'SCHEDULED';
+/** The status of the release row that it counts in. */
+export function statusOf(installment: Installment): ReleaseStatus {
+  if (blocksOf(installment).length > 0) return 'BLOCKED';
+  return installment.released ? 'RELEASED' : 'SCHEDULED';
 }
 
-/** Whether debts may take from the part, and an advance may cover it. */
-export function isFree(part: Part): boolean {
-  return statusOf(part) === 'SCHEDULED' && part.reservation === null && leftMinor(part) > 0n;
+/** Whether debts may reduce it and an advance may cover it. */
+export function isFree(installment: Installment): boolean {
+  return (
+    statusOf(installment) === 'SCHEDULED' &&
+    installment.reservation === null &&
+    remainingMinor(installment) > 0n
+  );
 }
 
-export function isBlockedBy(part: Part, block: Block): boolean {
-  return blocksOf(part).some((held) => isSameBlock(held, block));
+export function isBlockedBy(installment: Installment, block: Block): boolean {
+  return blocksOf(installment).some((open) => isSameBlock(open, block));
 }
 
-/** Takes an amount, at most what is left of an unreserved part. */
-export function deduct(part: Part, amountMinor: bigint, today: CivilDate): Part {
-  if (amountMinor < 0n || amountMinor > leftMinor(part) || part.reservation !== null) {
-    throw new RangeError(`part ${part.id} cannot give ${amountMinor}`);
+/** Deducts an amount, at most what remains of an unreserved installment. */
+export function deduct(installment: Installment, amountMinor: bigint, today: CivilDate): Installment {
+  const isReserved = installment.reservation !== null;
+  if (amountMinor < 0n || amountMinor > remainingMinor(installment) || isReserved) {
+    throw new Error(`cannot deduct ${amountMinor} from installment ${installment.id}`);
   }
-  return changed(part, { deductedMinor: part.deductedMinor + amountMinor }, today);
+  return changed(installment, { deductedMinor: installment.deductedMinor + amountMinor }, today);
 }
 
-/** Gives back an amount once deducted. */
-export function restore(part: Part, amountMinor: bigint, today: CivilDate): Part {
-  if (amountMinor < 0n || amountMinor > part.deductedMinor) {
-    throw new RangeError(`part ${part.id} cannot get ${amountMinor} back`);
+/** Restores an amount that was deducted before. */
+export function restore(installment: Installment, amountMinor: bigint, today: CivilDate): Installment {
+  if (amountMinor < 0n || amountMinor > installment.deductedMinor) {
+    throw new Error(`cannot restore ${amountMinor} to installment ${installment.id}`);
   }
-  return changed(part, { deductedMinor: part.deductedMinor - amountMinor }, today);
+  return changed(installment, { deductedMinor: installment.deductedMinor - amountMinor }, today);
 }
 
-/** The same part under another set of open blocks of its sale. */
-export function withSaleBlocks(part: Part, saleBlocks: readonly Block[], today: CivilDate): Part {
-  return changed(part, { saleBlocks }, today);
+/** The installment with another set of open blocks of its sale. */
+export function withSaleBlocks(
+  installment: Installment,
+  saleBlocks: readonly Block[],
+  today: CivilDate,
+): Installment {
+  return changed(installment, { saleBlocks }, today);
 }
 
-/** Promises what is left of a free part to an advance. */
-export function reserve(part: Part, advanceRequestId: string): Part {
-  return { ...part, reservation: { advanceRequestId, amountMinor: leftMinor(part) } };
+/** Promises what remains of a free installment to an advance. */
+export function reserve(installment: Installment, advanceRequestId: string): Installment {
+  return { ...installment, reservation: { advanceRequestId, amountMinor: remainingMinor(installment) } };
 }
 
-/** Ends a reservation unpaid; the open blocks of the sale hold the part from now on. */
-export function free(part: Part): Part {
-  return { ...part, reservation: null };
+/** Ends a reservation without payout; the sale's open blocks apply again. */
+export function free(installment: Installment): Installment {
+  return { ...installment, reservation: null };
 }
 
-/** Ends a reservation paid. */
-export function settle(part: Part): Part {
-  const promised = part.reservation?.amountMinor ?? 0n;
-  return { ...part, reservation: null, advancedMinor: part.advancedMinor + promised };
+/** Ends a reservation with its payout. */
+export function settle(installment: Installment): Installment {
+  const promisedMinor = installment.reservation?.amountMinor ?? 0n;
+  return { ...installment, reservation: null, advancedMinor: installment.advancedMinor + promisedMinor };
 }
 
-/** Releases a scheduled, unreserved part on its date. */
-export function release(part: Part): Part {
-  return { ...part, released: true };
+/** Releases a scheduled, unreserved installment on its date. */
+export function release(installment: Installment): Installment {
+  return { ...installment, released: true };
 }
 
-/** Whether a part is held by other blocks than before, in its row or out of it. */
-export function isHeldOtherwise(before: Part, after: Part): boolean {
-  const held = blocksOf(after);
-  return blocksOf(before).length !== held.length || !held.every((block) => isBlockedBy(before, block));
+/** Whether a change adds or removes a block in effect. */
+export function isBlockedDifferently(before: Installment, after: Installment): boolean {
+  const blocks = blocksOf(after);
+  return blocksOf(before).length !== blocks.length || !blocks.every((block) => isBlockedBy(before, block));
 }
 
-/** A set of blocks with one more; the same set when it is there. */
+/** A set of blocks with one more; the same set when it contains the block already. */
 export function addBlock(blocks: readonly Block[], block: Block): readonly Block[] {
-  return blocks.some((held) => isSameBlock(held, block)) ? blocks : [...blocks, block];
+  return blocks.some((open) => isSameBlock(open, block)) ? blocks : [...blocks, block];
 }
 
-/** A set of blocks without one. */
+/** A set of blocks without one of them. */
 export function removeBlock(blocks: readonly Block[], block: Block): readonly Block[] {
-  return blocks.filter((held) => !isSameBlock(held, block));
+  return blocks.filter((open) => !isSameBlock(open, block));
 }
 
 function isSameBlock(one: Block, other: Block): boolean {
   return one.reason === other.reason && one.sourceId === other.sourceId;
 }
 
-/** A part that leaves BLOCKED goes back by its date. */
-function changed(part: Part, change: Partial<Part>, today: CivilDate): Part {
-  const after = { ...part, ...change };
-  const unblocked = statusOf(part) === 'BLOCKED' && statusOf(after) !== 'BLOCKED';
+/** Applies a change. An installment that leaves BLOCKED is released or scheduled by its date. */
+function changed(installment: Installment, change: Partial<Installment>, today: CivilDate): Installment {
+  const after = { ...installment, ...change };
+  const unblocked = statusOf(installment) === 'BLOCKED' && statusOf(after) !== 'BLOCKED';
   return unblocked && after.date <= today ? { ...after, released: true } : after;
 }

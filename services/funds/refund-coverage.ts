@@ -1,23 +1,29 @@
 import { availableMinor } from './allocation.ts';
 import type { FundsAccount } from './funds-account.ts';
-import type { Block, Part } from './installment.ts';
+import type { Block, Installment } from './installment.ts';
 
-/** What a refund may use: the parts of its own sale, those its block holds among them. */
-export interface RefundCover {
-  readonly own: readonly Part[];
+/** The funds that a refund may use. */
+export interface RefundCoverage {
+  /** The installments of the refunded sale. */
+  readonly saleInstallments: readonly Installment[];
+  /** The block that holds some of them for the refund case. */
   readonly block: Block;
   readonly availableMinor: bigint;
 }
 
-/** What the account has for a refund case at this moment. */
-export async function coverOf(
+/** The account's funds for a refund case at this moment. */
+export async function coverageFor(
   account: FundsAccount,
   refundCaseId: string,
   saleId: string | undefined,
-): Promise<RefundCover> {
+): Promise<RefundCoverage> {
   const block: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: refundCaseId };
-  const own = saleId === undefined ? [] : await account.parts.ofSale(saleId);
-  const released = await account.releasedMinor();
-  const available = availableMinor(released, await account.openDebtsMinor(), own, block);
-  return { own, block, availableMinor: available };
+  const saleInstallments = saleId === undefined ? [] : await account.installments.ofSale(saleId);
+  const releasedMinor = await account.releasedMinor();
+  const openDebtsMinor = await account.openDebtsMinor();
+  return {
+    saleInstallments,
+    block,
+    availableMinor: availableMinor(releasedMinor, openDebtsMinor, saleInstallments, block),
+  };
 }

@@ -15,20 +15,20 @@ import { recordAudit } from '../platform/writes/audit.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
 import { FundsAccount } from './funds-account.ts';
-import { leftMinor, release } from './installment.ts';
+import { remainingMinor, release } from './installment.ts';
 import { optionalTenant } from './optional-tenant.ts';
 
 const ACCOUNTS_PER_CALL = 20;
-const PARTS_PER_ACCOUNT = 1000;
+const INSTALLMENTS_PER_ACCOUNT = 1000;
 const RESERVATIONS_PER_CALL = 100;
 
 interface Released {
-  readonly parts: number;
+  readonly installments: number;
   readonly amountMinor: bigint;
 }
 
 /**
- * Releases due parts account by account, each in a transaction of its own. Reserved parts stay: their requests are
+ * Releases due installments account by account, each in a transaction of its own. Reserved installments stay: their requests are
  * answered, to be refused before they are released.
  */
 export async function releaseDueFunds(
@@ -62,18 +62,18 @@ export async function releaseDueFunds(
   return {
     $typeName: 'payments.funds.v1.ReleaseDueFundsResponse',
     releasedAmountMinor: released.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
-    releasedParts: released.reduce((sum, { parts }) => sum + parts, 0),
+    releasedInstallments: released.reduce((sum, { installments }) => sum + installments, 0),
     dueReservations: reservations.map(dueReservation),
-    hasMore: moreAccounts || released.some(({ parts }) => parts === PARTS_PER_ACCOUNT),
+    hasMore: moreAccounts || released.some(({ installments }) => installments === INSTALLMENTS_PER_ACCOUNT),
   };
 }
 
 async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date): Promise<Released> {
   const account = await FundsAccount.lock(tx, at);
-  const due = await account.parts.due(asOf, PARTS_PER_ACCOUNT);
+  const due = await account.installments.due(asOf, INSTALLMENTS_PER_ACCOUNT);
   const changes = due.map((before) => ({ before, after: release(before) }));
   await account.store(changes);
-  return { parts: due.length, amountMinor: due.reduce((sum, part) => sum + leftMinor(part), 0n) };
+  return { installments: due.length, amountMinor: due.reduce((sum, installment) => sum + remainingMinor(installment), 0n) };
 }
 
 function asOfDate(asked: string | undefined, today: CivilDate): CivilDate {

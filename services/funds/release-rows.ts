@@ -1,9 +1,10 @@
 import type { CivilDate } from '../platform/civil-date.ts';
+import { outOfRange } from '../platform/errors.ts';
 import {
   BLOCK_REASONS,
   type BlockReason,
   blocksOf,
-  type Part,
+  type Installment,
   type ReleaseStatus,
   statusOf,
 } from './installment.ts';
@@ -11,7 +12,7 @@ import {
 /** The largest sum that a row or a day may reach: JSON numbers are exact up to it. */
 export const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
 
-/** The sums of the parts of one date and status. What is left of them is the amount its status names. */
+/** The sums of the installments of one date and status. Their remaining amount is the amount that the status names. */
 export interface ReleaseRow {
   readonly date: CivilDate;
   readonly status: ReleaseStatus;
@@ -19,19 +20,19 @@ export interface ReleaseRow {
   readonly feesMinor: bigint;
   readonly deductedMinor: bigint;
   readonly advancedMinor: bigint;
-  /** Distinct sales; as many as parts, since no two parts of a sale share a date. */
+  /** Distinct sales: the number of installments, since no two installments of a sale share a date. */
   readonly salesCount: number;
-  /** How many parts each reason holds. */
+  /** The number of installments that each reason blocks. */
   readonly held: Readonly<Record<BlockReason, number>>;
 }
 
-/** A part before and after a command; `before` is null for a new one. */
-export interface PartChange {
-  readonly before: Part | null;
-  readonly after: Part;
+/** An installment before and after a command; `before` is null for a new one. */
+export interface InstallmentChange {
+  readonly before: Installment | null;
+  readonly after: Installment;
 }
 
-/** Names a row within an account. */
+/** Identifies a row within an account. */
 export function rowKey(row: { date: CivilDate; status: ReleaseStatus }): string {
   return `${row.date} ${row.status}`;
 }
@@ -41,66 +42,79 @@ export function rowOriginalMinor(row: ReleaseRow): bigint {
   return row.grossMinor - row.feesMinor;
 }
 
-/** What is blocked, released or scheduled in the row, as its status says. */
-export function rowLeftMinor(row: ReleaseRow): bigint {
+/** The blocked, released or scheduled amount of the row, depending on its status. */
+export function rowRemainingMinor(row: ReleaseRow): bigint {
   return rowOriginalMinor(row) - row.deductedMinor - row.advancedMinor;
 }
 
-/** The reasons that hold at least one part of the row. */
+/** The reasons that block at least one installment of the row. */
 export function blockedReasons(row: ReleaseRow): BlockReason[] {
   return BLOCK_REASONS.filter((reason) => row.held[reason] > 0);
 }
 
 /**
- * Carries changes of parts over to the rows they touch. `rows` holds the present rows of the touched dates; the answer
- * holds the touched rows alone, those with salesCount 0 to be dropped.
+ * Applies changes of installments to the release rows of their dates. `rows` are the current rows of these dates.
+ * Returns only the rows that changed; those with salesCount 0 are to be deleted.
  */
-export function carryOver(rows: Iterable<ReleaseRow>, changes: Iterable<PartChange>): ReleaseRow[] {
-  const known = new Map([...rows].map((row) => [rowKey(row), row]));
-  const touched = new Map<string, ReleaseRow>();
-  const add = (part: Part, sign: 1 | -1) => {
-    const status = statusOf(part);
-    const key = rowKey({ date: part.date, status });
-    const row = touched.get(key) ?? known.get(key) ?? emptyRow(part.date, status);
-    touched.set(key, withPart(row, part, sign));
+export function applyToReleases(
+  rows: Iterable<ReleaseRow>,
+  changes: Iterable<InstallmentChange>,
+): ReleaseRow[] {
+  const current = new Map([...rows].map((row) => [rowKey(row), row]));
+  const changed = new Map<string, ReleaseRow>();
+  const add = (installment: Installment, sign: 1 | -1) => {
+    const status = statusOf(installment);
+    const key = rowKey({ date: installment.date, status });
+    const row = changed.get(key) ?? current.get(key) ?? emptyRow(installment.date, status);
+    changed.set(key, withInstallment(row, installment, sign));
   };
   for (const { before, after } of changes) {
     if (before !== null) add(before, -1);
     add(after, 1);
   }
-  return [...touched.values()];
+  return [...changed.values()];
 }
 
 /**
- * The first date whose sums would leave the exact range. The gross of a day bounds every sum of its rows and of the
- * day, and only a new sale raises it, so no later command on the day's parts can fail for its range.
+ * Refuses rows whose sums exceed the exact range: OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) with the first such date. A day's
+ * gross bounds every other sum of the day and of its rows, and only a new sale raises it, so no later command on the
+ * day's installments can exceed the range.
  */
-export function dayOutOfRange(rows: Iterable<ReleaseRow>): CivilDate | null {
+export function requireExactSums(rows: Iterable<ReleaseRow>): void {
   const grossByDate = new Map<CivilDate, bigint>();
   for (const { date, grossMinor } of rows) {
     const sum = (grossByDate.get(date) ?? 0n) + grossMinor;
-    if (sum > MAX_AMOUNT_MINOR) return date;
+    if (sum > MAX_AMOUNT_MINOR) {
+      const message = `the sums of ${date} would exceed ${MAX_AMOUNT_MINOR}`;
+      throw outOfRange('AMOUNT_OUT_OF_RANGE', message, { date });
+    }
     grossByDate.set(date, sum);
   }
-  return null;
 }
 
 function emptyRow(date: CivilDate, status: ReleaseStatus): ReleaseRow {
-  const held = { HOLD_OR_DISPUTE: 0, REFUND_IN_PROGRESS: 0, KYC_PENDING: 0, COMPLIANCE_HOLD: 0 };
-  const sums = { grossMinor: 0n, feesMinor: 0n, deductedMinor: 0n, advancedMinor: 0n };
-  return { date, status, ...sums, salesCount: 0, held };
+  return {
+    date,
+    status,
+    grossMinor: 0n,
+    feesMinor: 0n,
+    deductedMinor: 0n,
+    advancedMinor: 0n,
+    salesCount: 0,
+    held: { HOLD_OR_DISPUTE: 0, REFUND_IN_PROGRESS: 0, KYC_PENDING: 0, COMPLIANCE_HOLD: 0 },
+  };
 }
 
-function withPart(row: ReleaseRow, part: Part, sign: 1 | -1): ReleaseRow {
-  const times = BigInt(sign);
+function withInstallment(row: ReleaseRow, installment: Installment, sign: 1 | -1): ReleaseRow {
+  const factor = BigInt(sign);
   const held = { ...row.held };
-  for (const reason of new Set(blocksOf(part).map((block) => block.reason))) held[reason] += sign;
+  for (const reason of new Set(blocksOf(installment).map((block) => block.reason))) held[reason] += sign;
   return {
     ...row,
-    grossMinor: row.grossMinor + times * part.grossMinor,
-    feesMinor: row.feesMinor + times * part.feesMinor,
-    deductedMinor: row.deductedMinor + times * part.deductedMinor,
-    advancedMinor: row.advancedMinor + times * part.advancedMinor,
+    grossMinor: row.grossMinor + factor * installment.grossMinor,
+    feesMinor: row.feesMinor + factor * installment.feesMinor,
+    deductedMinor: row.deductedMinor + factor * installment.deductedMinor,
+    advancedMinor: row.advancedMinor + factor * installment.advancedMinor,
     salesCount: row.salesCount + sign,
     held,
   };

@@ -2,9 +2,9 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { notFound } from '../platform/errors.ts';
 import { SaleEntity } from './funds.entity.ts';
 
-/** Refuses a sale that this merchant does not have in this environment. NOT_FOUND (SALE_NOT_FOUND). */
+/** Requires that the merchant has this sale in this environment. NOT_FOUND (SALE_NOT_FOUND). */
 export async function requireSale(tx: TenantTransaction, saleId: string): Promise<void> {
   if ((await tx.findOne(SaleEntity, { id: saleId })) === null) {
-    throw notFound('SALE_NOT_FOUND', 'there is no such sale');
+    throw notFound('SALE_NOT_FOUND', 'the sale does not exist');
   }
 }

@@ -1,45 +1,56 @@
 import type { CivilDate } from '../platform/civil-date.ts';
-import type { Taking } from './allocation.ts';
-import { isFree, type Part, reserve, settle } from './installment.ts';
+import { failedPrecondition } from '../platform/errors.ts';
+import type { Allocation } from './allocation.ts';
+import { type Installment, isFree, reserve, settle } from './installment.ts';
 
-/** A part as an advance was quoted on it. */
-export interface QuotedPart {
-  readonly partId: string;
+/** An installment as an advance quoted it. */
+export interface QuotedInstallment {
+  readonly installmentId: string;
   readonly version: bigint;
 }
 
-/** Parts reserved, or the first part that is not as quoted. */
-export type Reserved = { readonly parts: readonly Part[] } | { readonly stalePartId: string };
-
-/** Reserves the quoted parts, all or none: each as it was quoted, still free, and dated after today. */
-export function reserveQuoted(
-  quoted: readonly QuotedPart[],
-  parts: readonly Part[],
-  advanceRequestId: string,
-  today: CivilDate,
-): Reserved {
-  const byId = new Map(parts.map((part) => [part.id, part]));
-  const reserved: Part[] = [];
-  for (const { partId, version } of quoted) {
-    const part = byId.get(partId);
-    if (part === undefined || part.version !== version || !isFree(part) || part.date <= today) {
-      return { stalePartId: partId };
-    }
-    byId.delete(partId);
-    reserved.push(reserve(part, advanceRequestId));
-  }
-  return { parts: reserved };
+/** A reserved installment before and after. */
+export interface Reserved {
+  readonly before: Installment;
+  readonly after: Installment;
 }
 
-/** Pays reserved parts out, or names the first whose date has come: its own release would pay it twice. */
-export function settleReserved(
-  parts: readonly Part[],
+/**
+ * Reserves all quoted installments. FAILED_PRECONDITION (QUOTE_STALE) when one of them has changed since the quote, is
+ * not free, or is dated today or earlier.
+ */
+export function reserveQuoted(
+  quoted: readonly QuotedInstallment[],
+  installments: readonly Installment[],
+  advanceRequestId: string,
   today: CivilDate,
-): { takings: readonly Taking[] } | { duePart: Part } {
-  const duePart = parts.find((part) => part.date <= today);
-  if (duePart !== undefined) return { duePart };
-  const takings = parts.map((before) => {
-    return { before, after: settle(before), amountMinor: before.reservation?.amountMinor ?? 0n };
+): Reserved[] {
+  const byId = new Map(installments.map((installment) => [installment.id, installment]));
+  return quoted.map(({ installmentId, version }) => {
+    const before = byId.get(installmentId);
+    if (before === undefined || before.version !== version || !isFree(before) || before.date <= today) {
+      throw failedPrecondition('QUOTE_STALE', 'a covered installment has changed since the quote', {
+        installmentId,
+      });
+    }
+    byId.delete(installmentId);
+    return { before, after: reserve(before, advanceRequestId) };
   });
-  return { takings };
+}
+
+/**
+ * Pays out reserved installments. FAILED_PRECONDITION (COVERED_PART_DUE) once the date of one has come: the daily
+ * release would pay it a second time.
+ */
+export function settleReserved(installments: readonly Installment[], today: CivilDate): Allocation[] {
+  const due = installments.find(({ date }) => date <= today);
+  if (due !== undefined) {
+    const message = 'the date of a covered installment has come';
+    throw failedPrecondition('COVERED_PART_DUE', message, { date: due.date });
+  }
+  return installments.map((before) => ({
+    before,
+    after: settle(before),
+    amountMinor: before.reservation?.amountMinor ?? 0n,
+  }));
 }

@@ -10,7 +10,7 @@ import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { reserveQuoted } from './reservation.ts';
 
-/** Reserves the quoted parts for an advance request, once; a repetition answers what was reserved. */
+/** Reserves the quoted installments for an advance request, once; a repetition returns what was reserved. */
 export function reserveForAdvance(
   writes: Writes,
   request: ReserveForAdvanceRequest,
@@ -18,7 +18,10 @@ export function reserveForAdvance(
 ) {
   const occurredAt = occurredAtOf(request, context);
   const advanceRequestId = request.advanceRequestId.toLowerCase();
-  const quoted = request.parts.map(({ partId, version }) => ({ partId: partId.toLowerCase(), version }));
+  const quoted = request.installments.map(({ installmentId, version }) => ({
+    installmentId: installmentId.toLowerCase(),
+    version,
+  }));
   return writes.run<typeof ReserveForAdvanceResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);
     const known = await tx.findOne(ReservationEntity, { advanceRequestId });
@@ -26,20 +29,18 @@ export function reserveForAdvance(
       throw failedPrecondition('RESERVATION_FREED', 'the reservation has been freed', { state: known.state });
     }
     if (known) return { reservedAmountMinor: known.amountMinor, lastDate: known.lastDate };
-    const before = await account.parts.named(quoted.map(({ partId }) => partId));
-    const result = reserveQuoted(quoted, before, advanceRequestId, account.today);
-    if ('stalePartId' in result) {
-      throw failedPrecondition('QUOTE_STALE', 'a covered part has changed since the quote', {
-        partId: result.stalePartId,
-      });
-    }
-    const byId = new Map(before.map((part) => [part.id, part]));
-    await account.store(result.parts.map((after) => ({ before: byId.get(after.id)!, after })));
-    const dates = result.parts.map((part) => part.date).toSorted();
-    const reservedAmountMinor = result.parts.reduce((sum, part) => sum + part.reservation!.amountMinor, 0n);
-    const [firstDate, lastDate] = [dates[0]!, dates.at(-1)!];
-    const figures = { amountMinor: reservedAmountMinor, firstDate, lastDate };
-    tx.create(ReservationEntity, { advanceRequestId, state: 'HELD', ...figures });
-    return { reservedAmountMinor, lastDate };
+    const installments = await account.installments.byIds(quoted.map(({ installmentId }) => installmentId));
+    const reserved = reserveQuoted(quoted, installments, advanceRequestId, account.today);
+    await account.store(reserved);
+    const dates = reserved.map(({ after }) => after.date).toSorted();
+    const amountMinor = reserved.reduce((sum, { after }) => sum + after.reservation!.amountMinor, 0n);
+    const { lastDate } = tx.create(ReservationEntity, {
+      advanceRequestId,
+      state: 'HELD',
+      amountMinor,
+      firstDate: dates[0]!,
+      lastDate: dates.at(-1)!,
+    });
+    return { reservedAmountMinor: amountMinor, lastDate };
   });
 }

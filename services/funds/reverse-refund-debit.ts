@@ -6,11 +6,11 @@ import type {
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { giveBack } from './allocation.ts';
+import { reverse } from './allocation.ts';
 import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 
-/** Gives a refund's debit back to the parts it was taken from, once. */
+/** Restores a refund's debit, once, to the installments it was deducted from. */
 export function reverseRefundDebit(
   writes: Writes,
   request: ReverseRefundDebitRequest,
@@ -21,13 +21,13 @@ export function reverseRefundDebit(
   return writes.run<typeof ReverseRefundDebitResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);
     const debit = await tx.findOne(RefundDebitEntity, { refundCaseId });
-    if (debit === null) throw notFound('REFUND_DEBIT_NOT_FOUND', 'there is no such debit');
+    if (debit === null) throw notFound('REFUND_DEBIT_NOT_FOUND', 'the refund has not been debited');
     if (debit.reversedAt) return {};
-    const taken = await tx.find(PostingEntity, { sourceId: refundCaseId, kind: 'REFUND_DEBIT' });
-    const parts = await account.parts.named(taken.map(({ partId }) => partId));
+    const postings = await tx.find(PostingEntity, { sourceId: refundCaseId, kind: 'REFUND_DEBIT' });
+    const ids = postings.map(({ installmentId }) => installmentId);
+    const allocations = reverse(postings, await account.installments.byIds(ids), account.today);
     debit.reversedAt = occurredAt;
-    const takings = giveBack(taken, parts, account.today);
-    await account.storeTakings('REFUND_REVERSAL', refundCaseId, takings);
+    await account.storeAllocations('REFUND_REVERSAL', refundCaseId, allocations);
     return {};
   });
 }

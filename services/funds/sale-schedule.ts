@@ -1,4 +1,5 @@
 import { addDays, type CivilDate } from '../platform/civil-date.ts';
+import { invalidArgument } from '../platform/errors.ts';
 import { businessDayFrom } from './business-days.ts';
 
 export type SaleMethod = 'INSTANT_TRANSFER' | 'CARD';
@@ -9,57 +10,65 @@ export interface CapturedSale {
   readonly capturedOn: CivilDate;
   readonly grossMinor: bigint;
   readonly feesMinor: bigint;
-  /** 1 for an instant transfer. */
+  /** The number of installments: 1 for an instant transfer. */
   readonly installments: number;
 }
 
-/** What of a sale falls due on a date. No two parts of a sale share a date. */
-export interface ScheduledPart {
+/** The share of a sale that falls due on a date. No two installments of a sale share a date. */
+export interface ScheduledInstallment {
   /** From 1. */
-  readonly installment: number;
+  readonly number: number;
   readonly date: CivilDate;
   readonly grossMinor: bigint;
   readonly feesMinor: bigint;
 }
 
-/** Days from capture to the first card instalment, and from each to the next. */
+/** Days from capture to the first card installment, and from each to the next. */
 const INSTALLMENT_DAYS = 30;
 
-/** Why a sale cannot be scheduled; null when it can. */
-export function saleFault(sale: CapturedSale): 'FEES_EXCEED_GROSS' | 'INSTALLMENTS_NOT_ALLOWED' | null {
-  if (sale.feesMinor > sale.grossMinor) return 'FEES_EXCEED_GROSS';
-  if (sale.method === 'INSTANT_TRANSFER' && sale.installments !== 1) return 'INSTALLMENTS_NOT_ALLOWED';
-  return null;
-}
-
 /**
- * The parts of a sale without fault. They sum to its gross and fees exactly, and no part's fees exceed its gross: both
- * are shared alike, the cents left over going to the first parts.
+ * The installments of a sale. They add up to its gross and fees exactly, and no installment's fees exceed its gross:
+ * both are shared the same way, with the remaining cents going to the first installments.
+ * INVALID_ARGUMENT (FEES_EXCEED_GROSS, INSTALLMENTS_NOT_ALLOWED).
  */
-export function scheduleSale(sale: CapturedSale): ScheduledPart[] {
+export function scheduleSale(sale: CapturedSale): ScheduledInstallment[] {
+  requireValidSale(sale);
   const gross = shareEvenly(sale.grossMinor, sale.installments);
   const fees = shareEvenly(sale.feesMinor, sale.installments);
   return gross.map((grossMinor, index) => ({
-    installment: index + 1,
+    number: index + 1,
     date: dueDate(sale, index + 1),
     grossMinor,
     feesMinor: fees[index]!,
   }));
 }
 
-/** Largest remainder over equal shares: all remainders are equal, so the first shares get a cent more. */
-function shareEvenly(amountMinor: bigint, shares: number): bigint[] {
-  const base = amountMinor / BigInt(shares);
-  const leftOver = Number(amountMinor % BigInt(shares));
-  return Array.from({ length: shares }, (_, index) => (index < leftOver ? base + 1n : base));
+function requireValidSale(sale: CapturedSale): void {
+  if (sale.feesMinor > sale.grossMinor) {
+    throw invalidArgument('FEES_EXCEED_GROSS', 'fees_amount_minor: must not exceed gross_amount_minor', {
+      field: 'fees_amount_minor',
+    });
+  }
+  if (sale.method === 'INSTANT_TRANSFER' && sale.installments !== 1) {
+    throw invalidArgument('INSTALLMENTS_NOT_ALLOWED', 'installments: must be 1 for an instant transfer', {
+      field: 'installments',
+    });
+  }
 }
 
-function dueDate(sale: CapturedSale, installment: number): CivilDate {
+/** Largest remainder over equal shares: all remainders are equal, so the first shares get one cent more. */
+function shareEvenly(amountMinor: bigint, shares: number): bigint[] {
+  const base = amountMinor / BigInt(shares);
+  const remainder = Number(amountMinor % BigInt(shares));
+  return Array.from({ length: shares }, (_, index) => (index < remainder ? base + 1n : base));
+}
+
+function dueDate(sale: CapturedSale, number: number): CivilDate {
   switch (sale.method) {
     case 'INSTANT_TRANSFER':
       return sale.capturedOn;
     case 'CARD':
-      return businessDayFrom(addDays(sale.capturedOn, INSTALLMENT_DAYS * installment));
+      return businessDayFrom(addDays(sale.capturedOn, INSTALLMENT_DAYS * number));
     default:
       return sale.method satisfies never;
   }

@@ -10,7 +10,7 @@ import { findReservation } from './find-reservation.ts';
 import { FundsAccount } from './funds-account.ts';
 import { settleReserved } from './reservation.ts';
 
-/** Pays a reservation out: what was promised of its parts is advanced. */
+/** Pays out a reservation: the promised amounts of its installments are advanced. */
 export function settleReservation(
   writes: Writes,
   request: SettleReservationRequest,
@@ -29,13 +29,10 @@ export function settleReservation(
           state: reservation.state,
         });
       case 'HELD': {
-        const result = settleReserved(await account.parts.reservedFor(advanceRequestId), account.today);
-        if ('duePart' in result) {
-          const { date } = result.duePart;
-          throw failedPrecondition('COVERED_PART_DUE', 'the date of a covered part has come', { date });
-        }
+        const installments = await account.installments.reservedFor(advanceRequestId);
+        const allocations = settleReserved(installments, account.today);
         reservation.state = 'SETTLED';
-        await account.storeTakings('ADVANCE', advanceRequestId, result.takings);
+        await account.storeAllocations('ADVANCE', advanceRequestId, allocations);
         return { advancedAmountMinor: reservation.amountMinor };
       }
       default:

@@ -17,7 +17,7 @@ import { optionalTenant } from './optional-tenant.ts';
 import { fundsDifferences, verificationEnd, verifiedAccounts } from './verification-metrics.ts';
 
 const ACCOUNTS_PER_CALL = 20;
-/** Of a call's minute; an account with millions of parts takes many seconds. */
+/** Of a call's minute; an account with millions of installments takes many seconds. */
 const CALL_BUDGET_MS = 20_000;
 
 export interface VerifyFundsDependencies {
@@ -96,7 +96,7 @@ function differenceMessage(account: Tenant, row: DifferenceReadRow): FundsDiffer
     status: row.status === null ? FundsReleaseStatus.UNSPECIFIED : FundsReleaseStatus[row.status],
     ...(row.date !== null && { date: row.date }),
     ...(row.sale_id !== null && { saleId: row.sale_id }),
-    ...(row.part_id !== null && { partId: row.part_id }),
+    ...(row.installment_id !== null && { installmentId: row.installment_id }),
     ...(row.source_id !== null && { sourceId: row.source_id }),
     expected: row.expected,
     found: row.found,

@@ -1,12 +1,12 @@
 -- A merchant's funds: sales in installments that are released by date, what blocks, reduces or reserves them, and the
--- release rows that sum them up. VerifyFunds recomputes every sum from the parts.
+-- release rows that sum them up. VerifyFunds recomputes every sum from the installments.
 create schema funds;
 
 -- Each command locks its account's row first, so that commands on one account run one after the other.
 create table funds.account (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
-  -- The version of the account's schedule: new after every change of its parts.
+  -- The version of the account's schedule: new after every change of its installments.
   schedule_id uuid not null,
   primary key (merchant_id, environment)
 );
@@ -24,54 +24,54 @@ create table funds.sale (
 );
 
 -- One installment of a sale, with its share of gross and fees, and what has been taken from it.
-create table funds.part (
+create table funds.installment (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   id uuid not null,
   sale_id uuid not null,
-  installment integer not null check (installment >= 1),
+  number integer not null check (number >= 1),
   -- The date on which it is released.
   date date not null,
   gross_minor bigint not null check (gross_minor >= 0),
   fees_minor bigint not null check (fees_minor between 0 and gross_minor),
   deducted_minor bigint not null check (deducted_minor >= 0),
   advanced_minor bigint not null check (advanced_minor >= 0),
-  left_minor bigint not null generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored
-    check (left_minor >= 0),
+  remaining_minor bigint not null generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored
+    check (remaining_minor >= 0),
   status text not null check (status in ('BLOCKED', 'RELEASED', 'SCHEDULED')),
   -- Whether it was released before it was blocked; otherwise the same as the status.
   released boolean not null,
   -- The advance request that reserved it, and the amount promised to that request.
   reserved_for uuid,
   reserved_minor bigint,
-  -- Rises with every change, so that a quote can tell a part that has changed since.
+  -- Rises with every change, so that a quote can tell an installment that has changed since.
   version bigint not null check (version >= 1),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
-  unique (merchant_id, environment, sale_id, installment),
-  -- So the number of parts on a date is the number of distinct sales.
+  unique (merchant_id, environment, sale_id, number),
+  -- So the number of installments on a date is the number of distinct sales.
   unique (merchant_id, environment, sale_id, date),
   constraint released_status_is_released check ((status = 'RELEASED') <= released),
   constraint scheduled_status_is_not_released check ((status = 'SCHEDULED') <= not released),
-  constraint blocked_has_something_left check (status <> 'BLOCKED' or (left_minor > 0 and advanced_minor = 0)),
+  constraint blocked_has_something_left check (status <> 'BLOCKED' or (remaining_minor > 0 and advanced_minor = 0)),
   constraint reservation_is_complete check ((reserved_for is null) = (reserved_minor is null)),
   constraint only_scheduled_is_reserved
-    check (reserved_for is null or (status = 'SCHEDULED' and reserved_minor between 1 and left_minor))
+    check (reserved_for is null or (status = 'SCHEDULED' and reserved_minor between 1 and remaining_minor))
 );
 
--- Parts that debts may reduce and an advance may cover, nearest date first.
-create index part_free on funds.part (merchant_id, environment, date, id)
-  where status = 'SCHEDULED' and reserved_for is null and left_minor > 0;
--- Parts to release on their date.
-create index part_due on funds.part (merchant_id, environment, date, id)
+-- Installments that debts may reduce and an advance may cover, nearest date first.
+create index installment_free on funds.installment (merchant_id, environment, date, id)
+  where status = 'SCHEDULED' and reserved_for is null and remaining_minor > 0;
+-- Installments to release on their date.
+create index installment_due on funds.installment (merchant_id, environment, date, id)
   where status = 'SCHEDULED' and reserved_for is null;
--- Released parts that a refund may reduce, oldest first.
-create index part_released on funds.part (merchant_id, environment, date, id)
-  where status = 'RELEASED' and left_minor > 0;
--- The parts of a reservation.
-create index part_reserved on funds.part (merchant_id, environment, reserved_for) where reserved_for is not null;
+-- Released installments that a refund may reduce, oldest first.
+create index installment_released on funds.installment (merchant_id, environment, date, id)
+  where status = 'RELEASED' and remaining_minor > 0;
+-- The installments of a reservation.
+create index installment_reserved on funds.installment (merchant_id, environment, reserved_for) where reserved_for is not null;
 
--- What blocks all parts of a sale: a dispute, a refund case or a review, by its id.
+-- What blocks all installments of a sale: a dispute, a refund case or a review, by its id.
 create table funds.block (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -81,7 +81,7 @@ create table funds.block (
   source_id uuid not null,
   opened_at timestamptz(3) not null,
   closed_at timestamptz(3),
-  -- Whether the blocked amount went back to the parts or was deducted.
+  -- Whether the blocked amount went back to the installments or was deducted.
   outcome text check (outcome in ('RETURNED', 'CONSUMED')),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
@@ -94,7 +94,7 @@ create unique index block_open on funds.block (merchant_id, environment, sale_id
 -- Whether a source's block was lifted before.
 create index block_source on funds.block (merchant_id, environment, source_id);
 
--- The sums of the parts of one date and status, kept in the transaction that changes the parts. The remaining amount is
+-- The sums of the installments of one date and status, kept in the transaction that changes the installments. The remaining amount is
 -- the amount that the status names, so that original = deducted + advanced + blocked + released + scheduled holds.
 create table funds.release (
   merchant_id uuid not null,
@@ -105,10 +105,10 @@ create table funds.release (
   fees_minor bigint not null check (fees_minor between 0 and gross_minor),
   deducted_minor bigint not null check (deducted_minor >= 0),
   advanced_minor bigint not null check (advanced_minor >= 0),
-  left_minor bigint not null generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored
-    check (left_minor >= 0),
+  remaining_minor bigint not null generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored
+    check (remaining_minor >= 0),
   sales_count integer not null check (sales_count >= 1),
-  -- How many of the parts each reason blocks.
+  -- How many of the installments each reason blocks.
   held_by_dispute integer not null check (held_by_dispute between 0 and sales_count),
   held_by_refund integer not null check (held_by_refund between 0 and sales_count),
   held_by_kyc integer not null check (held_by_kyc between 0 and sales_count),
@@ -117,7 +117,7 @@ create table funds.release (
   primary key (merchant_id, environment, date, status),
   constraint blocked_has_reason
     check ((status = 'BLOCKED') = (held_by_dispute + held_by_refund + held_by_kyc + held_by_compliance > 0)),
-  constraint blocked_has_amount check (status <> 'BLOCKED' or left_minor > 0)
+  constraint blocked_has_amount check (status <> 'BLOCKED' or remaining_minor > 0)
 );
 
 -- The list of release rows of one status.
@@ -125,7 +125,7 @@ create index release_of_status on funds.release (merchant_id, environment, statu
 -- The daily release finds accounts with something due, across merchants.
 create index release_due on funds.release (date, merchant_id, environment) where status = 'SCHEDULED';
 
--- A deduction of a source, and the share of it that no part could bear: a debt until parts are free again.
+-- A deduction of a source, and the share of it that no installment could bear: a debt until installments are free again.
 create table funds.deduction (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -154,7 +154,7 @@ create table funds.refund_debit (
 );
 
 -- Debits of refunds that the available balance did not cover. Every command that raises the balance looks here.
-create table funds.waiting_debit (
+create table funds.pending_debit (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   refund_case_id uuid not null,
@@ -168,7 +168,7 @@ create table funds.waiting_debit (
 );
 
 -- The oldest debit that the balance covers.
-create index waiting_debit_oldest on funds.waiting_debit (merchant_id, environment, requested_at, refund_case_id);
+create index pending_debit_oldest on funds.pending_debit (merchant_id, environment, requested_at, refund_case_id);
 
 -- What an advance request has reserved. A reservation that is freed before it was made has no amount, and keeps its
 -- request from reserving anything later.
@@ -178,7 +178,7 @@ create table funds.reservation (
   advance_request_id uuid not null,
   state text not null check (state in ('HELD', 'FREED', 'SETTLED')),
   amount_minor bigint not null,
-  -- Of its parts.
+  -- Of its installments.
   first_date date not null,
   last_date date not null check (last_date >= first_date),
   primary key (merchant_id, environment, advance_request_id),
@@ -188,13 +188,13 @@ create table funds.reservation (
 -- The daily release frees reservations whose first date has come, across merchants.
 create index reservation_due on funds.reservation (first_date) where state = 'HELD';
 
--- Append-only: every amount taken from a part or returned to it. A part's deducted_minor is the sum of its postings but
+-- Append-only: every amount taken from an installment or returned to it. An installment's deducted_minor is the sum of its postings but
 -- ADVANCE, with REFUND_REVERSAL counted as negative; its advanced_minor is the sum of ADVANCE.
 create table funds.posting (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   id uuid not null,
-  part_id uuid not null,
+  installment_id uuid not null,
   kind text not null
     check (kind in ('DEDUCTION', 'DEBT', 'CONSUMPTION', 'REFUND_DEBIT', 'REFUND_REVERSAL', 'ADVANCE')),
   -- The deduction, block, refund case or advance request that caused it.
@@ -202,7 +202,7 @@ create table funds.posting (
   amount_minor bigint not null check (amount_minor > 0),
   posted_at timestamptz(3) not null,
   primary key (merchant_id, environment, id),
-  foreign key (merchant_id, environment, part_id) references funds.part
+  foreign key (merchant_id, environment, installment_id) references funds.installment
 );
 
 -- A reversal reads what a refund's debit took.

@@ -33,25 +33,25 @@ create table advances.quote (
   taken_up_by text,
   -- A request found it expired: no later request of it succeeds.
   lapsed boolean not null,
-  -- Funds refused its parts: no later request of it succeeds.
+  -- Funds refused its installments: no later request of it succeeds.
   stale boolean not null,
   primary key (merchant_id, environment, id),
   constraint net_is_amount_less_fee check (net_minor = amount_minor - fee_minor)
 );
 
 -- The installments that a quote covers, each in the version that was quoted. Immutable.
-create table advances.quote_part (
+create table advances.quote_installment (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   quote_id uuid not null,
-  part_id uuid not null,
+  installment_id uuid not null,
   version bigint not null,
   date date not null,
   amount_minor bigint not null check (amount_minor > 0),
   fee_minor bigint not null check (fee_minor >= 0),
   -- For which the fee is charged.
   days integer not null check (days > 0),
-  primary key (merchant_id, environment, quote_id, part_id),
+  primary key (merchant_id, environment, quote_id, installment_id),
   foreign key (merchant_id, environment, quote_id) references advances.quote
 );
 

@@ -137,13 +137,13 @@ async function funds(transport: Transport) {
   await caller.unblock(card.saleId, sourceId);
   await client.releaseDueFunds({ ...tenant });
 
-  const { parts } = await client.listAdvanceableParts(tenant);
-  const quoted = parts.map(({ id, version }) => ({ partId: id, version }));
+  const { installments } = await client.listAdvanceableInstallments(tenant);
+  const quoted = installments.map(({ id, version }) => ({ installmentId: id, version }));
   const advanceRequestId = randomUUID();
-  await client.reserveForAdvance({ ...write(), advanceRequestId, parts: quoted.slice(0, 1) });
+  await client.reserveForAdvance({ ...write(), advanceRequestId, installments: quoted.slice(0, 1) });
   await client.settleReservation({ ...write(), advanceRequestId });
   const freed = randomUUID();
-  await client.reserveForAdvance({ ...write(), advanceRequestId: freed, parts: quoted.slice(1, 2) });
+  await client.reserveForAdvance({ ...write(), advanceRequestId: freed, installments: quoted.slice(1, 2) });
   await client.freeReservation({ ...write(), advanceRequestId: freed });
 
   const refundCaseId = randomUUID();

@@ -82,10 +82,10 @@ describe('the rule', () => {
   test.each([
     [true, 'begin'],
     [true, "select pg_try_advisory_xact_lock(hashtextextended('a.b from c.d', 0)) as locked"],
-    [true, `select * from "funds"."part" as "p" where "p"."merchant_id" = $1 and "p"."environment" = $2`],
-    [true, `update funds.part as p set amount_minor = 1 where ${scoped}`],
-    [true, 'insert into "funds"."part" ("merchant_id", "environment", "id") values (1, 2, 3)'],
-    [true, "delete from funds.part where (merchant_id, environment, id) in (('1', 'live', '2'))"],
+    [true, `select * from "funds"."installment" as "p" where "p"."merchant_id" = $1 and "p"."environment" = $2`],
+    [true, `update funds.installment as p set amount_minor = 1 where ${scoped}`],
+    [true, 'insert into "funds"."installment" ("merchant_id", "environment", "id") values (1, 2, 3)'],
+    [true, "delete from funds.installment where (merchant_id, environment, id) in (('1', 'live', '2'))"],
     [
       true,
       "select * from accounts.member as m join accounts.account as a on a.id = m.account_id where m.merchant_id = '1'",
@@ -99,16 +99,16 @@ describe('the rule', () => {
     [false, "select * from accounts.account where id = '1'"],
     [
       false,
-      "select * from accounts.member as m join funds.part as p on p.id = m.id where m.merchant_id = p.merchant_id and p.merchant_id = '1'",
+      "select * from accounts.member as m join funds.installment as p on p.id = m.id where m.merchant_id = p.merchant_id and p.merchant_id = '1'",
     ],
     [false, "select email from accounts.merchant_contact where merchant_id = '1'"],
-    [false, 'select merchant_id, environment from funds.part where id = $1'],
-    [false, "select id from funds.part where merchant_id = '1'"],
-    [false, "select id from funds.part where environment = 'live'"],
-    [false, "update funds.part set note = 'merchant_id = 1 and environment = 2' where id = '3'"],
-    [false, "update funds.part set amount_minor = 0 where id = '3' returning merchant_id, environment"],
-    [false, `select * from funds.part as p join funds.sale as s on s.id = p.sale_id where ${scoped}`],
-    [false, "insert into funds.part (id, note) values ('1', 'merchant_id environment')"],
+    [false, 'select merchant_id, environment from funds.installment where id = $1'],
+    [false, "select id from funds.installment where merchant_id = '1'"],
+    [false, "select id from funds.installment where environment = 'live'"],
+    [false, "update funds.installment set note = 'merchant_id = 1 and environment = 2' where id = '3'"],
+    [false, "update funds.installment set amount_minor = 0 where id = '3' returning merchant_id, environment"],
+    [false, `select * from funds.installment as p join funds.sale as s on s.id = p.sale_id where ${scoped}`],
+    [false, "insert into funds.installment (id, note) values ('1', 'merchant_id environment')"],
   ])('says %j of %s', (keeps, sql) => {
     expect(keepsToTenant(sql)).toBe(keeps);
   });

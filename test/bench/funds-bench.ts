@@ -14,8 +14,8 @@ import { createServices } from '../../services/server.ts';
 import { benchDatabase, median } from './bench-database.ts';
 import { seedFunds } from './seed-funds.ts';
 
-const SMALL_PARTS = 5_000;
-const LARGE_PARTS = 5_000_000;
+const SMALL_INSTALLMENTS = 5_000;
+const LARGE_INSTALLMENTS = 5_000_000;
 const PRODUCTS = 500;
 const MOST = 1.3;
 const WARM_UP_ROUNDS = 100;
@@ -23,11 +23,11 @@ const ROUNDS = 1_001;
 
 interface Merchant {
   readonly tenant: Tenant;
-  readonly parts: number;
+  readonly installments: number;
   readonly productId: string;
 }
 
-/** What the hot reads of funds and the catalogue take for a merchant with a thousand times as many parts. */
+/** What the hot reads of funds and the catalogue take for a merchant with a thousand times as many installments. */
 export async function benchFunds(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const settings = await benchDatabase(stack);
@@ -40,12 +40,12 @@ export async function benchFunds(): Promise<void> {
   stack.defer(() => services.close());
   const grants = new Set(['funds:read', 'catalog:read', 'catalog:write']);
   const transport = services.transportFor({ name: 'bench', grants });
-  const small = await merchantWith(SMALL_PARTS, settings.DATABASE_URL, transport, today);
-  const large = await merchantWith(LARGE_PARTS, settings.DATABASE_URL, transport, today);
+  const small = await merchantWith(SMALL_INSTALLMENTS, settings.DATABASE_URL, transport, today);
+  const large = await merchantWith(LARGE_INSTALLMENTS, settings.DATABASE_URL, transport, today);
   await prepareStatistics(settings.DATABASE_URL);
   for (const merchant of [small, large]) await verify(transport, merchant);
 
-  console.log(`median of ${ROUNDS} calls each, in turn: ${SMALL_PARTS} and ${LARGE_PARTS} instalment parts`);
+  console.log(`median of ${ROUNDS} calls each, in turn: ${SMALL_INSTALLMENTS} and ${LARGE_INSTALLMENTS} installments`);
   for (const [name, read] of Object.entries(await readsOf(transport, today, [small, large]))) {
     const { small: few, large: many } = await timeInTurn(
       () => read(small),
@@ -61,16 +61,16 @@ export async function benchFunds(): Promise<void> {
 }
 
 async function merchantWith(
-  parts: number,
+  installments: number,
   databaseUrl: string,
   transport: Transport,
   today: CivilDate,
 ): Promise<Merchant> {
   const tenant: Tenant = { merchantId: randomUUID(), environment: 'live' };
   const startedAt = performance.now();
-  await seedFunds(databaseUrl, tenant, parts, today);
-  console.log(`${parts} parts copied in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-  return { tenant, parts, productId: await seedProducts(transport, tenant) };
+  await seedFunds(databaseUrl, tenant, installments, today);
+  console.log(`${installments} installments copied in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  return { tenant, installments, productId: await seedProducts(transport, tenant) };
 }
 
 /** Products with a price each, so that none is found but by its key; answers the id of one. */
@@ -103,11 +103,11 @@ async function prepareStatistics(databaseUrl: string): Promise<void> {
 }
 
 /** Books that do not add up would prove nothing. */
-async function verify(transport: Transport, { tenant, parts }: Merchant): Promise<void> {
+async function verify(transport: Transport, { tenant, installments }: Merchant): Promise<void> {
   const startedAt = performance.now();
   const { differences } = await createClient(FundsService, transport).verifyFunds(named(tenant));
   if (differences.length > 0) throw new Error(`the seeded books differ: ${JSON.stringify(differences[0])}`);
-  console.log(`${parts} parts verified in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  console.log(`${installments} installments verified in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
 }
 
 /** The reads by their names. A page in the middle is the one after the first hundred rows. */
@@ -154,7 +154,7 @@ async function timed(call: () => Promise<unknown>): Promise<number> {
 }
 
 /** What PostgreSQL does for the statements behind the reads. */
-async function explain(databaseUrl: string, { tenant, parts, productId }: Merchant, today: CivilDate) {
+async function explain(databaseUrl: string, { tenant, installments, productId }: Merchant, today: CivilDate) {
   const all = { from: undefined, to: undefined, status: undefined };
   const statements = {
     list: selectReleases({ ...tenant, ...all, after: undefined, afterTie: undefined, limit: 51 }),
@@ -168,7 +168,7 @@ async function explain(databaseUrl: string, { tenant, parts, productId }: Mercha
       `explain (analyze, buffers) ${sql}`,
       parameters as unknown[],
     );
-    console.log(`\n${name}, ${parts} parts`);
+    console.log(`\n${name}, ${installments} installments`);
     console.log(rows.map((row) => row['QUERY PLAN']).join('\n'));
   }
   await client.end();

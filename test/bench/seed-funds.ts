@@ -8,7 +8,7 @@ import { addDays, type CivilDate } from '../../services/platform/civil-date.ts';
 import type { Tenant } from '../../services/platform/tenant.ts';
 
 const INSTALLMENTS = 10;
-/** Sales are captured on these many days up to today: a merchant of any size has parts on the same days. */
+/** Sales are captured on these many days up to today: a merchant of any size has installments on the same days. */
 const CAPTURE_DAYS = 250;
 const LINES_PER_CHUNK = 2_000;
 
@@ -21,10 +21,10 @@ interface Row {
 }
 
 /**
- * Card sales of one merchant with this many parts in all, as RecordSale leaves them: scheduled by the rules, and their
- * rows the sums of their parts. By COPY, in one transaction.
+ * Card sales of one merchant with this many installments in all, as RecordSale leaves them: scheduled by the rules, and their
+ * rows the sums of their installments. By COPY, in one transaction.
  */
-export async function seedFunds(databaseUrl: string, tenant: Tenant, partCount: number, today: CivilDate) {
+export async function seedFunds(databaseUrl: string, tenant: Tenant, installmentCount: number, today: CivilDate) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   const copy = (table: string, columns: string, lines: Iterable<string>) =>
@@ -37,16 +37,16 @@ export async function seedFunds(databaseUrl: string, tenant: Tenant, partCount: 
   try {
     await client.query('begin');
     await copy('funds.account', 'schedule_id', [owned(uuidv7())]);
-    // In slices: the parts of a sale follow it.
+    // In slices: the installments of a sale follow it.
     const rows = new Map<string, Row>();
-    const sales = partCount / INSTALLMENTS;
+    const sales = installmentCount / INSTALLMENTS;
     for (let first = 0; first < sales; first += 50_000) {
       const slice = salesOf(first, Math.min(first + 50_000, sales), today);
       const saleColumns = 'id, method, gross_minor, fees_minor, installments, captured_at';
       await copy('funds.sale', saleColumns, saleLines(slice, owned));
-      const partColumns =
-        'id, sale_id, installment, date, gross_minor, fees_minor, deducted_minor, advanced_minor, status, released, version';
-      await copy('funds.part', partColumns, partLines(slice, owned, today, rows));
+      const installmentColumns =
+        'id, sale_id, number, date, gross_minor, fees_minor, deducted_minor, advanced_minor, status, released, version';
+      await copy('funds.installment', installmentColumns, installmentLines(slice, owned, today, rows));
     }
     const rowColumns =
       'date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance';
@@ -81,18 +81,18 @@ function* saleLines(sales: readonly SeededSale[], line: Line): Generator<string>
   }
 }
 
-function* partLines(
+function* installmentLines(
   sales: readonly SeededSale[],
   line: Line,
   today: CivilDate,
   rows: Map<string, Row>,
 ): Generator<string> {
   for (const { id: saleId, ...sale } of sales) {
-    for (const part of scheduleSale({ ...sale, method: 'CARD', installments: INSTALLMENTS })) {
-      const { installment, date, grossMinor, feesMinor } = part;
+    for (const installment of scheduleSale({ ...sale, method: 'CARD', installments: INSTALLMENTS })) {
+      const { number, date, grossMinor, feesMinor } = installment;
       const released = date <= today;
       const status = released ? 'RELEASED' : 'SCHEDULED';
-      yield line(uuidv7(), saleId, installment, date, grossMinor, feesMinor, 0, 0, status, released, 1);
+      yield line(uuidv7(), saleId, number, date, grossMinor, feesMinor, 0, 0, status, released, 1);
       const row = rows.get(date) ?? { date, status, grossMinor: 0n, feesMinor: 0n, sales: 0 };
       row.grossMinor += grossMinor;
       row.feesMinor += feesMinor;

@@ -140,7 +140,7 @@ it('ends right, and debits once, wherever a process is killed on the way', async
     }, RECOVERY_MS);
   await Promise.all(returned.map(isGivenBack));
   await verifyFunds(harness);
-  const left = await queryHarness(harness, 'select refund_case_id from funds.waiting_debit');
+  const left = await queryHarness(harness, 'select refund_case_id from funds.pending_debit');
   expect(left).toEqual([]);
   expect(last.errors).toBe('');
 }, 600_000);

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateways.close());
 
-describe('a sale in six instalments', () => {
+describe('a sale in six installments', () => {
   const played: string[] = [];
   afterEach(async ({ task }) => {
     played.push(task.name);
@@ -45,35 +45,35 @@ describe('a sale in six instalments', () => {
     await verifyFunds(gateways.harness);
   });
 
-  it('1. On 21 October 2024 a customer pays 1,000.00 by card in six instalments', async () => {
+  it('1. On 21 October 2024 a customer pays 1,000.00 by card in six installments', async () => {
     sale = await funds.sell({ on: '2024-10-21', gross: 100_000n, fees: 3_999n, installments: 6 });
-    const told = table('1.', 'Instalment').map((row) => [
-      Number(row.Instalment),
+    const told = table('1.', 'Installment').map((row) => [
+      Number(row.Installment),
       row['30 days each'],
       row.Due,
       centavos(row.Gross),
       centavos(row.Fees),
     ]);
-    const recorded = sale.parts.map((part) => [
-      part.installment,
-      addDays('2024-10-21', 30 * part.installment),
-      part.date,
-      Number(part.grossAmountMinor),
-      Number(part.feesAmountMinor),
+    const recorded = sale.installments.map((installment) => [
+      installment.number,
+      addDays('2024-10-21', 30 * installment.number),
+      installment.date,
+      Number(installment.grossAmountMinor),
+      Number(installment.feesAmountMinor),
     ]);
     expect(recorded).toEqual(told);
   });
 
-  it('2. On 22 October the merchant takes an advance of the next three instalments', async () => {
+  it('2. On 22 October the merchant takes an advance of the next three installments', async () => {
     const advances = createClient(AdvanceService, gateways.harness.transports.grpc);
     const on = '2024-10-22';
     const { quote } = await advances.quoteAdvance({ ...funds.write(on), maxAmountMinor: 48_000n });
     const told = table('2.', 'Paid');
-    const parts = quote!.parts.map(({ date, days, amountMinor, feeAmountMinor }) =>
+    const installments = quote!.installments.map(({ date, days, amountMinor, feeAmountMinor }) =>
       quoted(date, amountMinor, String(days), feeAmountMinor),
     );
     const { amountMinor, feeAmountMinor } = quote!;
-    expect([...parts, quoted('Sum', amountMinor, '', feeAmountMinor)]).toEqual(told);
+    expect([...installments, quoted('Sum', amountMinor, '', feeAmountMinor)]).toEqual(told);
     const requested = await advances.requestAdvance({ ...funds.write(on), quoteId: quote!.id });
     advance = requested.advanceRequest!;
     await expectAdvance('PENDING_REVIEW');
@@ -94,8 +94,8 @@ describe('a sale in six instalments', () => {
   });
 
   it('5. On 20 November, a holiday, nothing is released; on the 21st the first row is', async () => {
-    expect(await funds.releaseDue('2024-11-20')).toMatchObject({ releasedParts: 0 });
-    expect(await funds.releaseDue('2024-11-21')).toMatchObject({ releasedParts: 1 });
+    expect(await funds.releaseDue('2024-11-20')).toMatchObject({ releasedInstallments: 0 });
+    expect(await funds.releaseDue('2024-11-21')).toMatchObject({ releasedInstallments: 1 });
   });
 
   it('6. On 26 November the customer disputes the payment', async () => {
@@ -104,7 +104,7 @@ describe('a sale in six instalments', () => {
     expect(february.map(toldDay)).toEqual(table('6.', 'Blocked funds'));
   });
 
-  it('7. On 21 January 2025 the last advanced instalment has passed, and the advance is settled', async () => {
+  it('7. On 21 January 2025 the last advanced installment has passed, and the advance is settled', async () => {
     await funds.releaseDue('2025-01-21');
     const advances = createClient(AdvanceService, gateways.harness.transports.grpc);
     await advances.settleAdvance({ ...funds.write('2025-01-21'), advanceRequestId: advance.id });
@@ -113,7 +113,7 @@ describe('a sale in six instalments', () => {
 
   it('8. On 25 February the dispute is won, a week after the date of what it held', async () => {
     const due = await funds.releaseDue('2025-02-18');
-    expect(due).toMatchObject({ releasedParts: 0, releasedAmountMinor: 0n });
+    expect(due).toMatchObject({ releasedInstallments: 0, releasedAmountMinor: 0n });
     await funds.unblock(sale.saleId, disputeId, BlockOutcome.RETURNED, HOLD_OR_DISPUTE, '2025-02-25');
   });
 

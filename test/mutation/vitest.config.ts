@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     env: { FC_RUNS: '150' },
     include: [
-      'test/services/funds/{business-days,part,takings,release-rows,sale-schedule}.test.ts',
+      'test/services/funds/{business-days,installment,allocation,release-rows,sale-schedule}.test.ts',
       'test/services/funds/{funds-rules,funds-rules.property}.test.ts',
       'test/services/refunds/{refund-case,refund-case.property,payment-facts}.test.ts',
       'test/services/advances/advance-{quote,request}.test.ts',

@@ -2,12 +2,12 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { FreeRefusedAdvanceInput } from '../../services/contracts/advances/advance-refusal.contract.ts';
 import type { AdvanceActivities } from './advance.activities.ts';
 
-const { freeRefusedParts } = proxyActivities<AdvanceActivities>({
+const { freeRefusedInstallments } = proxyActivities<AdvanceActivities>({
   startToCloseTimeout: '1 minute',
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Sees that the parts of a refused request are freed, should the refusal itself not have come to it. */
+/** Sees that the installments of a refused request are freed, should the refusal itself not have come to it. */
 export async function freeRefusedAdvance(input: FreeRefusedAdvanceInput): Promise<void> {
-  await freeRefusedParts(input);
+  await freeRefusedInstallments(input);
 }

@@ -70,7 +70,7 @@ export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
     },
 
     /** Frees what a refused request had reserved. */
-    async freeRefusedParts(input: advanceRefusal.FreeRefusedAdvanceInput): Promise<void> {
+    async freeRefusedInstallments(input: advanceRefusal.FreeRefusedAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRefusal.workflowId(input.advanceRequestId);
       await funds.freeReservation({ ...requestOf(input), idempotencyKey }, CALL);
     },

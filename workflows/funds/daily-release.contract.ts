@@ -4,7 +4,7 @@ export const workflowType = 'releaseDailyFunds';
 export const scheduleId = 'funds-daily-release';
 
 export interface DailyReleaseResult {
-  readonly releasedParts: number;
+  readonly releasedInstallments: number;
   /** Advance requests that were refused because a covered date had come. */
   readonly refusedRequests: number;
   /** Those that could be neither refused nor paid out yet; the next run meets them again. */

@@ -23,7 +23,7 @@ const { refuseDueRequest } = proxyActivities<FundsActivities>({
 /** Bounds the history of one run. */
 const ACTIVITIES_PER_RUN = 100;
 
-const NOTHING_YET: DailyReleaseResult = { releasedParts: 0, refusedRequests: 0, leftRequests: 0 };
+const NOTHING_YET: DailyReleaseResult = { releasedInstallments: 0, refusedRequests: 0, leftRequests: 0 };
 
 /** Where a long run goes on. */
 interface Progress extends DailyReleaseResult {
@@ -33,19 +33,19 @@ interface Progress extends DailyReleaseResult {
 
 /**
  * Releases all that is due by today, of days missed too. Advance requests that were not paid out in time are refused
- * and their parts freed, then released with the rest.
+ * and their installments freed, then released with the rest.
  */
 export async function releaseDailyFunds(from?: Progress): Promise<DailyReleaseResult> {
   const met = new Set(from?.met);
-  let { releasedParts, refusedRequests, leftRequests } = from ?? NOTHING_YET;
+  let { releasedInstallments, refusedRequests, leftRequests } = from ?? NOTHING_YET;
   for (let activities = 0; ; ) {
     if (activities >= ACTIVITIES_PER_RUN && patched('continue-as-new')) {
-      const progress = { releasedParts, refusedRequests, leftRequests, met: [...met] };
+      const progress = { releasedInstallments, refusedRequests, leftRequests, met: [...met] };
       await continueAsNew<typeof releaseDailyFunds>(progress);
     }
     const step = await releaseDueFunds();
     activities += 1;
-    releasedParts += step.releasedParts;
+    releasedInstallments += step.releasedInstallments;
     // A request may take long to be refused, and nobody else's funds wait for it.
     if (step.hasMore) continue;
     const due = step.dueRequests.filter(({ advanceRequestId }) => !met.has(advanceRequestId));
@@ -54,7 +54,7 @@ export async function releaseDailyFunds(from?: Progress): Promise<DailyReleaseRe
     activities += due.length;
     refusedRequests += outcomes.filter((outcome) => outcome === 'REFUSED').length;
     leftRequests += outcomes.filter((outcome) => outcome === 'LEFT').length;
-    if (due.length === 0) return { releasedParts, refusedRequests, leftRequests };
+    if (due.length === 0) return { releasedInstallments, refusedRequests, leftRequests };
   }
 }
 

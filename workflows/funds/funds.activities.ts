@@ -11,7 +11,7 @@ export interface FundsClients {
   readonly funds: Client<typeof FundsService>;
 }
 
-/** A request whose reserved parts are due. */
+/** A request whose reserved installments are due. */
 export interface DueRequest {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
@@ -19,7 +19,7 @@ export interface DueRequest {
 }
 
 export interface ReleaseStep {
-  readonly releasedParts: number;
+  readonly releasedInstallments: number;
   readonly dueRequests: readonly DueRequest[];
   readonly hasMore: boolean;
 }
@@ -41,28 +41,28 @@ export type FundsActivities = ReturnType<typeof createFundsActivities>;
 
 const CALL: CallOptions = { timeoutMs: 10_000 };
 /**
- * A call releases up to twenty accounts, a thousand parts of each, and each account for itself: what it has done by its
+ * A call releases up to twenty accounts, a thousand installments of each, and each account for itself: what it has done by its
  * deadline, the longest that the port takes, is done.
  */
 const RELEASE_CALL: CallOptions = { timeoutMs: 60_000 };
 /** A request is made, or given up for good, within a minute of its reservation; this is for services that were away. */
 const LEFT_BEHIND_AFTER_MS = 20 * 60_000;
-const REFUSAL_REASON = 'The date of a covered part came before the payout.';
+const REFUSAL_REASON = 'The date of a covered installment came before the payout.';
 
-/** It stops for its time after the first account, which may have millions of parts: the port's longest again. */
+/** It stops for its time after the first account, which may have millions of installments: the port's longest again. */
 const VERIFY_CALL: CallOptions = { timeoutMs: 60_000 };
 
 /** The activities of what funds need every day. */
 export function createFundsActivities({ advances, funds }: FundsClients) {
   return withFinalRefusals({
-    /** Releases some of what is due, and names the requests whose parts cannot be released while they are reserved. */
+    /** Releases some of what is due, and names the requests whose installments cannot be released while they are reserved. */
     async releaseDueFunds(): Promise<ReleaseStep> {
-      const { releasedParts, dueReservations, hasMore } = await funds.releaseDueFunds({}, RELEASE_CALL);
-      return { releasedParts, hasMore, dueRequests: dueReservations.map(dueRequest) };
+      const { releasedInstallments, dueReservations, hasMore } = await funds.releaseDueFunds({}, RELEASE_CALL);
+      return { releasedInstallments, hasMore, dueRequests: dueReservations.map(dueRequest) };
     },
 
     /**
-     * Refuses a due request and frees its parts. Fails, to be tried again, while the request is not there yet or its
+     * Refuses a due request and frees its installments. Fails, to be tried again, while the request is not there yet or its
      * payout is under way: its own workflow brings either to an end. A reservation whose request has not come in all
      * that time was left behind and is freed; a request that still came would meet it so.
      */

@@ -1,5 +1,5 @@
 import type { GetAdvanceRateResponse } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { ListAdvanceablePartsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { ListAdvanceableInstallmentsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { details, field, form, notice } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -7,8 +7,8 @@ import { type Page, type PlainView, pathTo, textsFor, type View } from '../shell
 import { advancesTexts } from './advances.texts.ts';
 import { type BoundFaults, exampleAmount, type TypedBounds } from './quote-bounds.ts';
 
-/** The service answers no more parts than this. */
-const MOST_PARTS = 1_000;
+/** The service answers no more installments than this. */
+const MOST_INSTALLMENTS = 1_000;
 
 /** Basis points as a percentage. */
 export function percentOf({ format }: PlainView, basisPoints: number): string {
@@ -30,10 +30,10 @@ export async function quoteFormPage(
 ): Promise<Page> {
   const t = textsFor(view, advancesTexts).form;
   const [advanceable, rate] = await Promise.all([
-    funds.listAdvanceableParts(view.tenant, view.call),
+    funds.listAdvanceableInstallments(view.tenant, view.call),
     advances.getAdvanceRate(view.tenant, view.call),
   ]);
-  const isPossible = advanceable.parts.length > 0;
+  const isPossible = advanceable.installments.length > 0;
   return {
     title: t.title,
     ...(shown.faults && { status: 422 }),
@@ -48,16 +48,16 @@ ${
 
 function summary(
   view: View,
-  { parts }: ListAdvanceablePartsResponse,
+  { installments }: ListAdvanceableInstallmentsResponse,
   { rate }: GetAdvanceRateResponse,
 ): Html {
   const t = textsFor(view, advancesTexts).form;
-  const sum = parts.reduce((total, { amountMinor }) => total + amountMinor, 0n);
-  const dates = [parts[0]!.date, parts.at(-1)!.date].map((date) => view.format.date(date));
-  const count = view.format.number(parts.length);
+  const sum = installments.reduce((total, { amountMinor }) => total + amountMinor, 0n);
+  const dates = [installments[0]!.date, installments.at(-1)!.date].map((date) => view.format.date(date));
+  const count = view.format.number(installments.length);
   return details([
     [
-      parts.length < MOST_PARTS ? t.available : t.availableAtLeast,
+      installments.length < MOST_INSTALLMENTS ? t.available : t.availableAtLeast,
       html`<strong>${view.format.money(sum)}</strong> <span class="soft">${t.span(count, dates[0]!, dates[1]!)}</span>`,
     ],
     [t.rate, t.rateText(percentOf(view, rate!.monthlyRateBps))],

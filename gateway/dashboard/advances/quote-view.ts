@@ -1,4 +1,4 @@
-import type { AdvanceQuote, QuotePart } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { AdvanceQuote, QuoteInstallment } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { amountColumn, dataTable, details, form, hiddenFields, moment, notice } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
@@ -6,7 +6,7 @@ import { advancesTexts } from './advances.texts.ts';
 import type { TypedBounds } from './quote-bounds.ts';
 import { percentOf } from './quote-form.ts';
 
-/** A quote may cover a thousand parts; the farthest dates are summed up in a line. */
+/** A quote may cover a thousand installments; the farthest dates are summed up in a line. */
 const MOST_DATES = 31;
 
 interface DateRow {
@@ -47,14 +47,14 @@ ${details([
 ${form(view, { action: '/advances/request', submit: t.take(money(netAmountMinor)), fields })}
 <p><a href="${pathTo(view, `/advances/new?${again}`)}">${t.other}</a></p></div>
 <h2>${t.releases}</h2>
-${coveredTable(view, quote.parts)}`,
+${coveredTable(view, quote.installments)}`,
   };
 }
 
-function coveredTable(view: View, parts: readonly QuotePart[]): Html {
+function coveredTable(view: View, installments: readonly QuoteInstallment[]): Html {
   const texts = textsFor(view, advancesTexts);
   const t = texts.quote;
-  const dates = [...Map.groupBy(parts, ({ date }) => date)];
+  const dates = [...Map.groupBy(installments, ({ date }) => date)];
   const rows: DateRow[] = dates.slice(0, MOST_DATES).map(([date, of]) => ({
     date: view.format.date(date),
     days: t.daysText(view.format.number(of[0]!.days)),
@@ -78,9 +78,9 @@ function coveredTable(view: View, parts: readonly QuotePart[]): Html {
   );
 }
 
-function sumsOf(parts: readonly QuotePart[]) {
+function sumsOf(installments: readonly QuoteInstallment[]) {
   return {
-    amountMinor: parts.reduce((sum, part) => sum + part.amountMinor, 0n),
-    feeMinor: parts.reduce((sum, part) => sum + part.feeAmountMinor, 0n),
+    amountMinor: installments.reduce((sum, installment) => sum + installment.amountMinor, 0n),
+    feeMinor: installments.reduce((sum, installment) => sum + installment.feeAmountMinor, 0n),
   };
 }

@@ -52,8 +52,8 @@ async function nothingFault(
   { maxAmountMinor, toDate }: QuoteBounds,
 ): Promise<BoundFaults> {
   const t = textsFor(view, advancesTexts).form.faults;
-  const { parts } = await funds.listAdvanceableParts({ ...view.tenant, toDate }, view.call);
-  const [nearest] = parts;
+  const { installments } = await funds.listAdvanceableInstallments({ ...view.tenant, toDate }, view.call);
+  const [nearest] = installments;
   if (!nearest) return { until: t.nothingUntil };
   const isTooMuch = maxAmountMinor !== undefined && nearest.amountMinor > maxAmountMinor;
   if (!isTooMuch) return { amount: t.fee };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  type AdvanceablePart,
+  type AdvanceableInstallment,
   advanceFeeMinor,
   quoteAdvance,
 } from '../../../services/advances/advance-quote.ts';
@@ -19,10 +19,10 @@ test('48.00 at 2.5 % a month over 30, 60 and 90 days leaves 46.80, 45.60 and 44.
   ]);
 });
 
-test('the quote of those three parts is 144.00, fee 7.20, net 136.80', () => {
-  const quote = quoteAdvance([part('c', 90, 4800n), part('a', 30, 4800n), part('b', 60, 4800n)], RATE);
+test('the quote of those three installments is 144.00, fee 7.20, net 136.80', () => {
+  const quote = quoteAdvance([installment('c', 90, 4800n), installment('a', 30, 4800n), installment('b', 60, 4800n)], RATE);
   expect(quote).toMatchObject({ amountMinor: 14_400n, feeMinor: 720n, netMinor: 13_680n });
-  expect(quote?.parts.map(({ id, days, feeMinor }) => [id, days, feeMinor])).toEqual([
+  expect(quote?.installments.map(({ id, days, feeMinor }) => [id, days, feeMinor])).toEqual([
     ['a', 30, 120n],
     ['b', 60, 240n],
     ['c', 90, 360n],
@@ -36,10 +36,10 @@ test('half a cent of fee is rounded up, less is rounded down', () => {
   expect(advanceFeeMinor(61n, 250, 10)).toBe(1n);
 });
 
-test('the nearest whole parts are covered while they fit', () => {
-  const parts = [part('a', 10, 100n), part('b', 20, 100n), part('c', 30, 1n)];
-  expect(quoteAdvance(parts, { ...RATE, maxAmountMinor: 199n })?.parts.map(({ id }) => id)).toEqual(['a']);
-  expect(quoteAdvance(parts, { ...RATE, maxAmountMinor: 200n })?.parts.map(({ id }) => id)).toEqual([
+test('the nearest whole installments are covered while they fit', () => {
+  const installments = [installment('a', 10, 100n), installment('b', 20, 100n), installment('c', 30, 1n)];
+  expect(quoteAdvance(installments, { ...RATE, maxAmountMinor: 199n })?.installments.map(({ id }) => id)).toEqual(['a']);
+  expect(quoteAdvance(installments, { ...RATE, maxAmountMinor: 200n })?.installments.map(({ id }) => id)).toEqual([
     'a',
     'b',
   ]);
@@ -47,9 +47,9 @@ test('the nearest whole parts are covered while they fit', () => {
 
 test('there is no quote when nothing fits or the fee takes it all', () => {
   expect(quoteAdvance([], RATE)).toBeNull();
-  expect(quoteAdvance([part('a', 30, 100n)], { ...RATE, maxAmountMinor: 99n })).toBeNull();
-  expect(quoteAdvance([part('a', 1200, 100n)], RATE)).toBeNull();
-  expect(quoteAdvance([part('a', 1199, 100n)], { ...RATE, monthlyRateBps: 247 })).not.toBeNull();
+  expect(quoteAdvance([installment('a', 30, 100n)], { ...RATE, maxAmountMinor: 99n })).toBeNull();
+  expect(quoteAdvance([installment('a', 1200, 100n)], RATE)).toBeNull();
+  expect(quoteAdvance([installment('a', 1199, 100n)], { ...RATE, monthlyRateBps: 247 })).not.toBeNull();
 });
 
 test('fees are the exact fractions rounded to the nearest cent, up to the largest amounts', () => {
@@ -69,8 +69,8 @@ test('fees are the exact fractions rounded to the nearest cent, up to the larges
   );
 });
 
-test('a quote sums its parts, keeps net = amount - fee above 0 and stays an exact JSON number', () => {
-  const parts = fc.array(
+test('a quote sums its installments, keeps net = amount - fee above 0 and stays an exact JSON number', () => {
+  const installments = fc.array(
     fc.tuple(
       fc.integer({ min: 1, max: 900 }),
       fc.oneof(fc.bigInt(1n, 10_000n), fc.bigInt(1n, 9_007_199_254_740_991n)),
@@ -78,22 +78,22 @@ test('a quote sums its parts, keeps net = amount - fee above 0 and stays an exac
     { maxLength: 12 },
   );
   fc.assert(
-    fc.property(parts, fc.integer({ min: 0, max: 1000 }), (given, monthlyRateBps) => {
+    fc.property(installments, fc.integer({ min: 0, max: 1000 }), (given, monthlyRateBps) => {
       const quote = quoteAdvance(
-        given.map(([days, amount], index) => part(`p${index}`, days, amount)),
+        given.map(([days, amount], index) => installment(`p${index}`, days, amount)),
         { quotedOn: TODAY, monthlyRateBps },
       );
       fc.pre(quote !== null);
-      expect(quote.amountMinor).toBe(quote.parts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n));
-      expect(quote.feeMinor).toBe(quote.parts.reduce((sum, { feeMinor }) => sum + feeMinor, 0n));
+      expect(quote.amountMinor).toBe(quote.installments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n));
+      expect(quote.feeMinor).toBe(quote.installments.reduce((sum, { feeMinor }) => sum + feeMinor, 0n));
       expect(quote.netMinor).toBe(quote.amountMinor - quote.feeMinor);
       expect(quote.netMinor > 0n && quote.amountMinor <= 9_007_199_254_740_991n).toBe(true);
-      for (const { date, days } of quote.parts) expect(daysBetween(TODAY, date)).toBe(days);
+      for (const { date, days } of quote.installments) expect(daysBetween(TODAY, date)).toBe(days);
     }),
     { numRuns: propertyRuns(2000) },
   );
 });
 
-function part(id: string, days: number, amountMinor: bigint): AdvanceablePart {
+function installment(id: string, days: number, amountMinor: bigint): AdvanceableInstallment {
   return { id, version: 1n, date: addDays(TODAY, days), amountMinor };
 }

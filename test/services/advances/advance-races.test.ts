@@ -46,21 +46,21 @@ describe.each(['inProcess', 'grpc'] as const)('at the same time over %s', (way) 
     }
   });
 
-  it('one of the requests for quotes of the same parts stands, the others find their parts changed', async () => {
+  it('one of the requests for quotes of the same installments stands, the others find their installments changed', async () => {
     const { quote, request } = await merchant();
     const quotes = [await quote(), await quote({ maxAmountMinor: 9_600n }), await quote()];
     const all = await Promise.allSettled(quotes.map(({ id }) => request(id)));
     expect(reasonsOf(all)).toEqual(['QUOTE_STALE', 'QUOTE_STALE', 'STANDS']);
   });
 
-  it('a decision and its opposite: one stands, and the parts are paid out or free', async () => {
+  it('a decision and its opposite: one stands, and the installments are paid out or free', async () => {
     const { funds, quote, request, approve, refuse, release, get } = await merchant();
     const { id } = await request((await quote()).id);
     await approve(id);
     const race = await Promise.allSettled([refuse(id), release(id), refuse(id), release(id)]);
     expect(reasonsOf(race).filter((reason) => reason === 'STANDS').length).toBeGreaterThan(0);
     const { status } = await get(id);
-    const left = (await funds.advanceable(SOLD)).parts.length;
+    const left = (await funds.advanceable(SOLD)).installments.length;
     expect([status, left]).toEqual(
       status === AdvanceRequestStatus.REFUSED
         ? [AdvanceRequestStatus.REFUSED, 3]
@@ -78,7 +78,7 @@ describe('a quote that came to nothing', () => {
     for (const again of [asking, asking, { ...funds.write(SOLD), quoteId: id }]) {
       await expectRefusal(client.requestAdvance(again), Code.FailedPrecondition, 'QUOTE_STALE');
     }
-    expect((await funds.advanceable(SOLD)).parts).toHaveLength(3);
+    expect((await funds.advanceable(SOLD)).installments).toHaveLength(3);
     expect((await request((await quote()).id)).amountMinor).toBe(14_399n);
   });
 
@@ -86,13 +86,13 @@ describe('a quote that came to nothing', () => {
     const { funds, quote } = await advancesCaller(harness.transports.inProcess);
     await quote();
     const advanceRequestId = randomUUID();
-    const { parts } = await funds.advanceable(SOLD);
+    const { installments } = await funds.advanceable(SOLD);
     await funds.free(advanceRequestId);
     await funds.free(advanceRequestId);
-    const late = funds.reserve(parts, advanceRequestId, SOLD);
+    const late = funds.reserve(installments, advanceRequestId, SOLD);
     await expectRefusal(late, Code.FailedPrecondition, 'RESERVATION_FREED');
     await expectRefusal(funds.settle(advanceRequestId), Code.FailedPrecondition, 'RESERVATION_FREED');
-    expect((await funds.advanceable(SOLD)).parts).toHaveLength(3);
+    expect((await funds.advanceable(SOLD)).installments).toHaveLength(3);
   });
 
   it('a call that meets its reservation freed comes to nothing too', async () => {

@@ -34,7 +34,7 @@ describe.each(['inProcess', 'grpc'] as const)("a merchant's rate over %s", (way)
     await setRate(100, SOLD);
     const after = await quote();
     expect(after).toMatchObject({ monthlyRateBps: 100, feeAmountMinor: 288n });
-    expect(after.parts.map(({ feeAmountMinor }) => feeAmountMinor)).toEqual([48n, 96n, 144n]);
+    expect(after.installments.map(({ feeAmountMinor }) => feeAmountMinor)).toEqual([48n, 96n, 144n]);
     await setRate(0, SOLD);
     expect(await quote()).toMatchObject({ monthlyRateBps: 0, feeAmountMinor: 0n, netAmountMinor: 14_400n });
     expect(await request(before.id)).toMatchObject({ feeAmountMinor: 864n, netAmountMinor: 13_536n });

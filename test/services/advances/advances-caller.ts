@@ -2,10 +2,10 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { type AdvanceQuote, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { fundsCaller } from '../funds/funds-caller.ts';
 
-/** Sold on this day in three instalments, due in 30, 60 and 90 days, all on business days. */
+/** Sold on this day in three installments, due in 30, 60 and 90 days, all on business days. */
 export const SOLD = '2020-06-20';
 
-/** Short calls to the advances of one new merchant, who has sold for 144.00 in three instalments. */
+/** Short calls to the advances of one new merchant, who has sold for 144.00 in three installments. */
 export async function advancesCaller(transport: Transport) {
   const funds = fundsCaller(transport);
   const client = createClient(AdvanceService, transport);

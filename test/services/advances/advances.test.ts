@@ -26,7 +26,7 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     const { quote } = await merchant();
     const quoted = await quote();
     expect(
-      quoted.parts.map((part) => [part.date, part.days, part.amountMinor - part.feeAmountMinor]),
+      quoted.installments.map((installment) => [installment.date, installment.days, installment.amountMinor - installment.feeAmountMinor]),
     ).toEqual([
       ['2020-07-20', 30, 4680n],
       ['2020-08-19', 60, 4560n],
@@ -39,10 +39,10 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     );
   });
 
-  it('quotes the nearest whole parts within an amount or up to a date, and nothing when none fits', async () => {
+  it('quotes the nearest whole installments within an amount or up to a date, and nothing when none fits', async () => {
     const { quote } = await merchant();
-    expect((await quote({ maxAmountMinor: 9_600n })).parts).toHaveLength(2);
-    expect((await quote({ maxAmountMinor: 9_599n })).parts).toHaveLength(1);
+    expect((await quote({ maxAmountMinor: 9_600n })).installments).toHaveLength(2);
+    expect((await quote({ maxAmountMinor: 9_599n })).installments).toHaveLength(1);
     expect((await quote({ toDate: '2020-08-19' })).amountMinor).toBe(9_600n);
     const none = quote({ maxAmountMinor: 4_799n });
     await expectRefusal(none, Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
@@ -81,7 +81,7 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     expect((await get(requested.id)).status).toBe(AdvanceRequestStatus.SETTLED);
   });
 
-  it('takes a quote up once, in time, and while its parts are as quoted', async () => {
+  it('takes a quote up once, in time, and while its installments are as quoted', async () => {
     const { funds, sale, client, quote, request } = await merchant();
     const first = await quote();
     const other = await quote();
@@ -93,7 +93,7 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     await expectRefusal(request(randomUUID()), Code.NotFound, 'QUOTE_NOT_FOUND');
     const late = { ...funds.write(), quoteId: other.id, occurredAt: other.expiresAt };
     await expectRefusal(client.requestAdvance(late), Code.FailedPrecondition, 'QUOTE_EXPIRED');
-    expect(sale.parts).toHaveLength(3);
+    expect(sale.installments).toHaveLength(3);
   });
 
   it('answers a repeated key as the first time, at every step', async () => {
@@ -109,18 +109,18 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     const pay = { ...funds.write(SOLD), advanceRequestId };
     const released = await client.releaseAdvance(pay);
     expect(await client.releaseAdvance(pay)).toEqual(released);
-    expect((await quote()).parts).toHaveLength(2);
+    expect((await quote()).installments).toHaveLength(2);
   });
 
-  it('frees the parts of a refused request, for another quote', async () => {
+  it('frees the installments of a refused request, for another quote', async () => {
     const { funds, quote, request, approve, refuse } = await merchant();
     const requested = await request((await quote()).id);
     await expectRefusal(quote(), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
     await approve(requested.id);
     const refused = await refuse(requested.id);
     expect(refused).toMatchObject({ status: AdvanceRequestStatus.REFUSED, reviewReason: 'not this time' });
-    expect((await funds.advanceable(SOLD)).parts).toHaveLength(3);
-    expect((await quote()).parts).toHaveLength(3);
+    expect((await funds.advanceable(SOLD)).installments).toHaveLength(3);
+    expect((await quote()).installments).toHaveLength(3);
     const again = refuse(requested.id);
     await expectRefusal(again, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', { status: 'REFUSED' });
   });
@@ -184,7 +184,7 @@ describe('an advance whose steps are torn apart', () => {
   }
   const loseAnswers = () => queryHarness(harness, 'delete from platform.idempotency_record');
 
-  it('a request that had only reserved its parts is completed by its caller or its workflow alone', async () => {
+  it('a request that had only reserved its installments is completed by its caller or its workflow alone', async () => {
     const { funds, client, quote } = await seeded();
     const asking = { ...funds.write(SOLD), quoteId: quote.id };
     const once = await client.requestAdvance(asking);
@@ -244,7 +244,7 @@ describe('an advance whose steps are torn apart', () => {
     await lock.end();
     await expectRefusal(late, Code.FailedPrecondition, 'QUOTE_EXPIRED');
     expect((await client.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
-    expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
+    expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
   });
 
   it('a request that was made and refused while its call waited is answered to it as it stands', async () => {
@@ -284,7 +284,7 @@ describe('an advance whose steps are torn apart', () => {
     expect((await late).advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
     const other = client.requestAdvance({ ...asking, idempotencyKey: newKey() });
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED');
-    expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
+    expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
   });
 
   it('a payout that its workflow has completed is answered to who started it, and to nobody else', async () => {

@@ -1,6 +1,6 @@
 import type { Block } from '../../../services/funds/installment.ts';
-import { isBlockedBy, leftMinor, statusOf } from '../../../services/funds/installment.ts';
-import type { QuotedPart } from '../../../services/funds/reservation.ts';
+import { isBlockedBy, remainingMinor, statusOf } from '../../../services/funds/installment.ts';
+import type { QuotedInstallment } from '../../../services/funds/reservation.ts';
 import { FundsModel, type ModelSale } from './funds-model.ts';
 
 /** What a command came to: OK with its figures, or the reason of its refusal. */
@@ -35,7 +35,7 @@ export class AccountModel {
     );
   }
 
-  /** The ids of reservations that hold parts. */
+  /** The ids of reservations that hold installments. */
   held(): string[] {
     return [...this.#reservations].filter(([, { state }]) => state === 'HELD').map(([id]) => id);
   }
@@ -45,8 +45,8 @@ export class AccountModel {
     return [...this.#debits].filter(([, { reversed }]) => !reversed).map(([id]) => id);
   }
 
-  sell(sale: ModelSale, saleId: string, partIds: readonly string[] | undefined): Outcome {
-    return this.funds.sell(sale, saleId, partIds) ? 'OK' : 'AMOUNT_OUT_OF_RANGE';
+  sell(sale: ModelSale, saleId: string, installmentIds: readonly string[] | undefined): Outcome {
+    return this.funds.sell(sale, saleId, installmentIds) ? 'OK' : 'AMOUNT_OUT_OF_RANGE';
   }
 
   deduct(sourceId: string, saleId: string | undefined, amountMinor: bigint): Outcome {
@@ -63,26 +63,26 @@ export class AccountModel {
     const isOpen = open.some((other) => keyOf(saleId, other) === keyOf(saleId, block));
     if (once && !isOpen && this.#lifted.has(keyOf(saleId, block))) return 'OK 0';
     this.funds.block(saleId, block.reason, block.sourceId);
-    const held = this.funds.partsOf(saleId).filter((part) => isBlockedBy(part, block));
-    return `OK ${held.reduce((sum, part) => sum + leftMinor(part), 0n)}`;
+    const held = this.funds.installmentsOf(saleId).filter((installment) => isBlockedBy(installment, block));
+    return `OK ${held.reduce((sum, installment) => sum + remainingMinor(installment), 0n)}`;
   }
 
   unblock(saleId: string, block: Block, lost: boolean): Outcome {
     const open = this.funds.blocks.get(saleId) ?? [];
     if (!open.some((other) => keyOf(saleId, other) === keyOf(saleId, block))) return 'BLOCK_NOT_FOUND';
-    const held = this.funds.partsOf(saleId).filter((part) => isBlockedBy(part, block));
+    const held = this.funds.installmentsOf(saleId).filter((installment) => isBlockedBy(installment, block));
     this.funds.unblock(saleId, block, lost);
     this.#lifted.add(keyOf(saleId, block));
     return `OK ${held.length}`;
   }
 
-  reserve(id: string, quoted: readonly QuotedPart[]): Outcome {
+  reserve(id: string, quoted: readonly QuotedInstallment[]): Outcome {
     const known = this.#reservations.get(id);
     if (known?.state === 'FREED') return 'RESERVATION_FREED';
     if (known) return `OK ${known.amountMinor}`;
     if (!this.funds.reserve(id, quoted)) return 'QUOTE_STALE';
-    const parts = this.funds.reservedFor(id);
-    const amountMinor = parts.reduce((sum, { reservation }) => sum + reservation!.amountMinor, 0n);
+    const installments = this.funds.reservedFor(id);
+    const amountMinor = installments.reduce((sum, { reservation }) => sum + reservation!.amountMinor, 0n);
     this.#reservations.set(id, { state: 'HELD', amountMinor });
     return `OK ${amountMinor}`;
   }
@@ -122,10 +122,10 @@ export class AccountModel {
   }
 
   releaseDue(): Outcome {
-    const parts = [...this.funds.parts.values()].filter(
-      (part) => statusOf(part) === 'SCHEDULED' && part.reservation === null && part.date <= this.funds.today,
+    const installments = [...this.funds.installments.values()].filter(
+      (installment) => statusOf(installment) === 'SCHEDULED' && installment.reservation === null && installment.date <= this.funds.today,
     );
-    const minor = parts.reduce((sum, part) => sum + leftMinor(part), 0n);
+    const minor = installments.reduce((sum, installment) => sum + remainingMinor(installment), 0n);
     return `OK ${this.funds.releaseDue()} ${minor}`;
   }
 }

@@ -14,12 +14,12 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
   [
     '(A) a row off by a cent in its gross',
     set('release', 'gross_minor = gross_minor + 1'),
-    ['ORIGINAL gross_minor', 'DISTRIBUTION left_minor'],
+    ['ORIGINAL gross_minor', 'DISTRIBUTION remaining_minor'],
   ],
   [
     '(A) a row off by a cent in its fees',
     set('release', 'fees_minor = fees_minor - 1', 'fees_minor > 0'),
-    ['ORIGINAL fees_minor', 'DISTRIBUTION left_minor'],
+    ['ORIGINAL fees_minor', 'DISTRIBUTION remaining_minor'],
   ],
   [
     '(A) a row that is missing',
@@ -27,19 +27,19 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['ORIGINAL gross_minor', 'SALES_COUNT sales_count'],
   ],
   [
-    '(A) a row of no parts',
+    '(A) a row of no installments',
     set('release', "date = '2031-01-01'"),
     ['ORIGINAL gross_minor', 'SALES_COUNT sales_count'],
   ],
   [
     '(B) a row off in its deductions',
     set('release', 'deducted_minor = deducted_minor + 1'),
-    ['DISTRIBUTION deducted_minor', 'DISTRIBUTION left_minor'],
+    ['DISTRIBUTION deducted_minor', 'DISTRIBUTION remaining_minor'],
   ],
   [
     '(B) a row off in what is advanced',
     set('release', 'advanced_minor = advanced_minor - 1', 'advanced_minor > 0'),
-    ['DISTRIBUTION advanced_minor', 'DISTRIBUTION left_minor'],
+    ['DISTRIBUTION advanced_minor', 'DISTRIBUTION remaining_minor'],
   ],
   [
     '(C) a row in the wrong status',
@@ -66,38 +66,38 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     set('block', "reason = 'HOLD_OR_DISPUTE'", `${isOpen} and reason = 'KYC_PENDING'`),
     ['STATUS held_by_kyc', 'STATUS held_by_dispute'],
   ],
-  ['(C) a part blocked by nothing', `update funds.block set ${lift} where ${isOpen}`, ['STATUS status']],
+  ['(C) an installment blocked by nothing', `update funds.block set ${lift} where ${isOpen}`, ['STATUS status']],
   [
-    '(C) a part that its block does not hold',
-    set('part', "status = 'RELEASED'", "status = 'BLOCKED'"),
+    '(C) an installment that its block does not hold',
+    set('installment', "status = 'RELEASED'", "status = 'BLOCKED'"),
     ['STATUS status'],
   ],
   [
-    '(C) a released part that is scheduled',
-    set('part', 'released = true', "status = 'SCHEDULED'"),
+    '(C) a released installment that is scheduled',
+    set('installment', 'released = true', "status = 'SCHEDULED'"),
     ['STATUS status'],
   ],
-  ['(C) a negative amount', set('part', 'fees_minor = -1', 'fees_minor = 0'), ['STATUS fees_minor']],
+  ['(C) a negative amount', set('installment', 'fees_minor = -1', 'fees_minor = 0'), ['STATUS fees_minor']],
   [
-    '(D) a part that is missing',
-    drop('part', 'installment = 3'),
+    '(D) an installment that is missing',
+    drop('installment', 'number = 3'),
     ['SALE installments', 'SALE sale_gross_minor'],
   ],
   [
     '(D) a sale of more',
     set('sale', 'gross_minor = gross_minor + 1, fees_minor = fees_minor + 1', 'installments = 3'),
-    ['SALE sale_gross_minor', 'SALE sale_fees_minor', 'SALE part_gross_minor', 'SALE part_fees_minor'],
+    ['SALE sale_gross_minor', 'SALE sale_fees_minor', 'SALE installment_gross_minor', 'SALE installment_fees_minor'],
   ],
   [
-    '(D) the left-over cent with the wrong part',
-    `update funds.part set fees_minor = 7 - fees_minor
-      where installment < 3 and sale_id in (select id from funds.sale where installments = 3)`,
-    ['SALE part_fees_minor'],
+    '(D) the left-over cent with the wrong installment',
+    `update funds.installment set fees_minor = 7 - fees_minor
+      where number < 3 and sale_id in (select id from funds.sale where installments = 3)`,
+    ['SALE installment_fees_minor'],
   ],
   [
-    '(E) a part that has given more than it had',
-    set('part', 'deducted_minor = gross_minor + 1', "status = 'RELEASED'"),
-    ['DEBT left_minor'],
+    '(E) an installment that has given more than it had',
+    set('installment', 'deducted_minor = gross_minor + 1', "status = 'RELEASED'"),
+    ['DEBT remaining_minor'],
   ],
   [
     '(E) a debt forgiven',
@@ -105,8 +105,8 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['DEBT posted_minor'],
   ],
   [
-    '(E) a debt beside a free part',
-    set('part', 'reserved_for = null, reserved_minor = null', 'reserved_for is not null'),
+    '(E) a debt beside a free installment',
+    set('installment', 'reserved_for = null, reserved_minor = null', 'reserved_for is not null'),
     ['DEBT free_minor', 'RESERVATION reserved_minor'],
   ],
   [
@@ -115,19 +115,19 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['SALES_COUNT sales_count'],
   ],
   [
-    '(F) a sale with two parts on a date',
-    `update funds.part set date = (select max(date) from funds.part), released = false, status = 'SCHEDULED',
-        reserved_for = null, reserved_minor = null where installment > 1`,
-    ['SALES_COUNT parts_of_sale'],
+    '(F) a sale with two installments on a date',
+    `update funds.installment set date = (select max(date) from funds.installment), released = false, status = 'SCHEDULED',
+        reserved_for = null, reserved_minor = null where number > 1`,
+    ['SALES_COUNT installments_of_sale'],
   ],
   [
-    'a part with less taken than was posted',
-    set('part', 'deducted_minor = deducted_minor - 1', 'deducted_minor > 0'),
+    'an installment with less taken than was posted',
+    set('installment', 'deducted_minor = deducted_minor - 1', 'deducted_minor > 0'),
     ['POSTING posted_deducted_minor'],
   ],
   [
-    'a part with more advanced than was posted',
-    set('part', 'advanced_minor = advanced_minor + 1', 'advanced_minor > 0'),
+    'an installment with more advanced than was posted',
+    set('installment', 'advanced_minor = advanced_minor + 1', 'advanced_minor > 0'),
     ['POSTING posted_advanced_minor'],
   ],
   [
@@ -156,17 +156,17 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['REFUND posted_minor'],
   ],
   [
-    'a reversal to another part',
+    'a reversal to another installment',
     set(
       'posting',
-      "part_id = (select id from funds.part where status = 'SCHEDULED' limit 1)",
+      "installment_id = (select id from funds.installment where status = 'SCHEDULED' limit 1)",
       "kind = 'REFUND_REVERSAL'",
     ),
     ['REFUND reversed_minor', 'POSTING posted_deducted_minor'],
   ],
   [
     'a debited refund that waits',
-    set('waiting_debit', 'refund_case_id = (select refund_case_id from funds.refund_debit limit 1)'),
+    set('pending_debit', 'refund_case_id = (select refund_case_id from funds.refund_debit limit 1)'),
     ['REFUND waiting_minor'],
   ],
   [
@@ -180,23 +180,23 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['RESERVATION first_date', 'RESERVATION last_date'],
   ],
   [
-    'a reservation that came to nothing and holds parts',
+    'a reservation that came to nothing and holds installments',
     set('reservation', "state = 'FREED'", isHeld),
     ['RESERVATION reserved_minor'],
   ],
   [
-    'a reserved part with more left than promised',
-    set('part', 'reserved_minor = reserved_minor - 1', 'reserved_for is not null'),
-    ['RESERVATION reserved_part_minor', 'RESERVATION reserved_minor'],
+    'a reserved installment with more left than promised',
+    set('installment', 'reserved_minor = reserved_minor - 1', 'reserved_for is not null'),
+    ['RESERVATION reserved_installment_minor', 'RESERVATION reserved_minor'],
   ],
   [
-    'a reserved part that was released',
-    set('part', "status = 'RELEASED', released = true", 'reserved_for is not null'),
+    'a reserved installment that was released',
+    set('installment', "status = 'RELEASED', released = true", 'reserved_for is not null'),
     ['RESERVATION reserved_status'],
   ],
   [
     'a day beyond the exact range',
-    set('part', 'gross_minor = 9007199254740991', "status = 'RELEASED'"),
+    set('installment', 'gross_minor = 9007199254740991', "status = 'RELEASED'"),
     ['RANGE day_gross_minor'],
   ],
 ];

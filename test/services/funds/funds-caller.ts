@@ -36,7 +36,7 @@ export function fundsCaller(
     tenant,
     write,
     async sell(sale: TestSale) {
-      const { parts, saleId } = await client.recordSale({
+      const { installments, saleId } = await client.recordSale({
         ...write(sale.on),
         saleId: randomUUID(),
         method: sale.instant ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD,
@@ -44,7 +44,7 @@ export function fundsCaller(
         feesAmountMinor: sale.fees ?? 0n,
         installments: sale.installments ?? 1,
       });
-      return { saleId, parts };
+      return { saleId, installments };
     },
     deduct: (amountMinor: bigint, saleId?: string, on?: string) =>
       client.applyDeduction({ ...write(on), sourceId: randomUUID(), amountMinor, saleId }),
@@ -63,13 +63,13 @@ export function fundsCaller(
     ) => client.unblockFunds({ ...write(on), saleId, sourceId, outcome, reason }),
     async advanceable(on?: string) {
       const { occurredAt } = write(on);
-      return client.listAdvanceableParts({ ...tenant, occurredAt });
+      return client.listAdvanceableInstallments({ ...tenant, occurredAt });
     },
-    reserve: (parts: readonly { id: string; version: bigint }[], advanceRequestId: string, on?: string) =>
+    reserve: (installments: readonly { id: string; version: bigint }[], advanceRequestId: string, on?: string) =>
       client.reserveForAdvance({
         ...write(on),
         advanceRequestId,
-        parts: parts.map(({ id, version }) => ({ partId: id, version })),
+        installments: installments.map(({ id, version }) => ({ installmentId: id, version })),
       }),
     free: (advanceRequestId: string, on?: string) =>
       client.freeReservation({ ...write(on), advanceRequestId }),

@@ -2,7 +2,7 @@ import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { BlockOutcome, BlockReason, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { BLOCK_REASONS } from '../../../services/funds/installment.ts';
-import type { QuotedPart } from '../../../services/funds/reservation.ts';
+import type { QuotedInstallment } from '../../../services/funds/reservation.ts';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { AccountModel, Outcome } from './account-model.ts';
 import type { FundsCaller } from './funds-caller.ts';
@@ -15,8 +15,8 @@ export interface Situation {
   /** Sales that were asked for, the refused ones too. */
   readonly sales: string[];
   readonly model: AccountModel;
-  /** Parts as they were quoted a while ago: their versions as the service and as the model has them. */
-  readonly quote: readonly { readonly service: QuotedPart; readonly model: QuotedPart }[];
+  /** Installments as they were quoted a while ago: their versions as the service and as the model has them. */
+  readonly quote: readonly { readonly service: QuotedInstallment; readonly model: QuotedInstallment }[];
 }
 
 /** A command with everything decided: what is called, and what the model makes of the same. */
@@ -101,14 +101,14 @@ const sell = command(
     const sale = { method, grossMinor, feesMinor, installments: instant ? 1 : count };
     const amounts = { grossAmountMinor: grossMinor, feesAmountMinor: feesMinor };
     const request = { ...caller.write(on), ...amounts, saleId, installments: sale.installments };
-    let partIds: string[] | undefined;
+    let installmentIds: string[] | undefined;
     return {
       async call() {
-        const { parts } = await caller.client.recordSale({ ...request, method: SaleMethod[method] });
-        partIds = parts.map(({ id }) => id);
+        const { installments } = await caller.client.recordSale({ ...request, method: SaleMethod[method] });
+        installmentIds = installments.map(({ id }) => id);
         return [];
       },
-      play: (model) => model.sell(sale, saleId, partIds),
+      play: (model) => model.sell(sale, saleId, installmentIds),
     };
   },
 );
@@ -155,7 +155,7 @@ const unblock = command(
     const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
     const request = { ...caller.write(on), saleId, sourceId, reason: BlockReason[reason], outcome };
     return {
-      call: async () => [(await caller.client.unblockFunds(request)).parts.length],
+      call: async () => [(await caller.client.unblockFunds(request)).installments.length],
       play: (model) => model.unblock(saleId, { reason, sourceId }, lost),
     };
   },
@@ -166,10 +166,10 @@ const reserve = command(
   fc.tuple(fc.nat(9), fc.array(pick, { minLength: 1, maxLength: 4 })),
   ({ caller, on, quote }, [id, picks]) => {
     const advanceRequestId = idOf(4, id);
-    const unknown = { partId: idOf(9, id), version: 1n };
+    const unknown = { installmentId: idOf(9, id), version: 1n };
     const picked = [...new Set(picks.map((index) => index % (quote.length || 1)))];
     const quoted = picked.map((index) => quote[index] ?? { service: unknown, model: unknown });
-    const request = { ...caller.write(on), advanceRequestId, parts: quoted.map(({ service }) => service) };
+    const request = { ...caller.write(on), advanceRequestId, installments: quoted.map(({ service }) => service) };
     const quotedByModel = quoted.map(({ model }) => model);
     return {
       call: async () => [(await caller.client.reserveForAdvance(request)).reservedAmountMinor],
@@ -223,11 +223,11 @@ const reverse = command('reverse', pick, ({ caller, on, model }, index) => {
 
 const releaseDue = command('releaseDue', fc.constant([]), ({ caller, on }) => ({
   async call() {
-    const { releasedParts, releasedAmountMinor } = await caller.client.releaseDueFunds({
+    const { releasedInstallments, releasedAmountMinor } = await caller.client.releaseDueFunds({
       ...caller.tenant,
       asOf: on,
     });
-    return [releasedParts, releasedAmountMinor];
+    return [releasedInstallments, releasedAmountMinor];
   },
   play: (model) => model.releaseDue(),
 }));

@@ -35,7 +35,7 @@ function upToMaxCommands(all: readonly Step[]): Step[] {
   });
 }
 
-test('any commands, one by one or at once, leave what the model says: parts, list, calendar, debts and balance', async () => {
+test('any commands, one by one or at once, leave what the model says: installments, list, calendar, debts and balance', async () => {
   const outcomes = new Set<string>();
   const property = fc.asyncProperty(steps, async (all) => {
     const play = new FundsPlay(harness);

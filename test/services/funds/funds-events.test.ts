@@ -42,12 +42,12 @@ it('tells of an instant transfer that it is released, and of a card sale when it
   expect(await told()).toEqual(['funds.released 2020-07-20 RELEASED 150']);
 });
 
-it('tells of a part that a block holds from its freeing on', async () => {
+it('tells of an installment that a block holds from its freeing on', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const told = teller(funds);
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
   const advance = randomUUID();
-  await funds.reserve((await funds.advanceable('2020-06-20')).parts.slice(0, 1), advance, '2020-06-20');
+  await funds.reserve((await funds.advanceable('2020-06-20')).installments.slice(0, 1), advance, '2020-06-20');
   const dispute = randomUUID();
   await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-21');
   expect(await told()).toEqual(['funds.blocked 2020-08-19 BLOCKED 150']);
@@ -60,7 +60,7 @@ it('tells of a part that a block holds from its freeing on', async () => {
   ]);
 });
 
-it('tells of a part that a refund empties of its block, and of its return to it', async () => {
+it('tells of an installment that a refund empties of its block, and of its return to it', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const told = teller(funds);
   const refundCase = randomUUID();

@@ -1,23 +1,23 @@
 import {
   availableMinor,
   type Debt,
-  giveBack,
-  type Taking,
-  takeBlocked,
-  takeDebts,
-  takeDeduction,
-  takeRefund,
+  reverse,
+  type Allocation,
+  allocateBlocked,
+  allocateDebts,
+  allocateDeduction,
+  allocateRefund,
 } from '../../../services/funds/allocation.ts';
-import type { Block, BlockReason, Part } from '../../../services/funds/installment.ts';
+import type { Block, BlockReason, Installment } from '../../../services/funds/installment.ts';
 import * as rules from '../../../services/funds/installment.ts';
 import {
-  carryOver,
+  applyToReleases,
   dayOutOfRange,
-  type PartChange,
+  type InstallmentChange,
   type ReleaseRow,
   rowKey,
 } from '../../../services/funds/release-rows.ts';
-import { type QuotedPart, reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
+import { type QuotedInstallment, reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
 import { type SaleMethod, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import { addDays, type CivilDate } from '../../../services/platform/civil-date.ts';
 
@@ -31,24 +31,24 @@ export interface ModelSale {
 /** An account in memory: the pure rules without database, RPC or clock, as the use cases put them together. */
 export class FundsModel {
   today: CivilDate = '2026-11-16';
-  parts = new Map<string, Part>();
+  installments = new Map<string, Installment>();
   rows = new Map<string, ReleaseRow>();
   blocks = new Map<string, readonly Block[]>();
   debts: (Debt & { readonly on: CivilDate })[] = [];
-  debits = new Map<string, { partId: string; amountMinor: bigint }[]>();
-  /** What was ever deducted, net of reversals, to be found again in the parts and the open debts. */
+  debits = new Map<string, { installmentId: string; amountMinor: bigint }[]>();
+  /** What was ever deducted, net of reversals, to be found again in the installments and the open debts. */
   chargedMinor = 0n;
   advancedMinor = 0n;
   #counter = 0;
 
-  /** Answers whether the sums stay in range; parts bear the ids given, or ids of the model's own. */
+  /** Answers whether the sums stay in range; installments bear the ids given, or ids of the model's own. */
   sell(sale: ModelSale, saleId = this.#id('sale'), ids?: readonly string[]): boolean {
-    const changes = scheduleSale({ ...sale, capturedOn: this.today }).map((scheduled, index): PartChange => {
-      const id = ids?.[index] ?? this.#id('part');
-      return { before: null, after: rules.newPart(id, saleId, scheduled, this.today) };
+    const changes = scheduleSale({ ...sale, capturedOn: this.today }).map((scheduled, index): InstallmentChange => {
+      const id = ids?.[index] ?? this.#id('installment');
+      return { before: null, after: rules.newInstallment(id, saleId, scheduled, this.today) };
     });
     const rows = new Map(this.rows);
-    for (const row of carryOver(rows.values(), changes)) rows.set(rowKey(row), row);
+    for (const row of applyToReleases(rows.values(), changes)) rows.set(rowKey(row), row);
     if (dayOutOfRange(rows.values()) !== null) return false;
     this.blocks.set(saleId, []);
     this.#store(changes);
@@ -57,14 +57,14 @@ export class FundsModel {
 
   /** Answers what became a debt: of days alike the one of the lower source id is paid first. */
   deduct(saleId: string | undefined, amountMinor: bigint, sourceId = this.#id('debt')): bigint {
-    const own = saleId === undefined ? [] : this.partsOf(saleId);
-    const took = takeDeduction(amountMinor, own, [...this.parts.values()], this.today);
+    const own = saleId === undefined ? [] : this.installmentsOf(saleId);
+    const took = allocateDeduction(amountMinor, own, [...this.installments.values()], this.today);
     this.chargedMinor += amountMinor;
     if (took.missingMinor > 0n) {
       this.debts.push({ sourceId, openMinor: took.missingMinor, on: this.today });
       this.debts.sort((one, other) => (one.on + one.sourceId < other.on + other.sourceId ? -1 : 1));
     }
-    this.#store(took.takings);
+    this.#store(took.allocations);
     return took.missingMinor;
   }
 
@@ -74,17 +74,17 @@ export class FundsModel {
 
   unblock(saleId: string, block: Block, lost: boolean): void {
     if (lost) {
-      const takings = takeBlocked(this.partsOf(saleId), block, this.today);
-      this.chargedMinor += takings.reduce((sum, taking) => sum + taking.amountMinor, 0n);
-      this.#store(takings);
+      const allocations = allocateBlocked(this.installmentsOf(saleId), block, this.today);
+      this.chargedMinor += allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
+      this.#store(allocations);
     }
     this.#setBlocks(saleId, rules.removeBlock(this.blocks.get(saleId)!, block));
   }
 
-  reserve(advanceRequestId: string, quoted: readonly QuotedPart[]): boolean {
-    const result = reserveQuoted(quoted, [...this.parts.values()], advanceRequestId, this.today);
-    if ('stalePartId' in result) return false;
-    this.#store(result.parts.map((after) => ({ before: this.parts.get(after.id)!, after })));
+  reserve(advanceRequestId: string, quoted: readonly QuotedInstallment[]): boolean {
+    const result = reserveQuoted(quoted, [...this.installments.values()], advanceRequestId, this.today);
+    if ('staleInstallmentId' in result) return false;
+    this.#store(result.installments.map((after) => ({ before: this.installments.get(after.id)!, after })));
     return true;
   }
 
@@ -95,23 +95,23 @@ export class FundsModel {
   /** Answers whether no covered date had come. */
   settle(advanceRequestId: string): boolean {
     const result = settleReserved(this.reservedFor(advanceRequestId), this.today);
-    if ('duePart' in result) return false;
-    this.advancedMinor += result.takings.reduce((sum, taking) => sum + taking.amountMinor, 0n);
-    this.#store(result.takings);
+    if ('dueInstallment' in result) return false;
+    this.advancedMinor += result.allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
+    this.#store(result.allocations);
     return true;
   }
 
   /** Answers whether the balance sufficed. */
   refund(caseId: string, saleId: string | undefined, amountMinor: bigint): boolean {
-    const own = saleId === undefined ? [] : this.partsOf(saleId);
+    const own = saleId === undefined ? [] : this.installmentsOf(saleId);
     if (this.debits.has(caseId) || amountMinor > this.available(caseId, saleId)) return false;
-    const takings = takeRefund(amountMinor, own, [...this.parts.values()], refundBlock(caseId), this.today);
+    const allocations = allocateRefund(amountMinor, own, [...this.installments.values()], refundBlock(caseId), this.today);
     this.debits.set(
       caseId,
-      takings.map(({ before, amountMinor }) => ({ partId: before.id, amountMinor })),
+      allocations.map(({ before, amountMinor }) => ({ installmentId: before.id, amountMinor })),
     );
     this.chargedMinor += amountMinor;
-    this.#store(takings);
+    this.#store(allocations);
     return true;
   }
 
@@ -119,7 +119,7 @@ export class FundsModel {
     const taken = this.debits.get(caseId) ?? [];
     this.debits.delete(caseId);
     this.chargedMinor -= taken.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-    this.#store(giveBack(taken, [...this.parts.values()], this.today));
+    this.#store(reverse(taken, [...this.installments.values()], this.today));
   }
 
   nextDays(days: number): void {
@@ -130,7 +130,7 @@ export class FundsModel {
   clone(): FundsModel {
     const copy = new FundsModel();
     copy.today = this.today;
-    copy.parts = new Map(this.parts);
+    copy.installments = new Map(this.installments);
     copy.rows = new Map(this.rows);
     copy.blocks = new Map(this.blocks);
     copy.debits = new Map(this.debits);
@@ -141,19 +141,19 @@ export class FundsModel {
     return copy;
   }
 
-  /** The daily release; answers how many parts it released. */
+  /** The daily release; answers how many installments it released. */
   releaseDue(): number {
-    const due = [...this.parts.values()].filter(
-      (part) => rules.statusOf(part) === 'SCHEDULED' && part.reservation === null && part.date <= this.today,
+    const due = [...this.installments.values()].filter(
+      (installment) => rules.statusOf(installment) === 'SCHEDULED' && installment.reservation === null && installment.date <= this.today,
     );
     this.#store(due.map((before) => ({ before, after: rules.release(before) })));
     return due.length;
   }
 
   available(caseId?: string, saleId?: string): bigint {
-    const released = [...this.parts.values()].filter((part) => rules.statusOf(part) === 'RELEASED');
-    const releasedMinor = released.reduce((sum, part) => sum + rules.leftMinor(part), 0n);
-    const own = saleId === undefined ? [] : this.partsOf(saleId);
+    const released = [...this.installments.values()].filter((installment) => rules.statusOf(installment) === 'RELEASED');
+    const releasedMinor = released.reduce((sum, installment) => sum + rules.remainingMinor(installment), 0n);
+    const own = saleId === undefined ? [] : this.installmentsOf(saleId);
     return availableMinor(
       releasedMinor,
       this.openDebtsMinor(),
@@ -166,41 +166,41 @@ export class FundsModel {
     return this.debts.reduce((sum, debt) => sum + debt.openMinor, 0n);
   }
 
-  partsOf(saleId: string): Part[] {
-    return [...this.parts.values()].filter((part) => part.saleId === saleId);
+  installmentsOf(saleId: string): Installment[] {
+    return [...this.installments.values()].filter((installment) => installment.saleId === saleId);
   }
 
-  reservedFor(advanceRequestId: string): Part[] {
-    return [...this.parts.values()].filter((part) => part.reservation?.advanceRequestId === advanceRequestId);
+  reservedFor(advanceRequestId: string): Installment[] {
+    return [...this.installments.values()].filter((installment) => installment.reservation?.advanceRequestId === advanceRequestId);
   }
 
   #setBlocks(saleId: string, blocks: readonly Block[]): void {
     this.blocks.set(saleId, blocks);
-    const changes = this.partsOf(saleId).map((before) => {
+    const changes = this.installmentsOf(saleId).map((before) => {
       return { before, after: rules.withSaleBlocks(before, blocks, this.today) };
     });
     // What no block holds, or held, has not changed for those who have it quoted.
-    for (const { after } of changes) this.parts.set(after.id, after);
-    this.#store(changes.filter(({ before, after }) => rules.isHeldOtherwise(before, after)));
+    for (const { after } of changes) this.installments.set(after.id, after);
+    this.#store(changes.filter(({ before, after }) => rules.isBlockedDifferently(before, after)));
   }
 
-  /** Every command ends so: rows follow the parts, then open debts take what has become free. */
-  #store(changes: readonly (PartChange | Taking)[]): void {
+  /** Every command ends so: rows follow the installments, then open debts take what has become free. */
+  #store(changes: readonly (InstallmentChange | Allocation)[]): void {
     this.#carry(changes);
-    const paid = takeDebts(this.debts, [...this.parts.values()], this.today);
+    const paid = allocateDebts(this.debts, [...this.installments.values()], this.today);
     this.debts = this.debts
       .map((debt, index) => ({ ...debt, openMinor: paid.debts[index]!.openMinor }))
       .filter((debt) => debt.openMinor > 0n);
-    this.#carry(paid.takings);
+    this.#carry(paid.allocations);
   }
 
-  #carry(changes: readonly PartChange[]): void {
-    for (const row of carryOver(this.rows.values(), changes)) {
+  #carry(changes: readonly InstallmentChange[]): void {
+    for (const row of applyToReleases(this.rows.values(), changes)) {
       if (row.salesCount === 0) this.rows.delete(rowKey(row));
       else this.rows.set(rowKey(row), row);
     }
     for (const { before, after } of changes) {
-      this.parts.set(after.id, before === null ? after : { ...after, version: after.version + 1n });
+      this.installments.set(after.id, before === null ? after : { ...after, version: after.version + 1n });
     }
   }
 

@@ -25,7 +25,7 @@ interface Account {
 
 /**
  * Plays steps on two merchants, one of them in both environments. After each, the touched accounts are what their
- * models are, in every part, row, day, debt and outcome: for commands at once, after one of their orders.
+ * models are, in every installment, row, day, debt and outcome: for commands at once, after one of their orders.
  */
 export class FundsPlay {
   readonly #harness: TestHarness;
@@ -72,10 +72,10 @@ export class FundsPlay {
   /** Some of the quotes stay as they were, to be stale. */
   async #quote(account: Account): Promise<void> {
     if (account.quote.length > 0 && account.sales.length % 3 === 0) return;
-    const { parts } = await account.caller.advanceable(this.#on);
-    account.quote = parts.map(({ id, version }) => ({
-      service: { partId: id, version },
-      model: { partId: id, version: account.model.funds.parts.get(id)!.version },
+    const { installments } = await account.caller.advanceable(this.#on);
+    account.quote = installments.map(({ id, version }) => ({
+      service: { installmentId: id, version },
+      model: { installmentId: id, version: account.model.funds.installments.get(id)!.version },
     }));
   }
 
@@ -128,11 +128,11 @@ function newModel(): AccountModel {
 }
 
 function monthsOf({ funds }: AccountModel): Set<string> {
-  return new Set([...funds.parts.values()].map(({ date }) => date.slice(0, 7)));
+  return new Set([...funds.installments.values()].map(({ date }) => date.slice(0, 7)));
 }
 
 function changedMonths(before: AccountModel, after: AccountModel): Set<string> {
-  const changed = [...after.funds.parts.values()].filter((part) => before.funds.parts.get(part.id) !== part);
+  const changed = [...after.funds.installments.values()].filter((installment) => before.funds.installments.get(installment.id) !== installment);
   return new Set(changed.slice(0, 12).map(({ date }) => date.slice(0, 7)));
 }
 

@@ -70,17 +70,17 @@ describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', 
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1_000n });
   });
 
-  it('reservations of one part: one has it', async () => {
+  it('reservations of one installment: one has it', async () => {
     await funds.sell({ on: ON, gross: 1_000n });
-    const { parts } = await funds.advanceable(ON);
-    const reserved = await fifty(() => funds.reserve(parts, randomUUID(), ON));
+    const { installments } = await funds.advanceable(ON);
+    const reserved = await fifty(() => funds.reserve(installments, randomUUID(), ON));
     expect(tally(reserved)).toEqual({ OK: 1, QUOTE_STALE: 49 });
   });
 
   it('ends of one reservation: paid or freed, never both', async () => {
     await funds.sell({ on: ON, gross: 1_000n });
     const id = randomUUID();
-    await funds.reserve((await funds.advanceable(ON)).parts, id, ON);
+    await funds.reserve((await funds.advanceable(ON)).installments, id, ON);
     const ends = await fifty<unknown>((n) => (n % 2 ? funds.settle(id, ON) : funds.free(id, ON)));
     const { OK, RESERVATION_FREED, RESERVATION_SETTLED, ...others } = tally(ends);
     expect([OK, RESERVATION_FREED ?? RESERVATION_SETTLED, others]).toEqual([25, 25, {}]);
@@ -91,15 +91,15 @@ describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', 
   it('runs of the release: everything once', async () => {
     for (let n = 0; n < 5; n += 1) await funds.sell({ on: ON, gross: 200n, installments: 2 });
     const runs = await fifty(() => funds.releaseDue('2021-01-01'));
-    const parts = runs.map((run) => (run.status === 'fulfilled' ? run.value.releasedParts : Number.NaN));
-    expect(parts.reduce((sum, released) => sum + released)).toBe(10);
+    const installments = runs.map((run) => (run.status === 'fulfilled' ? run.value.releasedInstallments : Number.NaN));
+    expect(installments.reduce((sum, released) => sum + released)).toBe(10);
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1_000n });
   });
 
   it('everything at once on one sale: only refusals with a reason, and not a centavo made or lost', async () => {
     const { saleId } = await funds.sell({ on: ON, gross: 100_000n, installments: 10 });
     const [disputes, refunds] = [[randomUUID(), randomUUID()], Array.from({ length: 5 }, () => randomUUID())];
-    const { parts } = await funds.advanceable(ON);
+    const { installments } = await funds.advanceable(ON);
     const settled = await fifty<unknown>((n) => {
       const [dispute, refund] = [disputes[n % 2]!, refunds[n % 5]!];
       switch (n % 9) {
@@ -116,7 +116,7 @@ describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', 
         case 5:
           return funds.reverse(refund, ON);
         case 6:
-          return funds.reserve(parts.slice(n % 10, (n % 10) + 1), refund, ON);
+          return funds.reserve(installments.slice(n % 10, (n % 10) + 1), refund, ON);
         case 7:
           return funds.releaseDue('2020-08-01');
         default:

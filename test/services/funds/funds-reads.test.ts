@@ -55,7 +55,7 @@ describe.each(['inProcess', 'grpc'] as const)('reads of funds over %s', (way) =>
     await expectRefusal(funds.balance(), Code.OutOfRange, 'AMOUNT_OUT_OF_RANGE');
   });
 
-  it('lists a row for each date and status of the parts', async () => {
+  it('lists a row for each date and status of the installments', async () => {
     const funds = newFunds();
     await seed(funds);
     const { releases, timezone } = await funds.client.listFundsReleases(funds.tenant);
@@ -128,15 +128,15 @@ describe.each(['inProcess', 'grpc'] as const)('reads of funds over %s', (way) =>
     const funds = newFunds();
     await seed(funds);
     const of = async (request: object) => {
-      const { parts } = await funds.client.listAdvanceableParts({ ...funds.tenant, ...request });
-      return parts.map((part) => part.date);
+      const { installments } = await funds.client.listAdvanceableInstallments({ ...funds.tenant, ...request });
+      return installments.map((installment) => installment.date);
     };
     const { occurredAt } = funds.write('2020-07-20');
     expect(await of({ occurredAt })).toEqual(['2020-08-19', '2020-09-18', '2020-10-19']);
     expect(await of({ occurredAt, toDate: '2020-09-18' })).toEqual(['2020-08-19', '2020-09-18']);
     expect(await of({ toDate: '2020-09-18' })).toEqual([]);
     const stranger = newFunds();
-    const none = await stranger.client.listAdvanceableParts(stranger.tenant);
-    expect(none).toMatchObject({ parts: [], scheduleId: '' });
+    const none = await stranger.client.listAdvanceableInstallments(stranger.tenant);
+    expect(none).toMatchObject({ installments: [], scheduleId: '' });
   });
 });

@@ -4,16 +4,16 @@ import {
   BLOCK_REASONS,
   blocksOf,
   isFree,
-  leftMinor,
+  remainingMinor,
   originalMinor,
   statusOf,
 } from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
-  carryOver,
+  applyToReleases,
   MAX_AMOUNT_MINOR,
   rowKey,
-  rowLeftMinor,
+  rowRemainingMinor,
   rowOriginalMinor,
 } from '../../../services/funds/release-rows.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
@@ -92,11 +92,11 @@ const play: Play = {
   },
   reserve(model, [id, picks, stale]) {
     if (model.reservedFor(id).length > 0) return;
-    const parts = [...model.parts.values()];
-    const chosen = picks.map((index) => parts[index % parts.length]!);
-    const asQuoted = chosen.every((part) => isFree(part) && part.date > model.today);
+    const installments = [...model.installments.values()];
+    const chosen = picks.map((index) => installments[index % installments.length]!);
+    const asQuoted = chosen.every((installment) => isFree(installment) && installment.date > model.today);
     const distinct = new Set(chosen).size === chosen.length;
-    const quoted = chosen.map((part) => ({ partId: part.id, version: part.version - (stale ? 1n : 0n) }));
+    const quoted = chosen.map((installment) => ({ installmentId: installment.id, version: installment.version - (stale ? 1n : 0n) }));
     expect(model.reserve(id, quoted)).toBe(asQuoted && distinct && !stale);
   },
   free(model, [id]) {
@@ -134,28 +134,28 @@ function saleAt(model: FundsModel, index: number): string {
   return [...model.blocks.keys()][index % model.blocks.size]!;
 }
 
-/** (A) to (C), (F), the exact range, and that the kept rows are those that the parts give anew. */
+/** (A) to (C), (F), the exact range, and that the kept rows are those that the installments give anew. */
 function checkRows(model: FundsModel): void {
   const byKey = (rows: Iterable<Parameters<typeof rowKey>[0]>) =>
     new Map([...rows].map((row) => [rowKey(row), row]));
-  const summedAnew = carryOver(
+  const summedAnew = applyToReleases(
     [],
-    [...model.parts.values()].map((after) => ({ before: null, after })),
+    [...model.installments.values()].map((after) => ({ before: null, after })),
   );
   expect(byKey(model.rows.values())).toEqual(byKey(summedAnew));
   const days = new Map<string, bigint>();
   for (const row of model.rows.values()) {
-    const left = rowLeftMinor(row);
+    const left = rowRemainingMinor(row);
     expect(row.feesMinor >= 0n && row.feesMinor <= row.grossMinor && left >= 0n).toBe(true);
     expect(row.deductedMinor >= 0n && row.deductedMinor <= rowOriginalMinor(row) - row.advancedMinor).toBe(
       true,
     );
     expect(row.status === 'BLOCKED').toBe(blockedReasons(row).length > 0);
     if (row.status === 'BLOCKED') expect(left > 0n).toBe(true);
-    const inRow = [...model.parts.values()].filter(
-      (part) => rowKey(row) === rowKey({ date: part.date, status: statusOf(part) }),
+    const inRow = [...model.installments.values()].filter(
+      (installment) => rowKey(row) === rowKey({ date: installment.date, status: statusOf(installment) }),
     );
-    expect(row.salesCount).toBe(new Set(inRow.map((part) => part.saleId)).size);
+    expect(row.salesCount).toBe(new Set(inRow.map((installment) => installment.saleId)).size);
     expect(new Set(blockedReasons(row))).toEqual(
       new Set(inRow.flatMap(blocksOf).map(({ reason }) => reason)),
     );
@@ -168,36 +168,36 @@ function checkRows(model: FundsModel): void {
 function checkMoney(model: FundsModel): void {
   let deducted = 0n;
   let advanced = 0n;
-  for (const part of model.parts.values()) {
-    deducted += part.deductedMinor;
-    advanced += part.advancedMinor;
-    expect(part.deductedMinor >= 0n && leftMinor(part) >= 0n).toBe(true);
-    expect(part.deductedMinor <= originalMinor(part) - part.advancedMinor).toBe(true);
-    if (model.debts.length > 0) expect(isFree(part)).toBe(false);
+  for (const installment of model.installments.values()) {
+    deducted += installment.deductedMinor;
+    advanced += installment.advancedMinor;
+    expect(installment.deductedMinor >= 0n && remainingMinor(installment) >= 0n).toBe(true);
+    expect(installment.deductedMinor <= originalMinor(installment) - installment.advancedMinor).toBe(true);
+    if (model.debts.length > 0) expect(isFree(installment)).toBe(false);
   }
   expect(deducted + model.openDebtsMinor()).toBe(model.chargedMinor);
   expect(advanced).toBe(model.advancedMinor);
 }
 
-/** A reserved part is scheduled and keeps what it has promised; a blocked one is neither advanced nor reserved. */
+/** A reserved installment is scheduled and keeps what it has promised; a blocked one is neither advanced nor reserved. */
 function checkPromises(model: FundsModel, before: ReadonlyMap<string, string>): void {
-  for (const part of model.parts.values()) {
-    if (statusOf(part) === 'BLOCKED')
-      expect(part.advancedMinor === 0n && part.reservation === null).toBe(true);
-    if (part.reservation === null) continue;
-    expect(statusOf(part)).toBe('SCHEDULED');
-    expect(leftMinor(part) >= part.reservation.amountMinor).toBe(true);
-    const promised = `${part.reservation.advanceRequestId} ${part.reservation.amountMinor}`;
-    expect(before.get(part.id) ?? promised).toBe(promised);
+  for (const installment of model.installments.values()) {
+    if (statusOf(installment) === 'BLOCKED')
+      expect(installment.advancedMinor === 0n && installment.reservation === null).toBe(true);
+    if (installment.reservation === null) continue;
+    expect(statusOf(installment)).toBe('SCHEDULED');
+    expect(remainingMinor(installment) >= installment.reservation.amountMinor).toBe(true);
+    const promised = `${installment.reservation.advanceRequestId} ${installment.reservation.amountMinor}`;
+    expect(before.get(installment.id) ?? promised).toBe(promised);
   }
 }
 
 function reservedAmounts(model: FundsModel): Map<string, string> {
-  const reserved = [...model.parts.values()].filter((part) => part.reservation !== null);
+  const reserved = [...model.installments.values()].filter((installment) => installment.reservation !== null);
   return new Map(
-    reserved.map((part) => [
-      part.id,
-      `${part.reservation!.advanceRequestId} ${part.reservation!.amountMinor}`,
+    reserved.map((installment) => [
+      installment.id,
+      `${installment.reservation!.advanceRequestId} ${installment.reservation!.amountMinor}`,
     ]),
   );
 }

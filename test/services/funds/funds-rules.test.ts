@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import {
-  giveBack,
-  takeBlocked,
-  takeDebts,
-  takeDeduction,
-  takeRefund,
+  reverse,
+  allocateBlocked,
+  allocateDebts,
+  allocateDeduction,
+  allocateRefund,
 } from '../../../services/funds/allocation.ts';
 import {
   addBlock,
   type Block,
   free,
-  type Part,
+  type Installment,
   statusOf,
   withSaleBlocks,
 } from '../../../services/funds/installment.ts';
@@ -20,10 +20,10 @@ const TODAY = '2026-11-20';
 const DISPUTE: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'dispute' };
 const REFUND: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };
 
-test('a part leaves BLOCKED with its last block, and goes back by its date', () => {
+test('an installment leaves BLOCKED with its last block, and goes back by its date', () => {
   const twice = addBlock(addBlock([], DISPUTE), REFUND);
-  const due = part('due', '2026-11-20', { saleBlocks: twice });
-  const future = part('future', '2026-11-23', { saleBlocks: twice });
+  const due = installment('due', '2026-11-20', { saleBlocks: twice });
+  const future = installment('future', '2026-11-23', { saleBlocks: twice });
   const once = [due, future].map((each) => withSaleBlocks(each, [REFUND], TODAY));
   expect(once.map(statusOf)).toEqual(['BLOCKED', 'BLOCKED']);
   expect(once.map((each) => statusOf(withSaleBlocks(each, [], TODAY)))).toEqual(['RELEASED', 'SCHEDULED']);
@@ -33,38 +33,38 @@ test('blocking twice for the same reason and source is one block', () => {
   expect(addBlock(addBlock([], DISPUTE), { ...DISPUTE })).toHaveLength(1);
 });
 
-test('a block passes reserved and advanced parts by, and holds a reserved one once it is freed', () => {
-  const reserved = part('a', '2026-12-21', {
+test('a block passes reserved and advanced installments by, and holds a reserved one once it is freed', () => {
+  const reserved = installment('a', '2026-12-21', {
     saleBlocks: [DISPUTE],
     reservation: { advanceRequestId: 'r', amountMinor: 100n },
   });
   expect(statusOf(reserved)).toBe('SCHEDULED');
-  expect(statusOf(part('b', '2026-12-21', { saleBlocks: [DISPUTE], advancedMinor: 40n }))).toBe('SCHEDULED');
+  expect(statusOf(installment('b', '2026-12-21', { saleBlocks: [DISPUTE], advancedMinor: 40n }))).toBe('SCHEDULED');
   expect(statusOf(free(reserved))).toBe('BLOCKED');
 });
 
 test('a lost dispute consumes what it blocks, all of it', () => {
-  const parts = [
-    part('a', '2026-11-20', { saleBlocks: [DISPUTE] }),
-    part('b', '2026-12-21', { saleBlocks: [REFUND] }),
+  const installments = [
+    installment('a', '2026-11-20', { saleBlocks: [DISPUTE] }),
+    installment('b', '2026-12-21', { saleBlocks: [REFUND] }),
   ];
-  const takings = takeBlocked(parts, DISPUTE, TODAY);
-  expect(takings.map(({ after, amountMinor }) => [after.id, amountMinor, statusOf(after)])).toEqual([
+  const allocations = allocateBlocked(installments, DISPUTE, TODAY);
+  expect(allocations.map(({ after, amountMinor }) => [after.id, amountMinor, statusOf(after)])).toEqual([
     ['a', 100n, 'RELEASED'],
   ]);
 });
 
-test("a deduction takes the sale's parts, nearest first, then free ones of others; the rest is missing", () => {
-  const own = [part('own2', '2026-12-22'), part('own1', '2026-12-21')];
+test("a deduction takes the sale's installments, nearest first, then free ones of others; the rest is missing", () => {
+  const own = [installment('own2', '2026-12-22'), installment('own1', '2026-12-21')];
   const others = [
-    part('next', '2026-12-01'),
-    part('blocked', '2026-11-25', { saleBlocks: [DISPUTE] }),
-    part('released', '2026-11-01', { released: true }),
-    part('reserved', '2026-11-26', { reservation: { advanceRequestId: 'r', amountMinor: 100n } }),
+    installment('next', '2026-12-01'),
+    installment('blocked', '2026-11-25', { saleBlocks: [DISPUTE] }),
+    installment('released', '2026-11-01', { released: true }),
+    installment('reserved', '2026-11-26', { reservation: { advanceRequestId: 'r', amountMinor: 100n } }),
     ...own,
   ];
-  const took = takeDeduction(330n, own, others, TODAY);
-  expect(took.takings.map(({ after, amountMinor }) => [after.id, amountMinor])).toEqual([
+  const took = allocateDeduction(330n, own, others, TODAY);
+  expect(took.allocations.map(({ after, amountMinor }) => [after.id, amountMinor])).toEqual([
     ['own1', 100n],
     ['own2', 100n],
     ['next', 100n],
@@ -72,14 +72,14 @@ test("a deduction takes the sale's parts, nearest first, then free ones of other
   expect(took.missingMinor).toBe(30n);
 });
 
-test('debts are paid oldest first, from free parts, nearest date first', () => {
-  const parts = [part('b', '2026-12-21'), part('a', '2026-12-01')];
+test('debts are paid oldest first, from free installments, nearest date first', () => {
+  const installments = [installment('b', '2026-12-21'), installment('a', '2026-12-01')];
   const debts = [
     { sourceId: 'old', openMinor: 70n },
     { sourceId: 'new', openMinor: 200n },
   ];
-  const paid = takeDebts(debts, parts, TODAY);
-  expect(paid.takings.map(({ sourceId, after, amountMinor }) => [sourceId, after.id, amountMinor])).toEqual([
+  const paid = allocateDebts(debts, installments, TODAY);
+  expect(paid.allocations.map(({ sourceId, after, amountMinor }) => [sourceId, after.id, amountMinor])).toEqual([
     ['old', 'a', 70n],
     ['new', 'a', 30n],
     ['new', 'b', 100n],
@@ -87,15 +87,15 @@ test('debts are paid oldest first, from free parts, nearest date first', () => {
   expect(paid.debts.map((debt) => debt.openMinor)).toEqual([0n, 70n]);
 });
 
-test("a refund debits the sale's parts that are released or blocked for it, latest first, then released ones, oldest first", () => {
+test("a refund debits the sale's installments that are released or blocked for it, latest first, then released ones, oldest first", () => {
   const own = [
-    part('own1', '2026-11-20', { released: true }),
-    part('own2', '2026-12-21', { saleBlocks: [REFUND] }),
-    part('own3', '2027-01-20', { reservation: { advanceRequestId: 'r', amountMinor: 100n } }),
+    installment('own1', '2026-11-20', { released: true }),
+    installment('own2', '2026-12-21', { saleBlocks: [REFUND] }),
+    installment('own3', '2027-01-20', { reservation: { advanceRequestId: 'r', amountMinor: 100n } }),
   ];
-  const released = [part('y', '2026-11-02', { released: true }), part('x', '2026-11-01', { released: true })];
-  const takings = takeRefund(310n, own, [...released, part('scheduled', '2026-12-01')], REFUND, TODAY);
-  expect(takings.map(({ after, amountMinor }) => [after.id, amountMinor])).toEqual([
+  const released = [installment('y', '2026-11-02', { released: true }), installment('x', '2026-11-01', { released: true })];
+  const allocations = allocateRefund(310n, own, [...released, installment('scheduled', '2026-12-01')], REFUND, TODAY);
+  expect(allocations.map(({ after, amountMinor }) => [after.id, amountMinor])).toEqual([
     ['own2', 100n],
     ['own1', 100n],
     ['x', 100n],
@@ -103,43 +103,43 @@ test("a refund debits the sale's parts that are released or blocked for it, late
   ]);
 });
 
-test('a reversed debit returns to the parts it came from, under the blocks that are open by then', () => {
-  const spent = part('a', '2026-12-21', { deductedMinor: 100n, saleBlocks: [DISPUTE] });
+test('a reversed debit returns to the installments it came from, under the blocks that are open by then', () => {
+  const spent = installment('a', '2026-12-21', { deductedMinor: 100n, saleBlocks: [DISPUTE] });
   expect(statusOf(spent)).toBe('SCHEDULED');
-  const [back] = giveBack([{ partId: 'a', amountMinor: 60n }], [spent], TODAY);
+  const [back] = reverse([{ installmentId: 'a', amountMinor: 60n }], [spent], TODAY);
   expect(back?.after).toMatchObject({ deductedMinor: 40n });
   expect(statusOf(back!.after)).toBe('BLOCKED');
 });
 
-test('a quoted part that changed, is blocked, reserved, due or named twice makes the quote stale, and none is reserved', () => {
-  const good = part('good', '2026-12-21');
-  const stale: Part[] = [
-    part('stale', '2026-12-21', { version: 2n }),
-    part('stale', '2026-12-21', { saleBlocks: [DISPUTE] }),
-    part('stale', '2026-12-21', { reservation: { advanceRequestId: 'other', amountMinor: 100n } }),
-    part('stale', TODAY),
-    part('stale', '2026-12-21', { deductedMinor: 100n }),
+test('a quoted installment that changed, is blocked, reserved, due or named twice makes the quote stale, and none is reserved', () => {
+  const good = installment('good', '2026-12-21');
+  const stale: Installment[] = [
+    installment('stale', '2026-12-21', { version: 2n }),
+    installment('stale', '2026-12-21', { saleBlocks: [DISPUTE] }),
+    installment('stale', '2026-12-21', { reservation: { advanceRequestId: 'other', amountMinor: 100n } }),
+    installment('stale', TODAY),
+    installment('stale', '2026-12-21', { deductedMinor: 100n }),
   ];
   const quoted = [
-    { partId: 'good', version: 1n },
-    { partId: 'stale', version: 1n },
+    { installmentId: 'good', version: 1n },
+    { installmentId: 'stale', version: 1n },
   ];
   for (const other of stale) {
-    expect(reserveQuoted(quoted, [good, other], 'r', TODAY)).toEqual({ stalePartId: 'stale' });
+    expect(reserveQuoted(quoted, [good, other], 'r', TODAY)).toEqual({ staleInstallmentId: 'stale' });
   }
-  expect(reserveQuoted([quoted[0]!, quoted[0]!], [good], 'r', TODAY)).toEqual({ stalePartId: 'good' });
+  expect(reserveQuoted([quoted[0]!, quoted[0]!], [good], 'r', TODAY)).toEqual({ staleInstallmentId: 'good' });
 });
 
-test('a payout moves what was promised to advanced, and comes too late on the day of a part', () => {
-  const reserved = part('a', '2026-12-21', { reservation: { advanceRequestId: 'r', amountMinor: 100n } });
+test('a payout moves what was promised to advanced, and comes too late on the day of an installment', () => {
+  const reserved = installment('a', '2026-12-21', { reservation: { advanceRequestId: 'r', amountMinor: 100n } });
   expect(settleReserved([reserved], '2026-12-20')).toMatchObject({
-    takings: [{ after: { advancedMinor: 100n, reservation: null }, amountMinor: 100n }],
+    allocations: [{ after: { advancedMinor: 100n, reservation: null }, amountMinor: 100n }],
   });
-  expect(settleReserved([reserved], '2026-12-21')).toMatchObject({ duePart: { id: 'a' } });
+  expect(settleReserved([reserved], '2026-12-21')).toMatchObject({ dueInstallment: { id: 'a' } });
 });
 
-function part(id: string, date: string, given: Partial<Part> = {}): Part {
+function installment(id: string, date: string, given: Partial<Installment> = {}): Installment {
   const amounts = { grossMinor: 110n, feesMinor: 10n, deductedMinor: 0n, advancedMinor: 0n };
   const fresh = { reservation: null, released: false, saleBlocks: [], version: 1n };
-  return { id, saleId: 'sale', installment: 1, date, ...amounts, ...fresh, ...given };
+  return { id, saleId: 'sale', number: 1, date, ...amounts, ...fresh, ...given };
 }

@@ -26,17 +26,17 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
 
   it('schedules a card sale over business days and releases an instant transfer at once', async () => {
     const funds = newFunds();
-    const { parts } = await funds.sell({ on: '2020-06-20', gross: 10_000n, fees: 400n, installments: 3 });
-    expect(parts).toMatchObject([
+    const { installments } = await funds.sell({ on: '2020-06-20', gross: 10_000n, fees: 400n, installments: 3 });
+    expect(installments).toMatchObject([
       {
-        installment: 1,
+        number: 1,
         date: '2020-07-20',
         grossAmountMinor: 3334n,
         feesAmountMinor: 134n,
         originalAmountMinor: 3200n,
       },
-      { installment: 2, date: '2020-08-19', grossAmountMinor: 3333n, feesAmountMinor: 133n },
-      { installment: 3, date: '2020-09-18', grossAmountMinor: 3333n, feesAmountMinor: 133n },
+      { number: 2, date: '2020-08-19', grossAmountMinor: 3333n, feesAmountMinor: 133n },
+      { number: 3, date: '2020-09-18', grossAmountMinor: 3333n, feesAmountMinor: 133n },
     ]);
     await funds.sell({ on: '2020-06-20', gross: 500n, fees: 5n, instant: true });
     expect(await funds.rows()).toEqual([
@@ -48,7 +48,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 495n, scheduledAmountMinor: 9600n });
   });
 
-  it('records a sale once, and refuses fees above the gross and instalments of an instant transfer', async () => {
+  it('records a sale once, and refuses fees above the gross and installments of an instant transfer', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ gross: 100n });
     const sale = {
@@ -94,19 +94,19 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
   it('releases on the date, once, and catches up what was missed', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
-    expect(await funds.releaseDue('2020-07-19')).toMatchObject({ releasedParts: 0 });
+    expect(await funds.releaseDue('2020-07-19')).toMatchObject({ releasedInstallments: 0 });
     expect(await funds.releaseDue('2020-08-19')).toMatchObject({
-      releasedParts: 2,
+      releasedInstallments: 2,
       releasedAmountMinor: 200n,
     });
-    expect(await funds.releaseDue('2020-08-19')).toMatchObject({ releasedParts: 0, hasMore: false });
+    expect(await funds.releaseDue('2020-08-19')).toMatchObject({ releasedInstallments: 0, hasMore: false });
     expect((await funds.rows()).map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'SCHEDULED']);
     await expectRefusal(funds.releaseDue('2999-01-01'), Code.InvalidArgument, 'INVALID_ARGUMENT', {
       field: 'as_of',
     });
   });
 
-  it('blocks whole parts, counts each reason until its last block ends, and returns them by date', async () => {
+  it('blocks whole installments, counts each reason until its last block ends, and returns them by date', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
     await funds.releaseDue('2020-07-20');
@@ -138,7 +138,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       BlockReason.REFUND_IN_PROGRESS,
       '2020-07-21',
     );
-    expect(back.parts.map((part) => FundsReleaseStatus[part.status])).toEqual(['RELEASED', 'SCHEDULED']);
+    expect(back.installments.map((installment) => FundsReleaseStatus[installment.status])).toEqual(['RELEASED', 'SCHEDULED']);
     await expectRefusal(funds.unblock(saleId, dispute), Code.NotFound, 'BLOCK_NOT_FOUND');
     await expectRefusal(funds.block(randomUUID()), Code.NotFound, 'SALE_NOT_FOUND');
   });
@@ -155,14 +155,14 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       BlockReason.HOLD_OR_DISPUTE,
       '2020-06-22',
     );
-    expect(lost.parts.map((part) => part.deductionsAmountMinor)).toEqual([150n, 150n]);
+    expect(lost.installments.map((installment) => installment.deductionsAmountMinor)).toEqual([150n, 150n]);
     expect(await funds.rows()).toEqual([
       ['2020-07-20', 'SCHEDULED', 150n, 0n, 0n, 1],
       ['2020-08-19', 'SCHEDULED', 150n, 0n, 0n, 1],
     ]);
   });
 
-  it('makes a debt of what no part can bear, and takes it from the next sale', async () => {
+  it('makes a debt of what no installment can bear, and takes it from the next sale', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
     await funds.sell({ on: '2020-06-20', gross: 1000n, instant: true });
@@ -171,8 +171,8 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       debtAmountMinor: 150n,
     });
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 850n, openDebtsAmountMinor: 150n });
-    const { parts } = await funds.sell({ on: '2020-06-21', gross: 200n, installments: 2 });
-    expect(parts.map((part) => part.deductionsAmountMinor)).toEqual([100n, 50n]);
+    const { installments } = await funds.sell({ on: '2020-06-21', gross: 200n, installments: 2 });
+    expect(installments.map((installment) => installment.deductionsAmountMinor)).toEqual([100n, 50n]);
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1000n, openDebtsAmountMinor: 0n });
     await expectRefusal(funds.deduct(1n, randomUUID()), Code.NotFound, 'SALE_NOT_FOUND');
   });
@@ -188,19 +188,19 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
   it('reserves, pays out and frees what an advance covers, exclusively', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
-    const { parts } = await funds.advanceable('2020-06-20');
-    expect(parts.map((part) => part.date)).toEqual(['2020-07-20', '2020-08-19', '2020-09-18']);
+    const { installments } = await funds.advanceable('2020-06-20');
+    expect(installments.map((installment) => installment.date)).toEqual(['2020-07-20', '2020-08-19', '2020-09-18']);
     const [paid, freed] = [randomUUID(), randomUUID()];
-    expect(await funds.reserve(parts.slice(0, 2), paid, '2020-06-21')).toMatchObject({
+    expect(await funds.reserve(installments.slice(0, 2), paid, '2020-06-21')).toMatchObject({
       reservedAmountMinor: 200n,
       lastDate: '2020-08-19',
     });
-    expect(await funds.reserve(parts.slice(0, 2), paid, '2020-06-21')).toMatchObject({
+    expect(await funds.reserve(installments.slice(0, 2), paid, '2020-06-21')).toMatchObject({
       reservedAmountMinor: 200n,
     });
-    const taken = funds.reserve(parts, randomUUID(), '2020-06-21');
+    const taken = funds.reserve(installments, randomUUID(), '2020-06-21');
     await expectRefusal(taken, Code.FailedPrecondition, 'QUOTE_STALE');
-    await funds.reserve(parts.slice(2), freed, '2020-06-21');
+    await funds.reserve(installments.slice(2), freed, '2020-06-21');
     await funds.block(saleId);
     await funds.deduct(30n);
     expect((await funds.rows()).map((row) => row[1])).toEqual(['SCHEDULED', 'SCHEDULED', 'SCHEDULED']);
@@ -208,7 +208,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     await funds.settle(paid, '2020-06-22');
     await funds.free(freed, '2020-06-22');
     await funds.free(freed, '2020-06-22');
-    // The freed part is held by the sale's block at once; the debt waits.
+    // The freed installment is held by the sale's block at once; the debt waits.
     expect(await funds.rows()).toEqual([
       ['2020-07-20', 'SCHEDULED', 0n, 100n, 0n, 1],
       ['2020-08-19', 'SCHEDULED', 0n, 100n, 0n, 1],
@@ -220,66 +220,66 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     await expectRefusal(funds.settle(freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
       state: 'FREED',
     });
-    await expectRefusal(funds.reserve(parts.slice(2), freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
+    await expectRefusal(funds.reserve(installments.slice(2), freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
       state: 'FREED',
     });
     await expectRefusal(funds.settle(randomUUID()), Code.NotFound, 'RESERVATION_NOT_FOUND');
   });
 
-  it('gives a freed part to open debts when no block holds it', async () => {
+  it('gives a freed installment to open debts when no block holds it', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
-    const { parts } = await funds.advanceable('2020-06-20');
+    const { installments } = await funds.advanceable('2020-06-20');
     const id = randomUUID();
-    await funds.reserve(parts, id, '2020-06-20');
+    await funds.reserve(installments, id, '2020-06-20');
     expect(await funds.deduct(30n)).toMatchObject({ debtAmountMinor: 30n });
     await funds.free(id, '2020-06-20');
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 30n, 0n, 70n, 1]]);
     expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n });
   });
 
-  it('lets one of many concurrent requests reserve a part', async () => {
+  it('lets one of many concurrent requests reserve an installment', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
-    const { parts } = await funds.advanceable('2020-06-20');
+    const { installments } = await funds.advanceable('2020-06-20');
     const tries = await Promise.allSettled(
-      Array.from({ length: 8 }, () => funds.reserve(parts, randomUUID(), '2020-06-20')),
+      Array.from({ length: 8 }, () => funds.reserve(installments, randomUUID(), '2020-06-20')),
     );
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('a quote is stale once its part has changed, and a payout too late once its date has come', async () => {
+  it('a quote is stale once its installment has changed, and a payout too late once its date has come', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
     const quoted = await funds.advanceable('2020-06-20');
     await funds.deduct(1n);
     const now = await funds.advanceable('2020-06-20');
     expect(now.scheduleId).not.toBe(quoted.scheduleId);
-    expect(now.parts).toMatchObject([{ amountMinor: 99n }]);
-    const stale = funds.reserve(quoted.parts, randomUUID(), '2020-06-20');
-    await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE', { partId: quoted.parts[0]!.id });
-    const dueToday = funds.reserve(now.parts, randomUUID(), '2020-07-20');
+    expect(now.installments).toMatchObject([{ amountMinor: 99n }]);
+    const stale = funds.reserve(quoted.installments, randomUUID(), '2020-06-20');
+    await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE', { installmentId: quoted.installments[0]!.id });
+    const dueToday = funds.reserve(now.installments, randomUUID(), '2020-07-20');
     await expectRefusal(dueToday, Code.FailedPrecondition, 'QUOTE_STALE');
     const id = randomUUID();
-    await funds.reserve(now.parts, id, '2020-07-19');
+    await funds.reserve(now.installments, id, '2020-07-19');
     const late = funds.settle(id, '2020-07-20');
     await expectRefusal(late, Code.FailedPrecondition, 'COVERED_PART_DUE', { date: '2020-07-20' });
   });
 
-  it('names reservations that are due instead of releasing their parts', async () => {
+  it('names reservations that are due instead of releasing their installments', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
     const id = randomUUID();
-    await funds.reserve((await funds.advanceable('2020-06-20')).parts, id, '2020-06-20');
+    await funds.reserve((await funds.advanceable('2020-06-20')).installments, id, '2020-06-20');
     expect(await funds.releaseDue('2020-07-20')).toMatchObject({
-      releasedParts: 0,
+      releasedInstallments: 0,
       dueReservations: [{ ...funds.tenant, advanceRequestId: id }],
     });
     await funds.free(id);
-    expect(await funds.releaseDue('2020-07-20')).toMatchObject({ releasedParts: 1, dueReservations: [] });
+    expect(await funds.releaseDue('2020-07-20')).toMatchObject({ releasedInstallments: 1, dueReservations: [] });
   });
 
-  it("debits a refund from the sale's parts held for it, then from released rows, and reverses it", async () => {
+  it("debits a refund from the sale's installments held for it, then from released rows, and reverses it", async () => {
     const funds = newFunds();
     const refundCase = randomUUID();
     await funds.sell({ on: '2020-06-18', gross: 70n, instant: true });
@@ -315,7 +315,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     await expectRefusal(funds.reverse(randomUUID()), Code.NotFound, 'REFUND_DEBIT_NOT_FOUND');
   });
 
-  it('gives a refund that comes back late to a part reserved since, beside what is promised of it', async () => {
+  it('gives a refund that comes back late to an installment reserved since, beside what is promised of it', async () => {
     const funds = newFunds();
     const [refundCase, advance] = [randomUUID(), randomUUID()];
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
@@ -323,8 +323,8 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     await funds.block(...hold, BlockReason.REFUND_IN_PROGRESS, '2020-06-21');
     await funds.debit(refundCase, 30n, saleId, '2020-06-21');
     await funds.unblock(...hold, BlockOutcome.RETURNED, BlockReason.REFUND_IN_PROGRESS, '2020-06-22');
-    const { parts } = await funds.advanceable('2020-06-22');
-    expect(await funds.reserve(parts, advance, '2020-06-22')).toMatchObject({ reservedAmountMinor: 70n });
+    const { installments } = await funds.advanceable('2020-06-22');
+    expect(await funds.reserve(installments, advance, '2020-06-22')).toMatchObject({ reservedAmountMinor: 70n });
     await funds.reverse(refundCase, '2020-06-23');
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 0n, 100n, 1]]);
     await verifyFunds(harness, funds.tenant);
@@ -343,7 +343,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
   it('sees nothing of another merchant or environment', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
-    const { parts } = await funds.advanceable('2020-06-20');
+    const { installments } = await funds.advanceable('2020-06-20');
     const tenants = [
       { ...funds.tenant, environment: Environment.TEST },
       { ...funds.tenant, merchantId: randomUUID() },
@@ -351,12 +351,12 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     for (const tenant of tenants) {
       const other: FundsCaller = fundsCaller(harness.transports[way], tenant);
       expect(await other.rows()).toEqual([]);
-      expect((await other.advanceable('2020-06-20')).parts).toEqual([]);
+      expect((await other.advanceable('2020-06-20')).installments).toEqual([]);
       expect(await other.balance()).toMatchObject({ scheduledAmountMinor: 0n });
       await expectRefusal(other.block(saleId), Code.NotFound, 'SALE_NOT_FOUND');
-      const stale = other.reserve(parts, randomUUID(), '2020-06-20');
+      const stale = other.reserve(installments, randomUUID(), '2020-06-20');
       await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE');
-      expect(await other.releaseDue('2020-08-01')).toMatchObject({ releasedParts: 0 });
+      expect(await other.releaseDue('2020-08-01')).toMatchObject({ releasedInstallments: 0 });
     }
   });
 });

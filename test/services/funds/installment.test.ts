@@ -7,11 +7,11 @@ import {
   free,
   isBlockedBy,
   isFree,
-  isHeldOtherwise,
-  leftMinor,
-  newPart,
+  isBlockedDifferently,
+  remainingMinor,
+  newInstallment,
   originalMinor,
-  type Part,
+  type Installment,
   release,
   removeBlock,
   reserve,
@@ -28,34 +28,34 @@ const dispute: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'one' };
 const otherDispute: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'other' };
 const refund: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'one' };
 
-/** A part of 100 centavos gross and 10 of fees, scheduled for tomorrow. */
-const scheduled = (date = AFTER): Part =>
-  newPart('part', 'sale', { installment: 2, date, grossMinor: 100n, feesMinor: 10n }, TODAY);
+/** An installment of 100 centavos gross and 10 of fees, scheduled for tomorrow. */
+const scheduled = (date = AFTER): Installment =>
+  newInstallment('installment', 'sale', { number: 2, date, grossMinor: 100n, feesMinor: 10n }, TODAY);
 const blocked = (blocks: readonly Block[], date = AFTER) => withSaleBlocks(scheduled(date), blocks, TODAY);
 const settled = () => settle(reserve(deduct(scheduled(), 30n, TODAY), 'advance'));
 
-describe('a new part', () => {
+describe('a new installment', () => {
   test.each([
     [BEFORE, true],
     [TODAY, true],
     [AFTER, false],
   ])('dated %s is released at once: %s', (date, released) => {
     expect(scheduled(date)).toEqual({
-      ...{ id: 'part', saleId: 'sale', installment: 2, date, grossMinor: 100n, feesMinor: 10n },
+      ...{ id: 'installment', saleId: 'sale', number: 2, date, grossMinor: 100n, feesMinor: 10n },
       ...{ deductedMinor: 0n, advancedMinor: 0n, reservation: null, saleBlocks: [], version: 1n },
       released,
     });
   });
 
   test('has its gross less its fees, all of it left', () => {
-    expect([originalMinor(scheduled()), leftMinor(scheduled())]).toEqual([90n, 90n]);
+    expect([originalMinor(scheduled()), remainingMinor(scheduled())]).toEqual([90n, 90n]);
   });
 });
 
 describe('what is left', () => {
   test('is less what was deducted and advanced', () => {
-    const part = { ...scheduled(), deductedMinor: 25n, advancedMinor: 40n };
-    expect(leftMinor(part)).toBe(25n);
+    const installment = { ...scheduled(), deductedMinor: 25n, advancedMinor: 40n };
+    expect(remainingMinor(installment)).toBe(25n);
   });
 
   test.each([0n, 1n, 89n, 90n])('gives %s', (amount) => {
@@ -63,29 +63,29 @@ describe('what is left', () => {
   });
 
   test.each([-1n, 91n])('cannot give %s', (amount) => {
-    expect(() => deduct(scheduled(), amount, TODAY)).toThrow(`part part cannot give ${amount}`);
+    expect(() => deduct(scheduled(), amount, TODAY)).toThrow(`installment installment cannot give ${amount}`);
   });
 
   test('is promised when it is reserved, and gives nothing then', () => {
     const reserved = reserve(deduct(scheduled(), 30n, TODAY), 'advance');
     expect(reserved.reservation).toEqual({ advanceRequestId: 'advance', amountMinor: 60n });
-    expect(() => deduct(reserved, 1n, TODAY)).toThrow('part part cannot give 1');
+    expect(() => deduct(reserved, 1n, TODAY)).toThrow('installment installment cannot give 1');
     expect(free(reserved).reservation).toBeNull();
   });
 
   test('comes back as far as it was deducted', () => {
-    const part = deduct(scheduled(), 30n, TODAY);
+    const installment = deduct(scheduled(), 30n, TODAY);
     for (const amount of [0n, 10n, 30n]) {
-      expect(restore(part, amount, TODAY).deductedMinor).toBe(30n - amount);
+      expect(restore(installment, amount, TODAY).deductedMinor).toBe(30n - amount);
     }
     for (const amount of [-1n, 31n]) {
-      expect(() => restore(part, amount, TODAY)).toThrow(`part part cannot get ${amount} back`);
+      expect(() => restore(installment, amount, TODAY)).toThrow(`installment installment cannot get ${amount} back`);
     }
   });
 
   test('is advanced when the reservation is paid, and only what was promised', () => {
     expect(settled()).toMatchObject({ deductedMinor: 30n, advancedMinor: 60n, reservation: null });
-    expect(leftMinor(settled())).toBe(0n);
+    expect(remainingMinor(settled())).toBe(0n);
     expect(settle(scheduled())).toMatchObject({ advancedMinor: 0n });
   });
 });
@@ -95,7 +95,7 @@ describe('the status', () => {
     expect([scheduled(), release(scheduled())].map(statusOf)).toEqual(['SCHEDULED', 'RELEASED']);
   });
 
-  test('is BLOCKED while a block holds the part, scheduled or released', () => {
+  test('is BLOCKED while a block holds the installment, scheduled or released', () => {
     expect(statusOf(blocked([dispute]))).toBe('BLOCKED');
     expect(statusOf(blocked([dispute], BEFORE))).toBe('BLOCKED');
     expect(blocksOf(blocked([dispute, refund]))).toEqual([dispute, refund]);
@@ -105,21 +105,21 @@ describe('the status', () => {
     ['advanced in part', { advancedMinor: 1n }],
     ['reserved', { reservation: { advanceRequestId: 'advance', amountMinor: 90n } }],
     ['with nothing left', { deductedMinor: 90n }],
-  ])('of a part %s is not touched by blocks', (_, change) => {
-    const part = { ...blocked([dispute]), ...change };
-    expect(blocksOf(part)).toEqual([]);
-    expect(statusOf(part)).toBe('SCHEDULED');
-    expect(isBlockedBy(part, dispute)).toBe(false);
+  ])('of an installment %s is not touched by blocks', (_, change) => {
+    const installment = { ...blocked([dispute]), ...change };
+    expect(blocksOf(installment)).toEqual([]);
+    expect(statusOf(installment)).toBe('SCHEDULED');
+    expect(isBlockedBy(installment, dispute)).toBe(false);
   });
 
-  test('makes a part free while it is scheduled, not reserved, and has something left', () => {
+  test('makes an installment free while it is scheduled, not reserved, and has something left', () => {
     expect(isFree(scheduled())).toBe(true);
     const others = [release(scheduled()), reserve(scheduled(), 'advance'), blocked([dispute])];
     expect([...others, deduct(scheduled(), 90n, TODAY)].map(isFree)).toEqual([false, false, false, false]);
   });
 });
 
-describe('a part that leaves BLOCKED', () => {
+describe('an installment that leaves BLOCKED', () => {
   test.each([
     [BEFORE, 'RELEASED'],
     [TODAY, 'RELEASED'],
@@ -151,16 +151,16 @@ describe('a set of blocks', () => {
     expect(removeBlock([otherDispute, refund], dispute)).toEqual([otherDispute, refund]);
   });
 
-  test('holds a part by each of them', () => {
-    const part = blocked([otherDispute, refund]);
-    expect([dispute, otherDispute, refund].map((block) => isBlockedBy(part, block))).toEqual([
+  test('holds an installment by each of them', () => {
+    const installment = blocked([otherDispute, refund]);
+    expect([dispute, otherDispute, refund].map((block) => isBlockedBy(installment, block))).toEqual([
       false,
       true,
       true,
     ]);
   });
 
-  test.each<[string, Part, Part, boolean]>([
+  test.each<[string, Installment, Installment, boolean]>([
     ['the same', blocked([dispute, refund]), blocked([refund, dispute]), false],
     ['none', scheduled(), scheduled(), false],
     ['one more', blocked([dispute]), blocked([dispute, refund]), true],
@@ -168,7 +168,7 @@ describe('a set of blocks', () => {
     ['another', blocked([dispute]), blocked([refund]), true],
     ['another of two', blocked([dispute, refund]), blocked([dispute, otherDispute]), true],
     ['one that does not hold it', settled(), withSaleBlocks(settled(), [dispute], TODAY), false],
-  ])('holds a part otherwise or not: %s', (_, before, after, otherwise) => {
-    expect(isHeldOtherwise(before, after)).toBe(otherwise);
+  ])('holds an installment otherwise or not: %s', (_, before, after, otherwise) => {
+    expect(isBlockedDifferently(before, after)).toBe(otherwise);
   });
 });

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { leftMinor, type ReleaseStatus, statusOf } from '../../../services/funds/installment.ts';
+import { remainingMinor, type ReleaseStatus, statusOf } from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
   type ReleaseRow,
   rowKey,
-  rowLeftMinor,
+  rowRemainingMinor,
   rowOriginalMinor,
 } from '../../../services/funds/release-rows.ts';
 import type { TestHarness } from '../../support/harness.ts';
@@ -15,7 +15,7 @@ import type { FundsModel } from './funds-model.ts';
 
 /** All there is to see of an account, as text that is the same for the same account. */
 export interface ObservedFunds {
-  readonly parts: readonly string[];
+  readonly installments: readonly string[];
   readonly rows: readonly string[];
   readonly debts: readonly string[];
   readonly balance: string;
@@ -23,11 +23,11 @@ export interface ObservedFunds {
 
 /** The account as the service keeps and answers it. */
 export async function observe(harness: TestHarness, { client, tenant }: FundsCaller): Promise<ObservedFunds> {
-  const parts = sqlOf<{ part: string }>(
+  const installments = sqlOf<{ installment: string }>(
     harness,
     `select concat_ws(' ', id, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor,
-            released, reserved_for, reserved_minor) as part
-       from funds.part where merchant_id = $1 and environment = $2 order by id`,
+            released, reserved_for, reserved_minor) as installment
+       from funds.installment where merchant_id = $1 and environment = $2 order by id`,
     [tenant.merchantId, tenant.environment === 1 ? 'live' : 'test'],
   );
   const rows: string[] = [];
@@ -60,7 +60,7 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
       ),
   ]);
   return {
-    parts: (await parts).map(({ part }) => part),
+    installments: (await installments).map(({ installment }) => installment),
     rows,
     debts: debts.map(({ sourceId, openAmountMinor }) => `${sourceId} ${openAmountMinor}`),
     balance,
@@ -69,21 +69,21 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
 
 /** The account as the model has it. */
 export function expected(model: FundsModel): ObservedFunds {
-  const parts = [...model.parts.values()].map((part) =>
+  const installments = [...model.installments.values()].map((installment) =>
     [
-      ...[part.id, part.date, statusOf(part), part.grossMinor, part.feesMinor, part.deductedMinor],
-      ...[part.advancedMinor, part.released ? 't' : 'f'],
-      ...(part.reservation ? [part.reservation.advanceRequestId, part.reservation.amountMinor] : []),
+      ...[installment.id, installment.date, statusOf(installment), installment.grossMinor, installment.feesMinor, installment.deductedMinor],
+      ...[installment.advancedMinor, installment.released ? 't' : 'f'],
+      ...(installment.reservation ? [installment.reservation.advanceRequestId, installment.reservation.amountMinor] : []),
     ].join(' '),
   );
   const rows = [...model.rows.values()].sort((one, other) => (rowKey(one) < rowKey(other) ? -1 : 1));
   const left = (status: ReleaseStatus) =>
-    [...model.parts.values()]
-      .filter((part) => statusOf(part) === status)
-      .reduce((sum, part) => sum + leftMinor(part), 0n);
+    [...model.installments.values()]
+      .filter((installment) => statusOf(installment) === status)
+      .reduce((sum, installment) => sum + remainingMinor(installment), 0n);
   const sums = [left('RELEASED'), left('SCHEDULED'), left('BLOCKED'), model.openDebtsMinor()];
   return {
-    parts: parts.sort(),
+    installments: installments.sort(),
     rows: rows.map(rowText),
     debts: model.debts.map(({ sourceId, openMinor }) => `${sourceId} ${openMinor}`),
     balance: [model.available(), ...sums].join(' '),
@@ -92,7 +92,7 @@ export function expected(model: FundsModel): ObservedFunds {
 
 function rowText(row: ReleaseRow): string {
   const byStatus = (['BLOCKED', 'RELEASED', 'SCHEDULED'] as const).map((status) =>
-    row.status === status ? rowLeftMinor(row) : 0n,
+    row.status === status ? rowRemainingMinor(row) : 0n,
   );
   return [
     ...[row.date, row.status, rowOriginalMinor(row), row.grossMinor, row.feesMinor, row.deductedMinor],
@@ -100,31 +100,31 @@ function rowText(row: ReleaseRow): string {
   ].join(' ');
 }
 
-/** Expects the calendar of some months to be the days of the model, each summed from its parts. */
+/** Expects the calendar of some months to be the days of the model, each summed from its installments. */
 export async function expectCalendar(
   { client, tenant }: FundsCaller,
   model: FundsModel,
   months: Iterable<string>,
 ): Promise<void> {
-  const byDate = Map.groupBy(model.parts.values(), (part) => part.date);
+  const byDate = Map.groupBy(model.installments.values(), (installment) => installment.date);
   for (const month of months) {
     const { days } = await client.getReleaseCalendar({ ...tenant, month });
     const dates = [...byDate.keys()].filter((date) => date.startsWith(month)).sort();
     const expectedDays = dates.map((date) => {
-      const parts = byDate.get(date)!;
-      const sum = (of: (part: (typeof parts)[number]) => bigint) =>
-        parts.reduce((all, part) => all + of(part), 0n);
+      const installments = byDate.get(date)!;
+      const sum = (of: (installment: (typeof installments)[number]) => bigint) =>
+        installments.reduce((all, installment) => all + of(installment), 0n);
       const left = (status: ReleaseStatus) =>
-        sum((part) => (statusOf(part) === status ? leftMinor(part) : 0n));
+        sum((installment) => (statusOf(installment) === status ? remainingMinor(installment) : 0n));
       return {
         date,
         releasedAmountMinor: left('RELEASED'),
         scheduledAmountMinor: left('SCHEDULED'),
-        advancedAmountMinor: sum((part) => part.advancedMinor),
-        deductionsAmountMinor: sum((part) => part.deductedMinor),
+        advancedAmountMinor: sum((installment) => installment.advancedMinor),
+        deductionsAmountMinor: sum((installment) => installment.deductedMinor),
         hasBlockedFunds: left('BLOCKED') > 0n,
         blockedAmountMinor: left('BLOCKED'),
-        salesCount: new Set(parts.map(({ saleId }) => saleId)).size,
+        salesCount: new Set(installments.map(({ saleId }) => saleId)).size,
       };
     });
     expect(days).toMatchObject(expectedDays);

@@ -80,7 +80,7 @@ describe('a refund that waits', () => {
     expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
     await unblock(saleId, other, BlockOutcome.RETURNED, REFUND_IN_PROGRESS);
     const advance = uuid();
-    await reserve((await advanceable()).parts.slice(0, 1), advance);
+    await reserve((await advanceable()).installments.slice(0, 1), advance);
     await hold(saleId, mine);
     expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
     await free(advance);

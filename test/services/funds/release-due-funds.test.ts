@@ -21,7 +21,7 @@ it('releases what is due of all merchants and environments, in as many calls as 
   );
   for (const funds of merchants) await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
   await merchants[0]!.sell({ gross: 50n });
-  // Reserved parts that are due neither are released nor keep the others from it.
+  // Reserved installments that are due neither are released nor keep the others from it.
   const first = `00000000-${randomUUID().slice(9)}`;
   const stuck = fundsCaller(harness.transports.inProcess, {
     merchantId: first,
@@ -29,18 +29,18 @@ it('releases what is due of all merchants and environments, in as many calls as 
   });
   await stuck.sell({ on: '2020-06-20', gross: 100n });
   const reserved = randomUUID();
-  await stuck.reserve((await stuck.advanceable('2020-06-20')).parts, reserved, '2020-06-20');
+  await stuck.reserve((await stuck.advanceable('2020-06-20')).installments, reserved, '2020-06-20');
   const all = createClient(FundsService, harness.transports.grpc);
-  let [parts, amountMinor, calls] = [0, 0n, 0];
+  let [installments, amountMinor, calls] = [0, 0n, 0];
   for (let more = true; more; calls += 1) {
     const released = await all.releaseDueFunds({});
-    [parts, amountMinor] = [parts + released.releasedParts, amountMinor + released.releasedAmountMinor];
+    [installments, amountMinor] = [installments + released.releasedInstallments, amountMinor + released.releasedAmountMinor];
     expect(released.dueReservations).toMatchObject([{ ...stuck.tenant, advanceRequestId: reserved }]);
     more = released.hasMore;
   }
-  expect({ parts, amountMinor }).toEqual({ parts: 75, amountMinor: 7500n });
+  expect({ installments, amountMinor }).toEqual({ installments: 75, amountMinor: 7500n });
   expect(calls).toBeGreaterThan(1);
-  expect(await all.releaseDueFunds({})).toMatchObject({ releasedParts: 0, hasMore: false });
+  expect(await all.releaseDueFunds({})).toMatchObject({ releasedInstallments: 0, hasMore: false });
   const rows = await merchants[0]!.rows();
   expect(rows.map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'RELEASED', 'SCHEDULED']);
   await verifyFunds(harness);
@@ -50,7 +50,7 @@ it('releases nothing twice when it runs many times at once', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
   const runs = await Promise.all(Array.from({ length: 6 }, () => funds.releaseDue()));
-  expect(runs.reduce((sum, run) => sum + run.releasedParts, 0)).toBe(3);
+  expect(runs.reduce((sum, run) => sum + run.releasedInstallments, 0)).toBe(3);
   expect(await funds.balance()).toMatchObject({ availableAmountMinor: 300n });
 });
 

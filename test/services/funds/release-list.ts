@@ -19,7 +19,7 @@ export function releaseList(harness: TestHarness): ListSubject {
     },
     refuses: ({ from, to }) => from !== undefined && to !== undefined && from > to,
     truth: `select distinct date || ' ' || status as key, date || ' ' || status as "order", date::text, status
-      from funds.part where merchant_id = $1 and environment = $2`,
+      from funds.installment where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
       const { client, sell, block, unblock, deduct, releaseDue } = fundsCaller(
         harness.transports.inProcess,
@@ -39,17 +39,17 @@ export function releaseList(harness: TestHarness): ListSubject {
           await sell({ on: SOLD[place], gross: 1_000n, installments, instant: installments === 1 });
         },
         async change({ date, status }, pick) {
-          const [part] = await sqlOf<{ sale_id: string; source_id: string | null }>(
+          const [installment] = await sqlOf<{ sale_id: string; source_id: string | null }>(
             harness,
-            `select part.sale_id, block.source_id from funds.part
-               left join funds.block on block.sale_id = part.sale_id and closed_at is null
-              where part.merchant_id = $1 and part.environment = 'live' and date = $2 and status = $3 limit 1`,
+            `select installment.sale_id, block.source_id from funds.installment
+               left join funds.block on block.sale_id = installment.sale_id and closed_at is null
+              where installment.merchant_id = $1 and installment.environment = 'live' and date = $2 and status = $3 limit 1`,
             [tenant.merchantId, date, status],
           );
-          if (part!.source_id) await unblock(part!.sale_id, part!.source_id);
+          if (installment!.source_id) await unblock(installment!.sale_id, installment!.source_id);
           else if (pick % 3 === 0) await releaseDue(date!);
-          else if (pick % 3 === 1) await deduct(100n, part!.sale_id);
-          else await block(part!.sale_id, randomUUID());
+          else if (pick % 3 === 1) await deduct(100n, installment!.sale_id);
+          else await block(installment!.sale_id, randomUUID());
         },
       };
     },

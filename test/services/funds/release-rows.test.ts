@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import type { Part } from '../../../services/funds/installment.ts';
+import type { Installment } from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
-  carryOver,
+  applyToReleases,
   dayOutOfRange,
   MAX_AMOUNT_MINOR,
   type ReleaseRow,
   rowKey,
-  rowLeftMinor,
+  rowRemainingMinor,
   rowOriginalMinor,
 } from '../../../services/funds/release-rows.ts';
 
 const DATE = '2026-12-01';
 const NONE_HELD = { HOLD_OR_DISPUTE: 0, REFUND_IN_PROGRESS: 0, KYC_PENDING: 0, COMPLIANCE_HOLD: 0 };
 
-function part(id: string, given: Partial<Part> = {}): Part {
+function installment(id: string, given: Partial<Installment> = {}): Installment {
   const amounts = { grossMinor: 110n, feesMinor: 10n, deductedMinor: 0n, advancedMinor: 0n };
   const fresh = { reservation: null, released: false, saleBlocks: [], version: 1n };
-  return { id, saleId: id, installment: 1, date: DATE, ...amounts, ...fresh, ...given };
+  return { id, saleId: id, number: 1, date: DATE, ...amounts, ...fresh, ...given };
 }
 
 const row = (given: Partial<ReleaseRow> = {}): ReleaseRow => {
@@ -27,10 +27,10 @@ const row = (given: Partial<ReleaseRow> = {}): ReleaseRow => {
 
 describe('a row', () => {
   test('has its gross less its fees, and left of it what was not deducted or advanced', () => {
-    expect([rowOriginalMinor(row()), rowLeftMinor(row())]).toEqual([200n, 120n]);
+    expect([rowOriginalMinor(row()), rowRemainingMinor(row())]).toEqual([200n, 120n]);
   });
 
-  test('has a name within its account, and the reasons that hold a part of it', () => {
+  test('has a name within its account, and the reasons that hold an installment of it', () => {
     expect(rowKey(row())).toBe('2026-12-01 SCHEDULED');
     expect(blockedReasons(row({ held: { ...NONE_HELD, KYC_PENDING: 2, REFUND_IN_PROGRESS: 1 } }))).toEqual([
       'REFUND_IN_PROGRESS',
@@ -39,24 +39,24 @@ describe('a row', () => {
   });
 });
 
-describe('changes of parts', () => {
-  test('make a row of new parts', () => {
-    const parts = [part('a', { deductedMinor: 5n }), part('b', { advancedMinor: 7n })];
+describe('changes of installments', () => {
+  test('make a row of new installments', () => {
+    const installments = [installment('a', { deductedMinor: 5n }), installment('b', { advancedMinor: 7n })];
     expect(
-      carryOver(
+      applyToReleases(
         [],
-        parts.map((after) => ({ before: null, after })),
+        installments.map((after) => ({ before: null, after })),
       ),
     ).toEqual([
       row({ grossMinor: 220n, feesMinor: 20n, deductedMinor: 5n, advancedMinor: 7n, salesCount: 2 }),
     ]);
   });
 
-  test('move a part with all its sums from the row it was in to the one it is in', () => {
-    const before = part('a', { deductedMinor: 10n, advancedMinor: 20n });
+  test('move an installment with all its sums from the row it was in to the one it is in', () => {
+    const before = installment('a', { deductedMinor: 10n, advancedMinor: 20n });
     const after = { ...before, released: true, deductedMinor: 15n };
     const others = row({ status: 'RELEASED' });
-    const touched = carryOver([row(), others, row({ date: '2026-12-02' })], [{ before, after }]);
+    const touched = applyToReleases([row(), others, row({ date: '2026-12-02' })], [{ before, after }]);
     expect(touched).toEqual([
       row({ grossMinor: 110n, feesMinor: 10n, deductedMinor: 20n, advancedMinor: 30n, salesCount: 1 }),
       row({
@@ -66,15 +66,15 @@ describe('changes of parts', () => {
     ]);
   });
 
-  test('count each reason once for a part, and leave a row of nothing to be dropped', () => {
-    const before = part('a');
+  test('count each reason once for an installment, and leave a row of nothing to be dropped', () => {
+    const before = installment('a');
     const saleBlocks = [
       { reason: 'KYC_PENDING', sourceId: '1' },
       { reason: 'KYC_PENDING', sourceId: '2' },
       { reason: 'HOLD_OR_DISPUTE', sourceId: '1' },
     ] as const;
-    const scheduled = carryOver([], [{ before: null, after: before }]);
-    const [emptied, blocked] = carryOver(scheduled, [{ before, after: { ...before, saleBlocks } }]);
+    const scheduled = applyToReleases([], [{ before: null, after: before }]);
+    const [emptied, blocked] = applyToReleases(scheduled, [{ before, after: { ...before, saleBlocks } }]);
     expect(emptied).toMatchObject({ status: 'SCHEDULED', salesCount: 0, grossMinor: 0n, feesMinor: 0n });
     expect(blocked).toMatchObject({ status: 'BLOCKED', salesCount: 1 });
     expect(blocked!.held).toEqual({ ...NONE_HELD, KYC_PENDING: 1, HOLD_OR_DISPUTE: 1 });

@@ -23,31 +23,31 @@ const sales = fc
     installments: method === 'CARD' ? installments : 1,
   }));
 
-test('the parts sum to gross and fees to the cent, and none is negative', () => {
+test('the installments sum to gross and fees to the cent, and none is negative', () => {
   fc.assert(
     fc.property(sales, (sale) => {
-      const parts = scheduleSale(sale);
-      expect(parts).toHaveLength(sale.installments);
-      expect(sum(parts.map((part) => part.grossMinor))).toBe(sale.grossMinor);
-      expect(sum(parts.map((part) => part.feesMinor))).toBe(sale.feesMinor);
-      for (const part of parts) expect(part.feesMinor >= 0n && part.feesMinor <= part.grossMinor).toBe(true);
-      const grosses = parts.map((part) => part.grossMinor);
+      const installments = scheduleSale(sale);
+      expect(installments).toHaveLength(sale.installments);
+      expect(sum(installments.map((installment) => installment.grossMinor))).toBe(sale.grossMinor);
+      expect(sum(installments.map((installment) => installment.feesMinor))).toBe(sale.feesMinor);
+      for (const installment of installments) expect(installment.feesMinor >= 0n && installment.feesMinor <= installment.grossMinor).toBe(true);
+      const grosses = installments.map((installment) => installment.grossMinor);
       expect(grosses[0]! - grosses.at(-1)! <= 1n).toBe(true);
     }),
     { numRuns: propertyRuns(2000) },
   );
 });
 
-test('card instalments fall on business days, 30 days apart or the next ones after, and never on one date', () => {
+test('card installments fall on business days, 30 days apart or the next ones after, and never on one date', () => {
   fc.assert(
     fc.property(sales, (sale) => {
       fc.pre(sale.method === 'CARD');
-      const parts = scheduleSale(sale);
-      expect(new Set(parts.map((part) => part.date)).size).toBe(parts.length);
-      for (const { date, installment } of parts) {
+      const installments = scheduleSale(sale);
+      expect(new Set(installments.map((installment) => installment.date)).size).toBe(installments.length);
+      for (const { date, number } of installments) {
         const days = daysBetween(sale.capturedOn, date);
         expect(isBusinessDay(date)).toBe(true);
-        for (let day = 30 * installment; day < days; day += 1) {
+        for (let day = 30 * number; day < days; day += 1) {
           expect(isBusinessDay(addDays(sale.capturedOn, day))).toBe(false);
         }
       }
@@ -56,21 +56,21 @@ test('card instalments fall on business days, 30 days apart or the next ones aft
   );
 });
 
-test('an instant transfer is one part on its day, a Sunday too', () => {
+test('an instant transfer is one installment on its day, a Sunday too', () => {
   const sale = captured({ method: 'INSTANT_TRANSFER', capturedOn: '2026-11-22' });
   expect(scheduleSale(sale)).toEqual([
-    { installment: 1, date: '2026-11-22', grossMinor: 10_000n, feesMinor: 399n },
+    { number: 1, date: '2026-11-22', grossMinor: 10_000n, feesMinor: 399n },
   ]);
 });
 
-test('three instalments of 100.00: the cents left over go to the first parts', () => {
-  const parts = scheduleSale(captured({ installments: 3, capturedOn: '2026-11-21' }));
-  expect(parts.map((part) => part.date)).toEqual(['2026-12-21', '2027-01-20', '2027-02-19']);
-  expect(parts.map((part) => part.grossMinor)).toEqual([3334n, 3333n, 3333n]);
-  expect(parts.map((part) => part.feesMinor)).toEqual([133n, 133n, 133n]);
+test('three installments of 100.00: the cents left over go to the first installments', () => {
+  const installments = scheduleSale(captured({ installments: 3, capturedOn: '2026-11-21' }));
+  expect(installments.map((installment) => installment.date)).toEqual(['2026-12-21', '2027-01-20', '2027-02-19']);
+  expect(installments.map((installment) => installment.grossMinor)).toEqual([3334n, 3333n, 3333n]);
+  expect(installments.map((installment) => installment.feesMinor)).toEqual([133n, 133n, 133n]);
 });
 
-test('fees above the gross and instalments of an instant transfer are faults', () => {
+test('fees above the gross and installments of an instant transfer are faults', () => {
   expect(saleFault(captured({}))).toBeNull();
   expect(saleFault(captured({ feesMinor: 10_000n, installments: 12 }))).toBeNull();
   expect(saleFault(captured({ method: 'INSTANT_TRANSFER' }))).toBeNull();

@@ -44,8 +44,8 @@ async function playEverything({ client, write, ...caller }: FundsCaller): Promis
   await caller.reverse(reversed, SOLD);
   const [settled, freed, held] = [randomUUID(), randomUUID(), randomUUID()];
   for (const id of [settled, freed, held]) {
-    const { parts } = await caller.advanceable(SOLD);
-    await caller.reserve(parts.slice(0, 1), id, SOLD);
+    const { installments } = await caller.advanceable(SOLD);
+    await caller.reserve(installments.slice(0, 1), id, SOLD);
     if (id === settled) await caller.settle(id, SOLD);
     if (id === freed) await caller.free(id, SOLD);
   }
@@ -87,7 +87,7 @@ describe('the checks', () => {
   }
 
   it('find nothing in what the commands have kept', async () => {
-    expect(await foundAfter('update funds.part set version = version + 1')).toEqual([]);
+    expect(await foundAfter('update funds.installment set version = version + 1')).toEqual([]);
   });
 
   test.each(CORRUPTIONS)('find %s', async (_, corruption, told) => {
@@ -161,7 +161,7 @@ describe('VerifyFunds', () => {
     await Promise.all([...writing, ...verifying]);
     const locker = new Client({ connectionString: harness.databaseUrl });
     await locker.connect();
-    await locker.query('begin; select from funds.account for update; select from funds.part for update');
+    await locker.query('begin; select from funds.account for update; select from funds.installment for update');
     expect(await verifyFunds(harness, caller.tenant)).toBe(1);
     await locker.end();
   });

@@ -24,7 +24,7 @@ afterAll(async () => {
   await workflows.close();
 });
 
-/** A merchant with one part that an advance can cover, and a quote of it, made a while ago or now. */
+/** A merchant with one installment that an advance can cover, and a quote of it, made a while ago or now. */
 async function quoted(on?: string) {
   const { harness, advances } = workflows;
   const funds = fundsCaller(harness.transports.inProcess);
@@ -49,7 +49,7 @@ it.concurrent('completes a request that had only been taken up', async () => {
   expect(await complete(randomUUID())).toBe('REQUESTED');
   const { advanceRequests } = await workflows.advances.listAdvanceRequests(funds.tenant);
   expect(advanceRequests).toMatchObject([{ quoteId, status: AdvanceRequestStatus.PENDING_REVIEW }]);
-  expect((await funds.advanceable()).parts).toEqual([]);
+  expect((await funds.advanceable()).installments).toEqual([]);
   await expect(request()).rejects.toThrow('has been requested');
 }, 60_000);
 
@@ -60,24 +60,24 @@ it.concurrent('leaves a request that stands as it is', async () => {
   expect(await statusOf(advanceRequestId)).toBe(AdvanceRequestStatus.PENDING_REVIEW);
 }, 60_000);
 
-it.concurrent('gives a request up whose parts have changed since the quote', async () => {
+it.concurrent('gives a request up whose installments have changed since the quote', async () => {
   const { funds, complete } = await quoted();
   await funds.deduct(1n);
-  const { parts } = await funds.advanceable();
+  const { installments } = await funds.advanceable();
   const advanceRequestId = randomUUID();
   expect(await complete(advanceRequestId)).toBe('REFUSED');
   expect((await workflows.advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
-  await expect(funds.reserve(parts, advanceRequestId)).rejects.toThrow('has been freed');
+  await expect(funds.reserve(installments, advanceRequestId)).rejects.toThrow('has been freed');
 }, 60_000);
 
 it.concurrent('frees what was reserved for a request whose quote has expired since', async () => {
   const { funds, complete } = await quoted(SOLD);
   const advanceRequestId = randomUUID();
-  const { parts } = await funds.advanceable(SOLD);
-  await funds.reserve(parts, advanceRequestId, SOLD);
+  const { installments } = await funds.advanceable(SOLD);
+  await funds.reserve(installments, advanceRequestId, SOLD);
   expect(await complete(advanceRequestId)).toBe('REFUSED');
-  expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
-  await expect(funds.reserve(parts, advanceRequestId, SOLD)).rejects.toThrow('has been freed');
+  expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
+  await expect(funds.reserve(installments, advanceRequestId, SOLD)).rejects.toThrow('has been freed');
 }, 60_000);
 
 it.concurrent('pays out what had only started to be paid out, and settles it when its last date has passed', async () => {
@@ -102,7 +102,7 @@ it.concurrent('frees what a refused request had reserved, once', async () => {
   for (let runs = 0; runs < 2; runs += 1) {
     await workflows.run(advanceRefusal.workflowType, advanceRefusal.workflowId(advanceRequestId), input);
   }
-  expect((await funds.advanceable(SOLD)).parts).toHaveLength(1);
+  expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
 }, 60_000);
 
 /** As a process leaves it that dies after the first of the payout's three steps. */

@@ -33,13 +33,13 @@ it('releases all that is due, refusing the advances that were not paid out in ti
   await advanced.sell({ on: SOLD, gross: 200n, installments: 2 });
   const { quote } = await advances.quoteAdvance({ ...advanced.write(SOLD), maxAmountMinor: 100n });
   const { advanceRequest } = await advances.requestAdvance({ ...advanced.write(SOLD), quoteId: quote!.id });
-  expect(await daily()).toEqual({ releasedParts: 5, refusedRequests: 1, leftRequests: 0 });
-  expect(await daily()).toEqual({ releasedParts: 0, refusedRequests: 0, leftRequests: 0 });
+  expect(await daily()).toEqual({ releasedInstallments: 5, refusedRequests: 1, leftRequests: 0 });
+  expect(await daily()).toEqual({ releasedInstallments: 0, refusedRequests: 0, leftRequests: 0 });
   const request = { ...advanced.tenant, advanceRequestId: advanceRequest!.id };
   const refused = await advances.getAdvanceRequest(request);
   expect(refused.advanceRequest).toMatchObject({
     status: AdvanceRequestStatus.REFUSED,
-    reviewReason: 'The date of a covered part came before the payout.',
+    reviewReason: 'The date of a covered installment came before the payout.',
   });
   expect(await advanced.balance()).toMatchObject({ availableAmountMinor: 200n, scheduledAmountMinor: 0n });
   expect(await plain.balance()).toMatchObject({ availableAmountMinor: 300n });
@@ -53,7 +53,7 @@ describe('a reservation whose request is not there', () => {
     const funds = fundsCaller(harness.transports.inProcess);
     await funds.sell({ on: SOLD, gross: 100n });
     const advanceRequestId = randomUUID();
-    await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
+    await funds.reserve((await funds.advanceable(SOLD)).installments, advanceRequestId, SOLD);
     const due = { merchantId: funds.tenant.merchantId, environment: 'live' as const, advanceRequestId };
     const scheduledTimestampMs = Date.now() - minutes * 60_000;
     const environment = new MockActivityEnvironment({ scheduledTimestampMs });
@@ -88,10 +88,10 @@ it('goes on where a run that was continued had come to', async () => {
   await funds.sell({ on: SOLD, gross: 100n });
   const { quote } = await advances.quoteAdvance({ ...funds.write(SOLD), maxAmountMinor: 100n });
   const { advanceRequest } = await advances.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
-  const progress = { releasedParts: 7, refusedRequests: 2, leftRequests: 1 };
+  const progress = { releasedInstallments: 7, refusedRequests: 2, leftRequests: 1 };
   const met = { ...progress, met: [advanceRequest!.id] };
   expect(await workflows.run(workflowType, `daily-${randomUUID()}`, met)).toEqual(progress);
-  expect(await daily()).toEqual({ releasedParts: 1, refusedRequests: 1, leftRequests: 0 });
+  expect(await daily()).toEqual({ releasedInstallments: 1, refusedRequests: 1, leftRequests: 0 });
 });
 
 it('releases the funds of everybody else while a request cannot be refused', async () => {
@@ -99,7 +99,7 @@ it('releases the funds of everybody else while a request cannot be refused', asy
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 100n });
   const advanceRequestId = randomUUID();
-  await funds.reserve((await funds.advanceable(SOLD)).parts, advanceRequestId, SOLD);
+  await funds.reserve((await funds.advanceable(SOLD)).installments, advanceRequestId, SOLD);
   // More than one call releases.
   const others = Array.from({ length: 25 }, () => fundsCaller(harness.transports.inProcess));
   for (const other of others) await other.sell({ on: SOLD, gross: 70n });

@@ -44,7 +44,7 @@ it('releases any backlog in runs of bounded histories, meeting each due request 
   const { result, runs } = await runWith(dailyRelease.workflowType, {
     releaseDueFunds: async () => {
       calls += 1;
-      return { releasedParts: 3, hasMore: calls < 45, dueRequests: due };
+      return { releasedInstallments: 3, hasMore: calls < 45, dueRequests: due };
     },
     refuseDueRequest: async ({ advanceRequestId }: (typeof due)[number]) => {
       refused.push(advanceRequestId);
@@ -52,7 +52,7 @@ it('releases any backlog in runs of bounded histories, meeting each due request 
     },
   });
   // The 45th call has everything released and the requests refused, the next one finds nothing new.
-  expect(result).toEqual({ releasedParts: 46 * 3, refusedRequests: 30, leftRequests: 0 });
+  expect(result).toEqual({ releasedInstallments: 46 * 3, refusedRequests: 30, leftRequests: 0 });
   expect(refused.sort()).toEqual(due.map(({ advanceRequestId }) => advanceRequestId).sort());
   expect(runs).toHaveLength(2);
   expect(Math.max(...runs)).toBeLessThan(2_000);

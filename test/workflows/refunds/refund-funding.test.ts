@@ -40,7 +40,7 @@ async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, 
 /** The cases whose debits wait, oldest first. */
 const waits = async ({ tenant }: RefundMerchant) => {
   const sql =
-    'select refund_case_id as id from funds.waiting_debit where merchant_id = $1 order by requested_at';
+    'select refund_case_id as id from funds.pending_debit where merchant_id = $1 order by requested_at';
   const rows = await queryHarness<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
   return rows.map(({ id }) => id);
 };
@@ -85,7 +85,7 @@ describe('a refund that waits for the balance', () => {
     await m.becomes(byReversal.id, PROCESSING);
   });
 
-  it('is paid from what its own hold keeps of instalments to come', async () => {
+  it('is paid from what its own hold keeps of installments to come', async () => {
     const m = merchant();
     const saleId = randomUUID();
     const { id } = await waiting(m, 90n, 0, saleId);

@@ -56,7 +56,7 @@ describe("a refund case holds its sale's funds", () => {
     await eventually(async () => expect(await rows()).toEqual(held));
     await start(id);
     await becomes(id, Status.PROCESSING);
-    // The last instalment first, then 0.50 of the one before.
+    // The last installment first, then 0.50 of the one before.
     const debited = [{ left: 33_300n, held: REFUND }, { left: 33_250n, held: REFUND }, { left: 0n }];
     expect(await rows()).toEqual(debited);
     await record(id, SUBMITTED, SUCCEEDED);
@@ -130,14 +130,14 @@ describe("a refund case holds its sale's funds", () => {
     await eventually(async () => expect(await rows()).toEqual([{ left: 300n, released: true }]));
   });
 
-  it('but for parts reserved for an advance, which it holds once they are freed', async () => {
+  it('but for installments reserved for an advance, which it holds once they are freed', async () => {
     const { refunds, write, funds, approved, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 300n, installments: 3 });
-    const { parts } = await funds.advanceable();
+    const { installments } = await funds.advanceable();
     const [paid, freed] = [randomUUID(), randomUUID()];
-    await funds.reserve(parts.slice(0, 1), paid);
+    await funds.reserve(installments.slice(0, 1), paid);
     await funds.settle(paid);
-    await funds.reserve((await funds.advanceable()).parts.slice(0, 1), freed);
+    await funds.reserve((await funds.advanceable()).installments.slice(0, 1), freed);
     const id = await approved(100n, saleId);
     const last = { left: 100n, held: REFUND };
     await eventually(async () => expect(await rows()).toEqual([{ left: 0n }, { left: 100n }, last]));

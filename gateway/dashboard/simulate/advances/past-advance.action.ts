@@ -21,10 +21,10 @@ export function pastAdvanceAction(pages: SandboxPages, { funds, advances }: Dash
       idempotencyKey: `${key}:${step}`,
       occurredAt: daysAgo(SOLD_DAYS_AGO)!,
     });
-    const { parts } = await funds.recordSale({ ...write('sale'), ...SALE, saleId: key }, view.call);
+    const { installments } = await funds.recordSale({ ...write('sale'), ...SALE, saleId: key }, view.call);
     const bounds = {
       maxAmountMinor: SALE.grossAmountMinor - SALE.feesAmountMinor,
-      toDate: parts.at(-1)!.date,
+      toDate: installments.at(-1)!.date,
     };
     const { quote } = await advances.quoteAdvance({ ...write('quote'), ...bounds }, view.call);
     const request = { ...write('request'), quoteId: quote!.id };

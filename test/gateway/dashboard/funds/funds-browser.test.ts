@@ -25,7 +25,7 @@ beforeAll(async () => {
     await funds.sell({ gross: BigInt(n * 123_457), fees: BigInt(n * 4_000), installments: n });
   }
   const held = await funds.sell({ gross: 9_007_199_000_000_000n, installments: 2 });
-  dueDate = held.parts[0]!.date;
+  dueDate = held.installments[0]!.date;
   dueMonth = dueDate.slice(0, 7);
   await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
   await funds.sell({ gross: 98_765n, instant: true });
@@ -101,12 +101,12 @@ it.each([
   const funds = fundsCaller(fixture.transport, newTenant());
   const merchant = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
   await funds.sell({ gross: instant, instant: true });
-  const { parts } = await funds.sell({ gross: byCard, installments: 12 });
+  const { installments } = await funds.sell({ gross: byCard, installments: 12 });
   const held = await funds.sell({ gross: byCard, installments: 12 });
   await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
   const path = `/live/${funds.tenant.merchantId}/funds`;
   const { context, page } = await openWindow(browser, fixture.baseUrl, merchant, { locale: 'pt-BR' });
-  for (const each of [path, `${path}/projection`, `${path}/days/${parts[0]!.date}`]) {
+  for (const each of [path, `${path}/projection`, `${path}/days/${installments[0]!.date}`]) {
     await page.goto(each);
     const broken = await page.evaluate(
       "[...document.querySelectorAll('data')].filter((amount) => amount.getClientRects().length > 1).map((amount) => amount.textContent)",

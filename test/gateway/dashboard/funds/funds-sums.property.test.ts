@@ -52,7 +52,7 @@ test('the cells of every month sum up to the releases of the month, and its days
 }, 300_000);
 
 async function advanceNearest(funds: ReturnType<typeof fundsCaller>): Promise<void> {
-  const [nearest] = (await funds.advanceable('2020-06-29')).parts;
+  const [nearest] = (await funds.advanceable('2020-06-29')).installments;
   if (!nearest) return;
   const advanceRequestId = crypto.randomUUID();
   await funds.reserve([nearest], advanceRequestId, '2020-06-29');

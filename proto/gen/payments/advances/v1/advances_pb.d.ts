@@ -359,14 +359,14 @@ export declare type QuoteAdvanceRequest = Message<"payments.advances.v1.QuoteAdv
   idempotencyKey: string;
 
   /**
-   * Whole parts are covered, nearest first, while their sum stays within this; absent: no bound.
+   * Whole installments are covered, nearest first, while their sum stays within this; absent: no bound.
    *
    * @generated from field: optional int64 max_amount_minor = 4;
    */
   maxAmountMinor?: bigint | undefined;
 
   /**
-   * Only parts dated up to this date, inclusive; absent: no bound.
+   * Only installments dated up to this date, inclusive; absent: no bound.
    *
    * @generated from field: optional string to_date = 5;
    */
@@ -387,15 +387,15 @@ export declare type QuoteAdvanceRequest = Message<"payments.advances.v1.QuoteAdv
 export declare const QuoteAdvanceRequestSchema: GenMessage<QuoteAdvanceRequest>;
 
 /**
- * A part that a quote covers.
+ * A installment that a quote covers.
  *
- * @generated from message payments.advances.v1.QuotePart
+ * @generated from message payments.advances.v1.QuoteInstallment
  */
-export declare type QuotePart = Message<"payments.advances.v1.QuotePart"> & {
+export declare type QuoteInstallment = Message<"payments.advances.v1.QuoteInstallment"> & {
   /**
-   * @generated from field: string part_id = 1;
+   * @generated from field: string installment_id = 1;
    */
-  partId: string;
+  installmentId: string;
 
   /**
    * @generated from field: string date = 2;
@@ -419,10 +419,10 @@ export declare type QuotePart = Message<"payments.advances.v1.QuotePart"> & {
 };
 
 /**
- * Describes the message payments.advances.v1.QuotePart.
- * Use `create(QuotePartSchema)` to create a new message.
+ * Describes the message payments.advances.v1.QuoteInstallment.
+ * Use `create(QuoteInstallmentSchema)` to create a new message.
  */
-export declare const QuotePartSchema: GenMessage<QuotePart>;
+export declare const QuoteInstallmentSchema: GenMessage<QuoteInstallment>;
 
 /**
  * An immutable quote.
@@ -473,9 +473,9 @@ export declare type AdvanceQuote = Message<"payments.advances.v1.AdvanceQuote"> 
   expiresAt?: Timestamp | undefined;
 
   /**
-   * @generated from field: repeated payments.advances.v1.QuotePart parts = 9;
+   * @generated from field: repeated payments.advances.v1.QuoteInstallment installments = 9;
    */
-  parts: QuotePart[];
+  installments: QuoteInstallment[];
 };
 
 /**
@@ -845,7 +845,7 @@ export enum AdvanceRequestStatus {
 export declare const AdvanceRequestStatusSchema: GenEnum<AdvanceRequestStatus>;
 
 /**
- * Advances of receivables: a quote over scheduled parts, a request that reserves them, its review and payout.
+ * Advances of receivables: a quote over scheduled installments, a request that reserves them, its review and payout.
  *
  * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request answers as the first
  * time, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
@@ -899,7 +899,7 @@ export declare const AdvanceService: GenService<{
     output: typeof GetAdvanceRateResponseSchema;
   },
   /**
-   * Quotes an advance of the parts that can be covered now, nearest first, up to an amount or a date, at the merchant's
+   * Quotes an advance of the installments that can be covered now, nearest first, up to an amount or a date, at the merchant's
    * rate.
    * FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when there is none or the fee would take it all.
    *
@@ -911,8 +911,8 @@ export declare const AdvanceService: GenService<{
     output: typeof QuoteAdvanceResponseSchema;
   },
   /**
-   * Requests the quoted advance and reserves its parts. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION
-   * (QUOTE_EXPIRED); (QUOTE_STALE) when a covered part has changed or is due; (QUOTE_ALREADY_REQUESTED) when a call with
+   * Requests the quoted advance and reserves its installments. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION
+   * (QUOTE_EXPIRED); (QUOTE_STALE) when a covered installment has changed or is due; (QUOTE_ALREADY_REQUESTED) when a call with
    * another key has taken the quote up, with its request in the metadata. Of calls at the same time one stands. A call
    * that failed half-way is completed within a minute; repeating it with its key answers the request.
    *
@@ -934,7 +934,7 @@ export declare const AdvanceService: GenService<{
     output: typeof ApproveAdvanceResponseSchema;
   },
   /**
-   * PENDING_REVIEW or APPROVED to REFUSED; the parts are freed.
+   * PENDING_REVIEW or APPROVED to REFUSED; the installments are freed.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RefuseAdvance
    */

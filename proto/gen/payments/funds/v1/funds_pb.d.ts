@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_payments_funds_v1_funds: GenFile;
 
 /**
- * The releases of one date and status, summed from the parts of sales.
+ * The releases of one date and status, summed from the installments of sales.
  *
  * @generated from message payments.funds.v1.FundsRelease
  */
@@ -311,7 +311,7 @@ export declare type GetReleaseCalendarResponse = Message<"payments.funds.v1.GetR
   timezone: string;
 
   /**
-   * By which instalments are rolled to the next business day, ascending, on weekends too; two may share a date.
+   * By which installments are rolled to the next business day, ascending, on weekends too; two may share a date.
    *
    * @generated from field: repeated payments.funds.v1.ReleaseCalendarHoliday holidays = 4;
    */
@@ -425,7 +425,7 @@ export declare type ListDebtsRequest = Message<"payments.funds.v1.ListDebtsReque
 export declare const ListDebtsRequestSchema: GenMessage<ListDebtsRequest>;
 
 /**
- * A deduction that the merchant's parts have not borne in full.
+ * A deduction that the merchant's installments have not borne in full.
  *
  * @generated from message payments.funds.v1.Debt
  */
@@ -438,7 +438,7 @@ export declare type Debt = Message<"payments.funds.v1.Debt"> & {
   sourceId: string;
 
   /**
-   * The sale whose parts were taken first, if one was named.
+   * The sale whose installments were taken first, if one was named.
    *
    * @generated from field: optional string sale_id = 2;
    */
@@ -576,7 +576,7 @@ export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference
   figure: string;
 
   /**
-   * What it differs of: of a row the date and the status, of a day the date, of a part the part with its sale, date and
+   * What it differs of: of a row the date and the status, of a day the date, of a installment the installment with its sale, date and
    * status, of a sale the sale, of a deduction, refund or reservation its source_id; of the account none of them.
    *
    * @generated from field: optional string date = 4;
@@ -594,9 +594,9 @@ export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference
   saleId?: string | undefined;
 
   /**
-   * @generated from field: optional string part_id = 7;
+   * @generated from field: optional string installment_id = 7;
    */
-  partId?: string | undefined;
+  installmentId?: string | undefined;
 
   /**
    * @generated from field: optional string source_id = 8;
@@ -657,11 +657,11 @@ export declare type VerifyFundsResponse = Message<"payments.funds.v1.VerifyFunds
 export declare const VerifyFundsResponseSchema: GenMessage<VerifyFundsResponse>;
 
 /**
- * Whose parts to list.
+ * Whose installments to list.
  *
- * @generated from message payments.funds.v1.ListAdvanceablePartsRequest
+ * @generated from message payments.funds.v1.ListAdvanceableInstallmentsRequest
  */
-export declare type ListAdvanceablePartsRequest = Message<"payments.funds.v1.ListAdvanceablePartsRequest"> & {
+export declare type ListAdvanceableInstallmentsRequest = Message<"payments.funds.v1.ListAdvanceableInstallmentsRequest"> & {
   /**
    * @generated from field: string merchant_id = 1;
    */
@@ -673,7 +673,7 @@ export declare type ListAdvanceablePartsRequest = Message<"payments.funds.v1.Lis
   environment: Environment;
 
   /**
-   * Only parts dated up to this date, inclusive.
+   * Only installments dated up to this date, inclusive.
    *
    * @generated from field: optional string to_date = 3;
    */
@@ -688,24 +688,24 @@ export declare type ListAdvanceablePartsRequest = Message<"payments.funds.v1.Lis
 };
 
 /**
- * Describes the message payments.funds.v1.ListAdvanceablePartsRequest.
- * Use `create(ListAdvanceablePartsRequestSchema)` to create a new message.
+ * Describes the message payments.funds.v1.ListAdvanceableInstallmentsRequest.
+ * Use `create(ListAdvanceableInstallmentsRequestSchema)` to create a new message.
  */
-export declare const ListAdvanceablePartsRequestSchema: GenMessage<ListAdvanceablePartsRequest>;
+export declare const ListAdvanceableInstallmentsRequestSchema: GenMessage<ListAdvanceableInstallmentsRequest>;
 
 /**
- * A part that an advance can cover.
+ * A installment that an advance can cover.
  *
- * @generated from message payments.funds.v1.AdvanceablePart
+ * @generated from message payments.funds.v1.AdvanceableInstallment
  */
-export declare type AdvanceablePart = Message<"payments.funds.v1.AdvanceablePart"> & {
+export declare type AdvanceableInstallment = Message<"payments.funds.v1.AdvanceableInstallment"> & {
   /**
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Rises with every change of the part.
+   * Rises with every change of the installment.
    *
    * @generated from field: int64 version = 2;
    */
@@ -725,24 +725,24 @@ export declare type AdvanceablePart = Message<"payments.funds.v1.AdvanceablePart
 };
 
 /**
- * Describes the message payments.funds.v1.AdvanceablePart.
- * Use `create(AdvanceablePartSchema)` to create a new message.
+ * Describes the message payments.funds.v1.AdvanceableInstallment.
+ * Use `create(AdvanceableInstallmentSchema)` to create a new message.
  */
-export declare const AdvanceablePartSchema: GenMessage<AdvanceablePart>;
+export declare const AdvanceableInstallmentSchema: GenMessage<AdvanceableInstallment>;
 
 /**
- * The parts, and the version of the schedule they were read at.
+ * The installments, and the version of the schedule they were read at.
  *
- * @generated from message payments.funds.v1.ListAdvanceablePartsResponse
+ * @generated from message payments.funds.v1.ListAdvanceableInstallmentsResponse
  */
-export declare type ListAdvanceablePartsResponse = Message<"payments.funds.v1.ListAdvanceablePartsResponse"> & {
+export declare type ListAdvanceableInstallmentsResponse = Message<"payments.funds.v1.ListAdvanceableInstallmentsResponse"> & {
   /**
-   * @generated from field: repeated payments.funds.v1.AdvanceablePart parts = 1;
+   * @generated from field: repeated payments.funds.v1.AdvanceableInstallment installments = 1;
    */
-  parts: AdvanceablePart[];
+  installments: AdvanceableInstallment[];
 
   /**
-   * Changes with every change of the account's parts.
+   * Changes with every change of the account's installments.
    *
    * @generated from field: string schedule_id = 2;
    */
@@ -757,10 +757,10 @@ export declare type ListAdvanceablePartsResponse = Message<"payments.funds.v1.Li
 };
 
 /**
- * Describes the message payments.funds.v1.ListAdvanceablePartsResponse.
- * Use `create(ListAdvanceablePartsResponseSchema)` to create a new message.
+ * Describes the message payments.funds.v1.ListAdvanceableInstallmentsResponse.
+ * Use `create(ListAdvanceableInstallmentsResponseSchema)` to create a new message.
  */
-export declare const ListAdvanceablePartsResponseSchema: GenMessage<ListAdvanceablePartsResponse>;
+export declare const ListAdvanceableInstallmentsResponseSchema: GenMessage<ListAdvanceableInstallmentsResponse>;
 
 /**
  * A captured sale.
@@ -829,11 +829,11 @@ export declare type RecordSaleRequest = Message<"payments.funds.v1.RecordSaleReq
 export declare const RecordSaleRequestSchema: GenMessage<RecordSaleRequest>;
 
 /**
- * A part of a sale.
+ * A installment of a sale.
  *
- * @generated from message payments.funds.v1.SalePart
+ * @generated from message payments.funds.v1.SaleInstallment
  */
-export declare type SalePart = Message<"payments.funds.v1.SalePart"> & {
+export declare type SaleInstallment = Message<"payments.funds.v1.SaleInstallment"> & {
   /**
    * @generated from field: string id = 1;
    */
@@ -842,9 +842,9 @@ export declare type SalePart = Message<"payments.funds.v1.SalePart"> & {
   /**
    * From 1.
    *
-   * @generated from field: int32 installment = 2;
+   * @generated from field: int32 number = 2;
    */
-  installment: number;
+  number: number;
 
   /**
    * @generated from field: string date = 3;
@@ -885,13 +885,13 @@ export declare type SalePart = Message<"payments.funds.v1.SalePart"> & {
 };
 
 /**
- * Describes the message payments.funds.v1.SalePart.
- * Use `create(SalePartSchema)` to create a new message.
+ * Describes the message payments.funds.v1.SaleInstallment.
+ * Use `create(SaleInstallmentSchema)` to create a new message.
  */
-export declare const SalePartSchema: GenMessage<SalePart>;
+export declare const SaleInstallmentSchema: GenMessage<SaleInstallment>;
 
 /**
- * The sale's parts as recorded.
+ * The sale's installments as recorded.
  *
  * @generated from message payments.funds.v1.RecordSaleResponse
  */
@@ -902,9 +902,9 @@ export declare type RecordSaleResponse = Message<"payments.funds.v1.RecordSaleRe
   saleId: string;
 
   /**
-   * @generated from field: repeated payments.funds.v1.SalePart parts = 2;
+   * @generated from field: repeated payments.funds.v1.SaleInstallment installments = 2;
    */
-  parts: SalePart[];
+  installments: SaleInstallment[];
 };
 
 /**
@@ -947,7 +947,7 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
   amountMinor: bigint;
 
   /**
-   * The sale whose parts are taken first; absent: any scheduled parts.
+   * The sale whose installments are taken first; absent: any scheduled installments.
    *
    * @generated from field: optional string sale_id = 6;
    */
@@ -993,7 +993,7 @@ export declare type ApplyDeductionResponse = Message<"payments.funds.v1.ApplyDed
 export declare const ApplyDeductionResponseSchema: GenMessage<ApplyDeductionResponse>;
 
 /**
- * A block of a sale's parts.
+ * A block of a sale's installments.
  *
  * @generated from message payments.funds.v1.BlockFundsRequest
  */
@@ -1063,9 +1063,9 @@ export declare type BlockFundsResponse = Message<"payments.funds.v1.BlockFundsRe
   blockedAmountMinor: bigint;
 
   /**
-   * @generated from field: repeated payments.funds.v1.SalePart parts = 2;
+   * @generated from field: repeated payments.funds.v1.SaleInstallment installments = 2;
    */
-  parts: SalePart[];
+  installments: SaleInstallment[];
 };
 
 /**
@@ -1130,15 +1130,15 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
 export declare const UnblockFundsRequestSchema: GenMessage<UnblockFundsRequest>;
 
 /**
- * The sale's parts that the block had held.
+ * The sale's installments that the block had held.
  *
  * @generated from message payments.funds.v1.UnblockFundsResponse
  */
 export declare type UnblockFundsResponse = Message<"payments.funds.v1.UnblockFundsResponse"> & {
   /**
-   * @generated from field: repeated payments.funds.v1.SalePart parts = 1;
+   * @generated from field: repeated payments.funds.v1.SaleInstallment installments = 1;
    */
-  parts: SalePart[];
+  installments: SaleInstallment[];
 };
 
 /**
@@ -1193,12 +1193,12 @@ export declare type ReleaseDueFundsResponse = Message<"payments.funds.v1.Release
   releasedAmountMinor: bigint;
 
   /**
-   * @generated from field: int32 released_parts = 2;
+   * @generated from field: int32 released_installments = 2;
    */
-  releasedParts: number;
+  releasedInstallments: number;
 
   /**
-   * Advance requests whose reserved parts are due and were not released; they are refused and freed first.
+   * Advance requests whose reserved installments are due and were not released; they are refused and freed first.
    *
    * @generated from field: repeated payments.funds.v1.DueReservation due_reservations = 3;
    */
@@ -1219,7 +1219,7 @@ export declare type ReleaseDueFundsResponse = Message<"payments.funds.v1.Release
 export declare const ReleaseDueFundsResponseSchema: GenMessage<ReleaseDueFundsResponse>;
 
 /**
- * A reservation that holds a part whose date has come.
+ * A reservation that holds a installment whose date has come.
  *
  * @generated from message payments.funds.v1.DueReservation
  */
@@ -1247,15 +1247,15 @@ export declare type DueReservation = Message<"payments.funds.v1.DueReservation">
 export declare const DueReservationSchema: GenMessage<DueReservation>;
 
 /**
- * A part as quoted.
+ * A installment as quoted.
  *
- * @generated from message payments.funds.v1.QuotedPart
+ * @generated from message payments.funds.v1.QuotedInstallment
  */
-export declare type QuotedPart = Message<"payments.funds.v1.QuotedPart"> & {
+export declare type QuotedInstallment = Message<"payments.funds.v1.QuotedInstallment"> & {
   /**
-   * @generated from field: string part_id = 1;
+   * @generated from field: string installment_id = 1;
    */
-  partId: string;
+  installmentId: string;
 
   /**
    * @generated from field: int64 version = 2;
@@ -1264,13 +1264,13 @@ export declare type QuotedPart = Message<"payments.funds.v1.QuotedPart"> & {
 };
 
 /**
- * Describes the message payments.funds.v1.QuotedPart.
- * Use `create(QuotedPartSchema)` to create a new message.
+ * Describes the message payments.funds.v1.QuotedInstallment.
+ * Use `create(QuotedInstallmentSchema)` to create a new message.
  */
-export declare const QuotedPartSchema: GenMessage<QuotedPart>;
+export declare const QuotedInstallmentSchema: GenMessage<QuotedInstallment>;
 
 /**
- * Parts to reserve.
+ * Installments to reserve.
  *
  * @generated from message payments.funds.v1.ReserveForAdvanceRequest
  */
@@ -1296,9 +1296,9 @@ export declare type ReserveForAdvanceRequest = Message<"payments.funds.v1.Reserv
   advanceRequestId: string;
 
   /**
-   * @generated from field: repeated payments.funds.v1.QuotedPart parts = 5;
+   * @generated from field: repeated payments.funds.v1.QuotedInstallment installments = 5;
    */
-  parts: QuotedPart[];
+  installments: QuotedInstallment[];
 
   /**
    * When it happened, not in the future; absent is now. Takes the grant backdate.
@@ -1326,7 +1326,7 @@ export declare type ReserveForAdvanceResponse = Message<"payments.funds.v1.Reser
   reservedAmountMinor: bigint;
 
   /**
-   * The last date of the reserved parts.
+   * The last date of the reserved installments.
    *
    * @generated from field: string last_date = 2;
    */
@@ -1483,7 +1483,7 @@ export declare type DebitForRefundRequest = Message<"payments.funds.v1.DebitForR
   amountMinor: bigint;
 
   /**
-   * The sale whose parts are debited first.
+   * The sale whose installments are debited first.
    *
    * @generated from field: optional string sale_id = 6;
    */
@@ -1549,7 +1549,7 @@ export declare type AwaitFundingRequest = Message<"payments.funds.v1.AwaitFundin
   amountMinor: bigint;
 
   /**
-   * The sale whose parts are debited first.
+   * The sale whose installments are debited first.
    *
    * @generated from field: optional string sale_id = 6;
    */
@@ -1858,14 +1858,14 @@ export enum BlockOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * The parts go back to SCHEDULED or RELEASED by their date.
+   * The installments go back to SCHEDULED or RELEASED by their date.
    *
    * @generated from enum value: BLOCK_OUTCOME_RETURNED = 1;
    */
   RETURNED = 1,
 
   /**
-   * The parts are consumed by a deduction.
+   * The installments are consumed by a deduction.
    *
    * @generated from enum value: BLOCK_OUTCOME_CONSUMED = 2;
    */
@@ -1973,21 +1973,21 @@ export enum FundsInvariant {
   UNSPECIFIED = 0,
 
   /**
-   * (A) original = gross - fees, each the sum of the row's parts.
+   * (A) original = gross - fees, each the sum of the row's installments.
    *
    * @generated from enum value: FUNDS_INVARIANT_ORIGINAL = 1;
    */
   ORIGINAL = 1,
 
   /**
-   * (B) original = deductions + advanced + blocked + released + scheduled, each the sum of the row's parts.
+   * (B) original = deductions + advanced + blocked + released + scheduled, each the sum of the row's installments.
    *
    * @generated from enum value: FUNDS_INVARIANT_DISTRIBUTION = 2;
    */
   DISTRIBUTION = 2,
 
   /**
-   * (C) Nothing is negative; parts stand in the row that their blocks and releases say; a row is BLOCKED exactly when it
+   * (C) Nothing is negative; installments stand in the row that their blocks and releases say; a row is BLOCKED exactly when it
    * has a blocked amount and reasons.
    *
    * @generated from enum value: FUNDS_INVARIANT_STATUS = 3;
@@ -1995,14 +1995,14 @@ export enum FundsInvariant {
   STATUS = 3,
 
   /**
-   * (D) The parts of a sale are all there and share its gross and its fees by largest remainder.
+   * (D) The installments of a sale are all there and share its gross and its fees by largest remainder.
    *
    * @generated from enum value: FUNDS_INVARIANT_SALE = 4;
    */
   SALE = 4,
 
   /**
-   * (E) No more is deducted than there is; what is not deducted is a debt; no debt is open while a part is free.
+   * (E) No more is deducted than there is; what is not deducted is a debt; no debt is open while a installment is free.
    *
    * @generated from enum value: FUNDS_INVARIANT_DEBT = 5;
    */
@@ -2016,7 +2016,7 @@ export enum FundsInvariant {
   SALES_COUNT = 6,
 
   /**
-   * What was taken from a part is the sum of its postings, and every posting has its cause.
+   * What was taken from a installment is the sum of its postings, and every posting has its cause.
    *
    * @generated from enum value: FUNDS_INVARIANT_POSTING = 7;
    */
@@ -2050,7 +2050,7 @@ export enum FundsInvariant {
 export declare const FundsInvariantSchema: GenEnum<FundsInvariant>;
 
 /**
- * A merchant's funds: sales, their parts (instalments), the release rows summed from them, and what takes from them.
+ * A merchant's funds: sales, their installments, the release rows summed from them, and what takes from them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
  * the same key with the same request answers as the first time, with another request it is ALREADY_EXISTS
@@ -2104,7 +2104,7 @@ export declare const FundsService: GenService<{
     output: typeof ListDebtsResponseSchema;
   },
   /**
-   * Recomputes everything kept of an account from its sales, parts, blocks and postings, of one merchant or, with the
+   * Recomputes everything kept of an account from its sales, installments, blocks and postings, of one merchant or, with the
    * grant operations and no merchant, of all. What does not agree is answered, never an error. Each account is checked
    * as of one moment and nobody waits for it; across merchants, call again with `after` while `next` is there.
    *
@@ -2116,19 +2116,19 @@ export declare const FundsService: GenService<{
     output: typeof VerifyFundsResponseSchema;
   },
   /**
-   * Lists the parts that an advance can cover now: scheduled, dated after today, neither blocked nor reserved, with
+   * Lists the installments that an advance can cover now: scheduled, dated after today, neither blocked nor reserved, with
    * an amount left; nearest date first, at most 1000.
    *
-   * @generated from rpc payments.funds.v1.FundsService.ListAdvanceableParts
+   * @generated from rpc payments.funds.v1.FundsService.ListAdvanceableInstallments
    */
-  listAdvanceableParts: {
+  listAdvanceableInstallments: {
     methodKind: "unary";
-    input: typeof ListAdvanceablePartsRequestSchema;
-    output: typeof ListAdvanceablePartsResponseSchema;
+    input: typeof ListAdvanceableInstallmentsRequestSchema;
+    output: typeof ListAdvanceableInstallmentsResponseSchema;
   },
   /**
-   * Records a captured sale: an instant transfer (one part, same day) or a card sale (a part per instalment).
-   * A part dated today or earlier is released at once; open debts are taken from the new parts.
+   * Records a captured sale: an instant transfer (one installment, same day) or a card sale (a installment per installment).
+   * A installment dated today or earlier is released at once; open debts are taken from the new installments.
    * ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS, INSTALLMENTS_NOT_ALLOWED).
    *
    * @generated from rpc payments.funds.v1.FundsService.RecordSale
@@ -2139,8 +2139,8 @@ export declare const FundsService: GenService<{
     output: typeof RecordSaleResponseSchema;
   },
   /**
-   * Takes an amount from a sale's parts, if one is named, then from free scheduled ones, each nearest date first; what
-   * is left over becomes a debt, taken from scheduled parts as they become free.
+   * Takes an amount from a sale's installments, if one is named, then from free scheduled ones, each nearest date first; what
+   * is left over becomes a debt, taken from scheduled installments as they become free.
    * NOT_FOUND (SALE_NOT_FOUND); ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) when the source had one.
    *
    * @generated from rpc payments.funds.v1.FundsService.ApplyDeduction
@@ -2151,7 +2151,7 @@ export declare const FundsService: GenService<{
     output: typeof ApplyDeductionResponseSchema;
   },
   /**
-   * Blocks whole parts of a sale for a reason and a source, except those advanced or reserved.
+   * Blocks whole installments of a sale for a reason and a source, except those advanced or reserved.
    * NOT_FOUND (SALE_NOT_FOUND). Repeating the same reason and source is no error; once it is lifted, it blocks anew
    * unless `once` is set.
    *
@@ -2163,7 +2163,7 @@ export declare const FundsService: GenService<{
     output: typeof BlockFundsResponseSchema;
   },
   /**
-   * Lifts a block: parts without another block go back by date; when lost, all that the block held is deducted.
+   * Lifts a block: installments without another block go back by date; when lost, all that the block held is deducted.
    * NOT_FOUND (BLOCK_NOT_FOUND).
    *
    * @generated from rpc payments.funds.v1.FundsService.UnblockFunds
@@ -2185,7 +2185,7 @@ export declare const FundsService: GenService<{
     output: typeof ReleaseDueFundsResponseSchema;
   },
   /**
-   * Reserves parts for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when a part has changed since the
+   * Reserves installments for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when a installment has changed since the
    * quote, is reserved, blocked, or dated today or earlier. Unique by advance request: repeating answers what was
    * reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed, also before it came to be.
    *
@@ -2220,7 +2220,7 @@ export declare const FundsService: GenService<{
     output: typeof SettleReservationResponseSchema;
   },
   /**
-   * Debits a refund, unique by case: the sale's own parts, released or blocked for the case (latest date first), then
+   * Debits a refund, unique by case: the sale's own installments, released or blocked for the case (latest date first), then
    * released rows (oldest first). Never makes a debt: FAILED_PRECONDITION (INSUFFICIENT_AVAILABLE_BALANCE) with the
    * available amount in the metadata. Repeating is no error; FAILED_PRECONDITION (REFUND_DEBIT_REVERSED) after its
    * reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with another amount.

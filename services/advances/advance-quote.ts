@@ -38,10 +38,17 @@ export interface QuoteTerms {
 }
 
 /** Quotes the nearest installments; null when none fits or the fee would take it all. */
-export function quoteAdvance(installments: readonly AdvanceableInstallment[], terms: QuoteTerms): QuoteFigures | null {
+export function quoteAdvance(
+  installments: readonly AdvanceableInstallment[],
+  terms: QuoteTerms,
+): QuoteFigures | null {
   const covered = nearestWithin(installments, terms.maxAmountMinor ?? MAX_AMOUNT_MINOR).map((installment) => {
     const days = daysBetween(terms.quotedOn, installment.date);
-    return { ...installment, days, feeMinor: advanceFeeMinor(installment.amountMinor, terms.monthlyRateBps, days) };
+    return {
+      ...installment,
+      days,
+      feeMinor: advanceFeeMinor(installment.amountMinor, terms.monthlyRateBps, days),
+    };
   });
   const amountMinor = covered.reduce((sum, installment) => sum + installment.amountMinor, 0n);
   const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
@@ -55,8 +62,13 @@ export function advanceFeeMinor(amountMinor: bigint, monthlyRateBps: number, day
   return (2n * product + RATE_UNIT) / (2n * RATE_UNIT);
 }
 
-function nearestWithin(installments: readonly AdvanceableInstallment[], maxAmountMinor: bigint): AdvanceableInstallment[] {
-  const nearestFirst = installments.toSorted((one, other) => (one.date + one.id < other.date + other.id ? -1 : 1));
+function nearestWithin(
+  installments: readonly AdvanceableInstallment[],
+  maxAmountMinor: bigint,
+): AdvanceableInstallment[] {
+  const nearestFirst = installments.toSorted((one, other) =>
+    one.date + one.id < other.date + other.id ? -1 : 1,
+  );
   let sum = 0n;
   const tooMuch = nearestFirst.findIndex((installment) => {
     sum += installment.amountMinor;

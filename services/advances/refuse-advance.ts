@@ -33,7 +33,10 @@ export async function refuseAdvance(
   const { merchantId, environment, advanceRequestId, occurredAt } = request;
   const freeing = { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: newFundsKey() };
   await funds.freeReservation(freeing, onBehalfOf(context)).catch((error: unknown) => {
-    logger.warn({ err: error, advanceRequestId }, 'the installments of a refused advance are left to its workflow');
+    logger.warn(
+      { err: error, advanceRequestId },
+      'the installments of a refused advance are left to its workflow',
+    );
   });
   return refused;
 }

@@ -11,7 +11,13 @@ import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { addBlock, isBlockedBy, isBlockedDifferently, remainingMinor, withSaleBlocks } from './installment.ts';
+import {
+  addBlock,
+  isBlockedBy,
+  isBlockedDifferently,
+  remainingMinor,
+  withSaleBlocks,
+} from './installment.ts';
 import { requireSale } from './require-sale.ts';
 
 /** Blocks a sale's installments for a reason and a source; with `once`, a block that was lifted is not repeated. */

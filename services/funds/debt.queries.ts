@@ -1,33 +1,26 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { queryBuilder } from '../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
+import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DeductionEntity } from './funds.entity.ts';
 
-/** A deduction that is a debt in part; amounts in centavos. */
-export interface DebtReadRow {
-  source_id: string;
-  sale_id: string | null;
-  amount_minor: bigint;
-  open_debt_minor: bigint;
-  occurred_at: Timestamp;
-}
+/** A deduction with an open debt; amounts in centavos. */
+export type DebtReadRow = ReadTable<typeof DeductionEntity>;
 
-const db = queryBuilder<{ 'funds.deduction': InferKyselyTable<typeof DeductionEntity> }>();
+const db = queryBuilder<{ 'funds.deduction': DebtReadRow }>();
 
-/** Debts are listed as they are taken: oldest first. */
+/** Debts are listed in the order in which they are collected: oldest first. */
 export const debtOrder: ListOrder<DebtReadRow> = { columns: ['occurred_at', 'source_id'], direction: 'asc' };
 
 /** A page of open debts in their order. */
 export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((parameters) => {
   const open = db
     .selectFrom('funds.deduction')
+    .selectAll()
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
-    .where('open_debt_minor', '>', sql<bigint>`0`)
-    .select(['source_id', 'sale_id', 'amount_minor', 'open_debt_minor', 'occurred_at']);
-  return inOrder(open, debtOrder, parameters).$castTo<DebtReadRow>().compile();
+    .where('open_debt_minor', '>', sql<bigint>`0`);
+  return inOrder(open, debtOrder, parameters).compile();
 });

@@ -8,12 +8,7 @@ import { eventOfMove, publishReleases } from './funds.event.ts';
 import { statusOf } from './installment.ts';
 import { InstallmentStore } from './installment-store.ts';
 import { PendingDebits } from './pending-debits.ts';
-import {
-  applyToReleases,
-  type InstallmentChange,
-  requireExactSums,
-  rowKey,
-} from './release-rows.ts';
+import { applyToReleases, type InstallmentChange, requireExactSums, rowKey } from './release-rows.ts';
 import { ReleaseStore } from './release-store.ts';
 
 /**
@@ -145,7 +140,13 @@ export class FundsAccount {
     const covered = await this.pendingDebits.oldestCovered(await this.availableMinor());
     if (covered === undefined) return;
     this.#hasStartedFunding = true;
-    await this.#tx.command(refundFunding.startCommand(uuidv7(), { ...this.#tx.tenant }));
+    const input: refundFunding.ExecuteFundedRefundsInput = { ...this.#tx.tenant };
+    await this.#tx.command({
+      kind: 'START',
+      workflowType: refundFunding.workflowType,
+      workflowId: refundFunding.workflowId(uuidv7()),
+      arguments: [input],
+    });
   }
 
   #openDebts() {

@@ -6,12 +6,12 @@ import {
   BlockEntity,
   DeductionEntity,
   InstallmentEntity,
+  PendingDebitEntity,
   PostingEntity,
   RefundDebitEntity,
   ReleaseEntity,
   ReservationEntity,
   SaleEntity,
-  PendingDebitEntity,
 } from './funds.entity.ts';
 import { fundsService } from './funds.service.ts';
 

@@ -3,7 +3,8 @@ import { amountColumn, tenantColumns, timestampColumn } from '../platform/databa
 import type { BlockReason, ReleaseStatus } from './installment.ts';
 import type { SaleMethod } from './sale-schedule.ts';
 
-const LEFT = 'bigint generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored';
+const REMAINING =
+  'bigint generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored';
 
 export const AccountEntity = defineEntity({
   name: 'FundsAccount',
@@ -28,7 +29,7 @@ export const SaleEntity = defineEntity({
 });
 
 export const InstallmentEntity = defineEntity({
-  name: 'SaleInstallment',
+  name: 'Installment',
   tableName: 'installment',
   schema: 'funds',
   properties: {
@@ -41,11 +42,11 @@ export const InstallmentEntity = defineEntity({
     feesMinor: amountColumn(),
     deductedMinor: amountColumn(),
     advancedMinor: amountColumn(),
-    remainingMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
+    remainingMinor: amountColumn().$type<Opt<bigint>>().generated(REMAINING),
     status: p.string().$type<ReleaseStatus>(),
     released: p.boolean(),
-    reservedFor: p.uuid().nullable(),
-    reservedMinor: amountColumn().nullable(),
+    reservedFor: p.uuid().strictNullable(),
+    reservedMinor: amountColumn().strictNullable(),
     version: amountColumn(),
   },
 });
@@ -61,8 +62,8 @@ export const BlockEntity = defineEntity({
     reason: p.string().$type<BlockReason>(),
     sourceId: p.uuid(),
     openedAt: timestampColumn(),
-    closedAt: timestampColumn().nullable(),
-    outcome: p.string().$type<'RETURNED' | 'CONSUMED'>().nullable(),
+    closedAt: timestampColumn().strictNullable(),
+    outcome: p.string().$type<'RETURNED' | 'CONSUMED'>().strictNullable(),
   },
 });
 
@@ -78,7 +79,7 @@ export const ReleaseEntity = defineEntity({
     feesMinor: amountColumn(),
     deductedMinor: amountColumn(),
     advancedMinor: amountColumn(),
-    remainingMinor: amountColumn().$type<Opt<bigint>>().generated(LEFT),
+    remainingMinor: amountColumn().$type<Opt<bigint>>().generated(REMAINING),
     salesCount: p.integer(),
     heldByDispute: p.integer(),
     heldByRefund: p.integer(),
@@ -94,7 +95,7 @@ export const DeductionEntity = defineEntity({
   properties: {
     ...tenantColumns,
     sourceId: p.uuid().primary(),
-    saleId: p.uuid().nullable(),
+    saleId: p.uuid().strictNullable(),
     amountMinor: amountColumn(),
     openDebtMinor: amountColumn(),
     occurredAt: timestampColumn(),
@@ -108,10 +109,10 @@ export const RefundDebitEntity = defineEntity({
   properties: {
     ...tenantColumns,
     refundCaseId: p.uuid().primary(),
-    saleId: p.uuid().nullable(),
+    saleId: p.uuid().strictNullable(),
     amountMinor: amountColumn(),
     debitedAt: timestampColumn(),
-    reversedAt: timestampColumn().nullable(),
+    reversedAt: timestampColumn().strictNullable(),
   },
 });
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { type Installment, type ReleaseStatus, statusOf } from './installment.ts';
-import { blockedReasons, type ReleaseRow, rowRemainingMinor, rowOriginalMinor } from './release-rows.ts';
+import { blockedReasons, type ReleaseRow, rowOriginalMinor, rowRemainingMinor } from './release-rows.ts';
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
 

@@ -10,7 +10,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DatedHoliday } from './business-days.ts';
 import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
-import { originalMinor, type Installment, statusOf } from './installment.ts';
+import { type Installment, originalMinor, statusOf } from './installment.ts';
 
 /** A row of the list as the wire's release. */
 export function releaseMessage(row: ReleaseReadRow): FundsRelease {
@@ -53,7 +53,9 @@ export function holidayMessage({ date, name }: DatedHoliday): ReleaseCalendarHol
 }
 
 /** An installment as it stands in a transaction, as the wire's. */
-export function saleInstallmentMessage(installment: Installment): MessageInitShape<typeof SaleInstallmentSchema> {
+export function saleInstallmentMessage(
+  installment: Installment,
+): MessageInitShape<typeof SaleInstallmentSchema> {
   return {
     id: installment.id,
     number: installment.number,

@@ -1,9 +1,9 @@
-import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
 import { queryBuilder } from '../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
+import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type {
   AccountEntity,
@@ -14,70 +14,19 @@ import type {
 } from './funds.entity.ts';
 import type { ReleaseStatus } from './installment.ts';
 
-interface FundsTables {
-  'funds.account': InferKyselyTable<typeof AccountEntity>;
-  'funds.deduction': InferKyselyTable<typeof DeductionEntity>;
-  'funds.installment': InferKyselyTable<typeof InstallmentEntity>;
-  'funds.release': InferKyselyTable<typeof ReleaseEntity>;
-  'funds.reservation': InferKyselyTable<typeof ReservationEntity>;
-}
+/** A release row as hot reads answer it; amounts in centavos. */
+export type ReleaseReadRow = ReadTable<typeof ReleaseEntity>;
 
-/** A release row as the list answers it; amounts in centavos. */
-export interface ReleaseReadRow {
-  date: string;
-  status: ReleaseStatus;
-  gross_minor: bigint;
-  fees_minor: bigint;
-  deducted_minor: bigint;
-  advanced_minor: bigint;
-  remaining_minor: bigint;
-  sales_count: number;
-  held_by_dispute: number;
-  held_by_refund: number;
-  held_by_kyc: number;
-  held_by_compliance: number;
-}
+type InstallmentReadRow = ReadTable<typeof InstallmentEntity>;
+type ReservationReadRow = ReadTable<typeof ReservationEntity>;
 
-/** A day of the calendar: the sums of its rows. */
-export interface CalendarReadRow {
-  date: string;
-  released_minor: bigint;
-  scheduled_minor: bigint;
-  blocked_minor: bigint;
-  advanced_minor: bigint;
-  deducted_minor: bigint;
-  sales_count: number;
-  has_blocked: boolean;
-}
-
-/** Sums of an account, in centavos, as text: all days together may exceed 64 bits. */
-export interface BalanceReadRow {
-  released_minor: string;
-  scheduled_minor: string;
-  blocked_minor: string;
-  open_debts_minor: string;
-}
-
-/** An installment that an advance can cover, or no installment at all, and the version of the account's schedule. */
-export interface AdvanceableReadRow {
-  schedule_id: string;
-  id: string | null;
-  version: bigint;
-  date: string;
-  remaining_minor: bigint;
-}
-
-/** An account that has something to release. */
-export interface DueAccountReadRow {
-  merchant_id: string;
-  environment: EnvironmentName;
-}
-
-export interface DueReservationReadRow extends DueAccountReadRow {
-  advance_request_id: string;
-}
-
-const db = queryBuilder<FundsTables>();
+const db = queryBuilder<{
+  'funds.account': ReadTable<typeof AccountEntity>;
+  'funds.deduction': ReadTable<typeof DeductionEntity>;
+  'funds.installment': InstallmentReadRow;
+  'funds.release': ReleaseReadRow;
+  'funds.reservation': ReservationReadRow;
+}>();
 
 function releases(parameters: ReadParameters<Tenant>) {
   return db
@@ -86,10 +35,11 @@ function releases(parameters: ReadParameters<Tenant>) {
     .where('environment', '=', parameters('environment'));
 }
 
-const leftOf = (status: ReleaseStatus) =>
+const remainingIn = (status: ReleaseStatus) =>
   sql`coalesce(sum(remaining_minor) filter (where status = ${sql.lit(status)}), 0)`;
-const leftOfDay = (status: ReleaseStatus) => sql<bigint>`${leftOf(status)}::bigint`;
-const leftOfAll = (status: ReleaseStatus) => sql<string>`${leftOf(status)}::text`;
+const remainingOfDay = (status: ReleaseStatus) => sql<bigint>`${remainingIn(status)}::bigint`;
+/** As text: the sum of all days may exceed 64 bits. */
+const remainingOfAll = (status: ReleaseStatus) => sql<string>`${remainingIn(status)}::text`;
 
 /** Which releases to list; dates inclusive. */
 export interface ReleaseFilter {
@@ -104,23 +54,25 @@ export const releaseOrder: ListOrder<ReleaseReadRow> = { columns: ['date', 'stat
 /** A page of release rows in their order. */
 export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageRange, ReleaseReadRow>(
   (parameters) => {
-    let query = releases(parameters)
-      .select([
-        'date',
-        'status',
-        'gross_minor',
-        'fees_minor',
-        'deducted_minor',
-        'advanced_minor',
-        'remaining_minor',
-      ])
-      .select(['sales_count', 'held_by_dispute', 'held_by_refund', 'held_by_kyc', 'held_by_compliance']);
+    let query = releases(parameters).selectAll();
     if (parameters.has('from')) query = query.where('date', '>=', parameters('from'));
     if (parameters.has('to')) query = query.where('date', '<=', parameters('to'));
     if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
-    return inOrder(query, releaseOrder, parameters).$castTo<ReleaseReadRow>().compile();
+    return inOrder(query, releaseOrder, parameters).compile();
   },
 );
+
+/** A day of the calendar: the sums of its rows, in centavos. */
+export interface CalendarReadRow {
+  date: string;
+  released_minor: bigint;
+  scheduled_minor: bigint;
+  blocked_minor: bigint;
+  advanced_minor: bigint;
+  deducted_minor: bigint;
+  sales_count: number;
+  has_blocked: boolean;
+}
 
 /** The days from a date to another, inclusive, that have a release; ascending. */
 export const selectCalendar = prepareRead<
@@ -132,26 +84,36 @@ export const selectCalendar = prepareRead<
     .where('date', '<=', parameters('to'))
     .select([
       'date',
-      leftOfDay('RELEASED').as('released_minor'),
-      leftOfDay('SCHEDULED').as('scheduled_minor'),
-      leftOfDay('BLOCKED').as('blocked_minor'),
+      remainingOfDay('RELEASED').as('released_minor'),
+      remainingOfDay('SCHEDULED').as('scheduled_minor'),
+      remainingOfDay('BLOCKED').as('blocked_minor'),
+      sql<bigint>`sum(advanced_minor)::bigint`.as('advanced_minor'),
+      sql<bigint>`sum(deducted_minor)::bigint`.as('deducted_minor'),
+      // Counts no sale twice: an installment is in one row, and a sale has at most one installment on a date.
+      sql<number>`sum(sales_count)::int`.as('sales_count'),
+      sql<boolean>`bool_or(status = 'BLOCKED')`.as('has_blocked'),
     ])
-    .select(sql<bigint>`sum(advanced_minor)::bigint`.as('advanced_minor'))
-    .select(sql<bigint>`sum(deducted_minor)::bigint`.as('deducted_minor'))
-    // An installment is in one row, and a sale has one installment of a date: no sale is counted twice.
-    .select(sql<number>`sum(sales_count)::int`.as('sales_count'))
-    .select(sql<boolean>`bool_or(status = 'BLOCKED')`.as('has_blocked'))
     .groupBy('date')
     .orderBy('date')
-    .$castTo<CalendarReadRow>()
     .compile(),
 );
+
+/** The sums of an account, in centavos, as text. */
+export interface BalanceReadRow {
+  released_minor: string;
+  scheduled_minor: string;
+  blocked_minor: string;
+  open_debts_minor: string;
+}
 
 /** The sums of an account's rows by status, and of its open debts. */
 export const selectBalance = prepareRead<Tenant, BalanceReadRow>((parameters) =>
   releases(parameters)
-    .select([leftOfAll('RELEASED').as('released_minor'), leftOfAll('SCHEDULED').as('scheduled_minor')])
-    .select(leftOfAll('BLOCKED').as('blocked_minor'))
+    .select([
+      remainingOfAll('RELEASED').as('released_minor'),
+      remainingOfAll('SCHEDULED').as('scheduled_minor'),
+      remainingOfAll('BLOCKED').as('blocked_minor'),
+    ])
     .select((eb) =>
       eb
         .selectFrom('funds.deduction')
@@ -159,15 +121,23 @@ export const selectBalance = prepareRead<Tenant, BalanceReadRow>((parameters) =>
         .where('environment', '=', parameters('environment'))
         .where('open_debt_minor', '>', sql<bigint>`0`)
         .select(sql<string>`coalesce(sum(open_debt_minor), 0)::text`.as('sum'))
+        .$asScalar()
+        .$notNull()
         .as('open_debts_minor'),
     )
-    .$castTo<BalanceReadRow>()
     .compile(),
 );
 
+/** The version of an account's schedule, with an installment that an advance can cover, or none. */
+type AdvanceableReadRow = { schedule_id: string } & (
+  | Pick<InstallmentReadRow, 'id' | 'version' | 'date' | 'remaining_minor'>
+  | { id: null; version: null; date: null; remaining_minor: null }
+);
+
 /**
- * The free installments dated after today, nearest first, each with the account's schedule id: one statement, so that the
- * installments are those of that version of the schedule. An account without such installments answers one row without an installment.
+ * The free installments dated after today, nearest first, each with the account's schedule id: one statement, so that
+ * the installments belong to that version of the schedule. For an account without such installments, one row without
+ * an installment.
  */
 export const selectAdvanceableInstallments = prepareRead<
   Tenant & { readonly today: CivilDate; readonly to: CivilDate | undefined; readonly limit: number },
@@ -187,15 +157,18 @@ export const selectAdvanceableInstallments = prepareRead<
     })
     .where('account.merchant_id', '=', parameters('merchantId'))
     .where('account.environment', '=', parameters('environment'))
-    .select(['account.schedule_id', 'installment.id', 'installment.version', 'installment.date', 'installment.remaining_minor'])
+    .select(['account.schedule_id', 'installment.id', 'installment.version', 'installment.date'])
+    .select('installment.remaining_minor')
     .orderBy('installment.date')
     .orderBy('installment.id')
     .limit(parameters('limit'))
-    .$castTo<AdvanceableReadRow>()
     .compile(),
 );
 
-/** Accounts that have something to release up to a date. Across merchants: for the daily release alone. */
+/** An account that has something to release. */
+type DueAccountReadRow = Pick<ReleaseReadRow, 'merchant_id' | 'environment'>;
+
+/** Accounts with something to release up to a date, across merchants, for the daily release. */
 export const selectDueAccounts = prepareRead<
   { readonly upTo: CivilDate; readonly limit: number },
   DueAccountReadRow
@@ -220,34 +193,43 @@ export const selectDueAccounts = prepareRead<
     .orderBy('release.merchant_id')
     .orderBy('release.environment')
     .limit(parameters('limit'))
-    .$castTo<DueAccountReadRow>()
     .compile(),
 );
 
-interface DueReservationsOf {
-  /** Of one account; of all, for the daily release, when neither is given. */
+/** Which reservations: of one account, or, without merchant and environment, of all accounts. */
+interface DueReservationFilter {
   readonly merchantId: string | undefined;
   readonly environment: EnvironmentName | undefined;
   readonly upTo: CivilDate;
   readonly limit: number;
 }
 
-/** Reservations that hold an installment due by a date. Latest first: old ones that cannot be freed keep no other back. */
-export const selectDueReservations = prepareRead<DueReservationsOf, DueReservationReadRow>((parameters) => {
-  let query = db
-    .selectFrom('funds.reservation')
-    .where('state', '=', sql.lit('HELD'))
-    .where('first_date', '<=', parameters('upTo'))
-    .select(['merchant_id', 'environment', 'advance_request_id']);
-  if (parameters.has('merchantId')) {
-    query = query
-      .where('merchant_id', '=', parameters('merchantId'))
-      .where('environment', '=', parameters('environment'));
-  }
-  return query
-    .orderBy('first_date', 'desc')
-    .orderBy('advance_request_id')
-    .limit(parameters('limit'))
-    .$castTo<DueReservationReadRow>()
-    .compile();
-});
+/** A reservation that holds an installment whose date has come. */
+export type DueReservationReadRow = Pick<
+  ReservationReadRow,
+  'merchant_id' | 'environment' | 'advance_request_id'
+>;
+
+/**
+ * Reservations with an installment due by a date. Latest first, so that old ones that cannot be freed do not keep
+ * newer ones from the result.
+ */
+export const selectDueReservations = prepareRead<DueReservationFilter, DueReservationReadRow>(
+  (parameters) => {
+    let query = db
+      .selectFrom('funds.reservation')
+      .where('state', '=', sql.lit('HELD'))
+      .where('first_date', '<=', parameters('upTo'))
+      .select(['merchant_id', 'environment', 'advance_request_id']);
+    if (parameters.has('merchantId')) {
+      query = query
+        .where('merchant_id', '=', parameters('merchantId'))
+        .where('environment', '=', parameters('environment'));
+    }
+    return query
+      .orderBy('first_date', 'desc')
+      .orderBy('advance_request_id')
+      .limit(parameters('limit'))
+      .compile();
+  },
+);

@@ -34,7 +34,8 @@ export function fundsService({
     getBalance: (request) => getBalance(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
     verifyFunds: (request, context) => verifyFunds({ database, logger }, request, context),
-    listAdvanceableInstallments: (request, context) => listAdvanceableInstallments(database, request, context),
+    listAdvanceableInstallments: (request, context) =>
+      listAdvanceableInstallments(database, request, context),
     recordSale: (request, context) => recordSale(writes, request, context),
     applyDeduction: (request, context) => applyDeduction(writes, request, context),
     blockFunds: (request, context) => blockFunds(writes, request, context),

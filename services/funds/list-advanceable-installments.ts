@@ -13,7 +13,7 @@ import { selectAdvanceableInstallments } from './funds.queries.ts';
 
 const MAX_INSTALLMENTS = 1000;
 
-/** The nearest installments that an advance can cover, and the version of the schedule they are of. */
+/** The nearest installments that an advance can cover, and the version of the schedule that they belong to. */
 export async function listAdvanceableInstallments(
   database: Database,
   request: ListAdvanceableInstallmentsRequest,
@@ -21,11 +21,12 @@ export async function listAdvanceableInstallments(
 ): Promise<ListAdvanceableInstallmentsResponse> {
   const { toDate: to } = request;
   if (to !== undefined && !isCivilDate(to)) {
-    throw invalidArgument('INVALID_ARGUMENT', 'to_date: is not a date of the calendar', { field: 'to_date' });
+    throw invalidArgument('INVALID_ARGUMENT', 'to_date: is not a calendar date', { field: 'to_date' });
   }
   const today = civilDateAt(occurredAtOf(request, context));
-  const read = selectAdvanceableInstallments({ ...tenantOf(request), today, to, limit: MAX_INSTALLMENTS });
-  const rows = await database.read(read);
+  const rows = await database.read(
+    selectAdvanceableInstallments({ ...tenantOf(request), today, to, limit: MAX_INSTALLMENTS }),
+  );
   const installments = rows.flatMap((row): AdvanceableInstallment[] => {
     if (row.id === null) return [];
     const { id, version, date, remaining_minor: amountMinor } = row;

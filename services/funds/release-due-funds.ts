@@ -15,7 +15,7 @@ import { recordAudit } from '../platform/writes/audit.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
 import { FundsAccount } from './funds-account.ts';
-import { remainingMinor, release } from './installment.ts';
+import { release, remainingMinor } from './installment.ts';
 import { optionalTenant } from './optional-tenant.ts';
 
 const ACCOUNTS_PER_CALL = 20;
@@ -73,7 +73,10 @@ async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date):
   const due = await account.installments.due(asOf, INSTALLMENTS_PER_ACCOUNT);
   const changes = due.map((before) => ({ before, after: release(before) }));
   await account.store(changes);
-  return { installments: due.length, amountMinor: due.reduce((sum, installment) => sum + remainingMinor(installment), 0n) };
+  return {
+    installments: due.length,
+    amountMinor: due.reduce((sum, installment) => sum + remainingMinor(installment), 0n),
+  };
 }
 
 function asOfDate(asked: string | undefined, today: CivilDate): CivilDate {

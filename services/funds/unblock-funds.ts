@@ -13,13 +13,7 @@ import { allocateBlocked } from './allocation.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import {
-  type Block,
-  isBlockedBy,
-  isBlockedDifferently,
-  removeBlock,
-  withSaleBlocks,
-} from './installment.ts';
+import { type Block, isBlockedBy, isBlockedDifferently, removeBlock, withSaleBlocks } from './installment.ts';
 
 /**
  * Lifts a block. Installments without another block are released or scheduled by their date; with the outcome

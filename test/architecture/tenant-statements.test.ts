@@ -82,7 +82,10 @@ describe('the rule', () => {
   test.each([
     [true, 'begin'],
     [true, "select pg_try_advisory_xact_lock(hashtextextended('a.b from c.d', 0)) as locked"],
-    [true, `select * from "funds"."installment" as "p" where "p"."merchant_id" = $1 and "p"."environment" = $2`],
+    [
+      true,
+      `select * from "funds"."installment" as "p" where "p"."merchant_id" = $1 and "p"."environment" = $2`,
+    ],
     [true, `update funds.installment as p set amount_minor = 1 where ${scoped}`],
     [true, 'insert into "funds"."installment" ("merchant_id", "environment", "id") values (1, 2, 3)'],
     [true, "delete from funds.installment where (merchant_id, environment, id) in (('1', 'live', '2'))"],
@@ -106,7 +109,10 @@ describe('the rule', () => {
     [false, "select id from funds.installment where merchant_id = '1'"],
     [false, "select id from funds.installment where environment = 'live'"],
     [false, "update funds.installment set note = 'merchant_id = 1 and environment = 2' where id = '3'"],
-    [false, "update funds.installment set amount_minor = 0 where id = '3' returning merchant_id, environment"],
+    [
+      false,
+      "update funds.installment set amount_minor = 0 where id = '3' returning merchant_id, environment",
+    ],
     [false, `select * from funds.installment as p join funds.sale as s on s.id = p.sale_id where ${scoped}`],
     [false, "insert into funds.installment (id, note) values ('1', 'merchant_id environment')"],
   ])('says %j of %s', (keeps, sql) => {

@@ -45,7 +45,9 @@ export async function benchFunds(): Promise<void> {
   await prepareStatistics(settings.DATABASE_URL);
   for (const merchant of [small, large]) await verify(transport, merchant);
 
-  console.log(`median of ${ROUNDS} calls each, in turn: ${SMALL_INSTALLMENTS} and ${LARGE_INSTALLMENTS} installments`);
+  console.log(
+    `median of ${ROUNDS} calls each, in turn: ${SMALL_INSTALLMENTS} and ${LARGE_INSTALLMENTS} installments`,
+  );
   for (const [name, read] of Object.entries(await readsOf(transport, today, [small, large]))) {
     const { small: few, large: many } = await timeInTurn(
       () => read(small),
@@ -69,7 +71,9 @@ async function merchantWith(
   const tenant: Tenant = { merchantId: randomUUID(), environment: 'live' };
   const startedAt = performance.now();
   await seedFunds(databaseUrl, tenant, installments, today);
-  console.log(`${installments} installments copied in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  console.log(
+    `${installments} installments copied in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+  );
   return { tenant, installments, productId: await seedProducts(transport, tenant) };
 }
 
@@ -107,7 +111,9 @@ async function verify(transport: Transport, { tenant, installments }: Merchant):
   const startedAt = performance.now();
   const { differences } = await createClient(FundsService, transport).verifyFunds(named(tenant));
   if (differences.length > 0) throw new Error(`the seeded books differ: ${JSON.stringify(differences[0])}`);
-  console.log(`${installments} installments verified in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  console.log(
+    `${installments} installments verified in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+  );
 }
 
 /** The reads by their names. A page in the middle is the one after the first hundred rows. */

@@ -24,7 +24,12 @@ interface Row {
  * Card sales of one merchant with this many installments in all, as RecordSale leaves them: scheduled by the rules, and their
  * rows the sums of their installments. By COPY, in one transaction.
  */
-export async function seedFunds(databaseUrl: string, tenant: Tenant, installmentCount: number, today: CivilDate) {
+export async function seedFunds(
+  databaseUrl: string,
+  tenant: Tenant,
+  installmentCount: number,
+  today: CivilDate,
+) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   const copy = (table: string, columns: string, lines: Iterable<string>) =>

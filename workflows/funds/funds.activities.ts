@@ -57,7 +57,10 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
   return withFinalRefusals({
     /** Releases some of what is due, and names the requests whose installments cannot be released while they are reserved. */
     async releaseDueFunds(): Promise<ReleaseStep> {
-      const { releasedInstallments, dueReservations, hasMore } = await funds.releaseDueFunds({}, RELEASE_CALL);
+      const { releasedInstallments, dueReservations, hasMore } = await funds.releaseDueFunds(
+        {},
+        RELEASE_CALL,
+      );
       return { releasedInstallments, hasMore, dueRequests: dueReservations.map(dueRequest) };
     },
 

@@ -20,7 +20,10 @@ test('48.00 at 2.5 % a month over 30, 60 and 90 days leaves 46.80, 45.60 and 44.
 });
 
 test('the quote of those three installments is 144.00, fee 7.20, net 136.80', () => {
-  const quote = quoteAdvance([installment('c', 90, 4800n), installment('a', 30, 4800n), installment('b', 60, 4800n)], RATE);
+  const quote = quoteAdvance(
+    [installment('c', 90, 4800n), installment('a', 30, 4800n), installment('b', 60, 4800n)],
+    RATE,
+  );
   expect(quote).toMatchObject({ amountMinor: 14_400n, feeMinor: 720n, netMinor: 13_680n });
   expect(quote?.installments.map(({ id, days, feeMinor }) => [id, days, feeMinor])).toEqual([
     ['a', 30, 120n],
@@ -38,11 +41,12 @@ test('half a cent of fee is rounded up, less is rounded down', () => {
 
 test('the nearest whole installments are covered while they fit', () => {
   const installments = [installment('a', 10, 100n), installment('b', 20, 100n), installment('c', 30, 1n)];
-  expect(quoteAdvance(installments, { ...RATE, maxAmountMinor: 199n })?.installments.map(({ id }) => id)).toEqual(['a']);
-  expect(quoteAdvance(installments, { ...RATE, maxAmountMinor: 200n })?.installments.map(({ id }) => id)).toEqual([
-    'a',
-    'b',
-  ]);
+  expect(
+    quoteAdvance(installments, { ...RATE, maxAmountMinor: 199n })?.installments.map(({ id }) => id),
+  ).toEqual(['a']);
+  expect(
+    quoteAdvance(installments, { ...RATE, maxAmountMinor: 200n })?.installments.map(({ id }) => id),
+  ).toEqual(['a', 'b']);
 });
 
 test('there is no quote when nothing fits or the fee takes it all', () => {
@@ -84,7 +88,9 @@ test('a quote sums its installments, keeps net = amount - fee above 0 and stays 
         { quotedOn: TODAY, monthlyRateBps },
       );
       fc.pre(quote !== null);
-      expect(quote.amountMinor).toBe(quote.installments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n));
+      expect(quote.amountMinor).toBe(
+        quote.installments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+      );
       expect(quote.feeMinor).toBe(quote.installments.reduce((sum, { feeMinor }) => sum + feeMinor, 0n));
       expect(quote.netMinor).toBe(quote.amountMinor - quote.feeMinor);
       expect(quote.netMinor > 0n && quote.amountMinor <= 9_007_199_254_740_991n).toBe(true);

@@ -26,7 +26,11 @@ describe.each(['inProcess', 'grpc'] as const)('AdvanceService over %s', (way) =>
     const { quote } = await merchant();
     const quoted = await quote();
     expect(
-      quoted.installments.map((installment) => [installment.date, installment.days, installment.amountMinor - installment.feeAmountMinor]),
+      quoted.installments.map((installment) => [
+        installment.date,
+        installment.days,
+        installment.amountMinor - installment.feeAmountMinor,
+      ]),
     ).toEqual([
       ['2020-07-20', 30, 4680n],
       ['2020-08-19', 60, 4560n],

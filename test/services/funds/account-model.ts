@@ -123,7 +123,10 @@ export class AccountModel {
 
   releaseDue(): Outcome {
     const installments = [...this.funds.installments.values()].filter(
-      (installment) => statusOf(installment) === 'SCHEDULED' && installment.reservation === null && installment.date <= this.funds.today,
+      (installment) =>
+        statusOf(installment) === 'SCHEDULED' &&
+        installment.reservation === null &&
+        installment.date <= this.funds.today,
     );
     const minor = installments.reduce((sum, installment) => sum + remainingMinor(installment), 0n);
     return `OK ${this.funds.releaseDue()} ${minor}`;

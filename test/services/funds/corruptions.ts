@@ -66,7 +66,11 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     set('block', "reason = 'HOLD_OR_DISPUTE'", `${isOpen} and reason = 'KYC_PENDING'`),
     ['STATUS held_by_kyc', 'STATUS held_by_dispute'],
   ],
-  ['(C) an installment blocked by nothing', `update funds.block set ${lift} where ${isOpen}`, ['STATUS status']],
+  [
+    '(C) an installment blocked by nothing',
+    `update funds.block set ${lift} where ${isOpen}`,
+    ['STATUS status'],
+  ],
   [
     '(C) an installment that its block does not hold',
     set('installment', "status = 'RELEASED'", "status = 'BLOCKED'"),
@@ -86,7 +90,12 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
   [
     '(D) a sale of more',
     set('sale', 'gross_minor = gross_minor + 1, fees_minor = fees_minor + 1', 'installments = 3'),
-    ['SALE sale_gross_minor', 'SALE sale_fees_minor', 'SALE installment_gross_minor', 'SALE installment_fees_minor'],
+    [
+      'SALE sale_gross_minor',
+      'SALE sale_fees_minor',
+      'SALE installment_gross_minor',
+      'SALE installment_fees_minor',
+    ],
   ],
   [
     '(D) the left-over cent with the wrong installment',

@@ -65,7 +65,11 @@ export function fundsCaller(
       const { occurredAt } = write(on);
       return client.listAdvanceableInstallments({ ...tenant, occurredAt });
     },
-    reserve: (installments: readonly { id: string; version: bigint }[], advanceRequestId: string, on?: string) =>
+    reserve: (
+      installments: readonly { id: string; version: bigint }[],
+      advanceRequestId: string,
+      on?: string,
+    ) =>
       client.reserveForAdvance({
         ...write(on),
         advanceRequestId,

@@ -169,7 +169,11 @@ const reserve = command(
     const unknown = { installmentId: idOf(9, id), version: 1n };
     const picked = [...new Set(picks.map((index) => index % (quote.length || 1)))];
     const quoted = picked.map((index) => quote[index] ?? { service: unknown, model: unknown });
-    const request = { ...caller.write(on), advanceRequestId, installments: quoted.map(({ service }) => service) };
+    const request = {
+      ...caller.write(on),
+      advanceRequestId,
+      installments: quoted.map(({ service }) => service),
+    };
     const quotedByModel = quoted.map(({ model }) => model);
     return {
       call: async () => [(await caller.client.reserveForAdvance(request)).reservedAmountMinor],

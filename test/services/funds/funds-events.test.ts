@@ -47,7 +47,11 @@ it('tells of an installment that a block holds from its freeing on', async () =>
   const told = teller(funds);
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
   const advance = randomUUID();
-  await funds.reserve((await funds.advanceable('2020-06-20')).installments.slice(0, 1), advance, '2020-06-20');
+  await funds.reserve(
+    (await funds.advanceable('2020-06-20')).installments.slice(0, 1),
+    advance,
+    '2020-06-20',
+  );
   const dispute = randomUUID();
   await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-21');
   expect(await told()).toEqual(['funds.blocked 2020-08-19 BLOCKED 150']);

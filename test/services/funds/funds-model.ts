@@ -1,25 +1,30 @@
 import {
-  availableMinor,
-  type Debt,
-  reverse,
   type Allocation,
   allocateBlocked,
   allocateDebts,
   allocateDeduction,
   allocateRefund,
+  availableMinor,
+  type Debt,
+  reverse,
 } from '../../../services/funds/allocation.ts';
 import type { Block, BlockReason, Installment } from '../../../services/funds/installment.ts';
 import * as rules from '../../../services/funds/installment.ts';
 import {
   applyToReleases,
-  dayOutOfRange,
   type InstallmentChange,
   type ReleaseRow,
+  requireExactSums,
   rowKey,
 } from '../../../services/funds/release-rows.ts';
-import { type QuotedInstallment, reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
+import {
+  type QuotedInstallment,
+  reserveQuoted,
+  settleReserved,
+} from '../../../services/funds/reservation.ts';
 import { type SaleMethod, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import { addDays, type CivilDate } from '../../../services/platform/civil-date.ts';
+import { DomainError } from '../../../services/platform/errors.ts';
 
 export interface ModelSale {
   readonly method: SaleMethod;
@@ -28,7 +33,7 @@ export interface ModelSale {
   readonly installments: number;
 }
 
-/** An account in memory: the pure rules without database, RPC or clock, as the use cases put them together. */
+/** An account in memory: the pure rules as the use cases combine them, without database, RPC or clock. */
 export class FundsModel {
   today: CivilDate = '2026-11-16';
   installments = new Map<string, Installment>();
@@ -36,36 +41,39 @@ export class FundsModel {
   blocks = new Map<string, readonly Block[]>();
   debts: (Debt & { readonly on: CivilDate })[] = [];
   debits = new Map<string, { installmentId: string; amountMinor: bigint }[]>();
-  /** What was ever deducted, net of reversals, to be found again in the installments and the open debts. */
+  /** Everything deducted so far, net of reversals: what the installments and the open debts must add up to. */
   chargedMinor = 0n;
   advancedMinor = 0n;
   #counter = 0;
 
-  /** Answers whether the sums stay in range; installments bear the ids given, or ids of the model's own. */
+  /** Whether the sums stay in range. Installments get the given ids, or new ones. */
   sell(sale: ModelSale, saleId = this.#id('sale'), ids?: readonly string[]): boolean {
-    const changes = scheduleSale({ ...sale, capturedOn: this.today }).map((scheduled, index): InstallmentChange => {
-      const id = ids?.[index] ?? this.#id('installment');
-      return { before: null, after: rules.newInstallment(id, saleId, scheduled, this.today) };
-    });
+    const changes = scheduleSale({ ...sale, capturedOn: this.today }).map(
+      (scheduled, index): InstallmentChange => {
+        const id = ids?.[index] ?? this.#id('installment');
+        return { before: null, after: rules.newInstallment(id, saleId, scheduled, this.today) };
+      },
+    );
     const rows = new Map(this.rows);
     for (const row of applyToReleases(rows.values(), changes)) rows.set(rowKey(row), row);
-    if (dayOutOfRange(rows.values()) !== null) return false;
+    if (isRefused(() => requireExactSums(rows.values()))) return false;
     this.blocks.set(saleId, []);
     this.#store(changes);
     return true;
   }
 
-  /** Answers what became a debt: of days alike the one of the lower source id is paid first. */
+  /** The amount that became a debt. Of debts of one day, the one with the lower source id is paid first. */
   deduct(saleId: string | undefined, amountMinor: bigint, sourceId = this.#id('debt')): bigint {
     const own = saleId === undefined ? [] : this.installmentsOf(saleId);
-    const took = allocateDeduction(amountMinor, own, [...this.installments.values()], this.today);
+    const free = [...this.installments.values()];
+    const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, this.today);
     this.chargedMinor += amountMinor;
-    if (took.missingMinor > 0n) {
-      this.debts.push({ sourceId, openMinor: took.missingMinor, on: this.today });
+    if (missingMinor > 0n) {
+      this.debts.push({ sourceId, openMinor: missingMinor, on: this.today });
       this.debts.sort((one, other) => (one.on + one.sourceId < other.on + other.sourceId ? -1 : 1));
     }
-    this.#store(took.allocations);
-    return took.missingMinor;
+    this.#store(allocations);
+    return missingMinor;
   }
 
   block(saleId: string, reason: BlockReason, sourceId: string): void {
@@ -82,30 +90,34 @@ export class FundsModel {
   }
 
   reserve(advanceRequestId: string, quoted: readonly QuotedInstallment[]): boolean {
-    const result = reserveQuoted(quoted, [...this.installments.values()], advanceRequestId, this.today);
-    if ('staleInstallmentId' in result) return false;
-    this.#store(result.installments.map((after) => ({ before: this.installments.get(after.id)!, after })));
-    return true;
+    const installments = [...this.installments.values()];
+    return !isRefused(() => this.#store(reserveQuoted(quoted, installments, advanceRequestId, this.today)));
   }
 
   free(advanceRequestId: string): void {
     this.#store(this.reservedFor(advanceRequestId).map((before) => ({ before, after: rules.free(before) })));
   }
 
-  /** Answers whether no covered date had come. */
+  /** Whether no covered date has come. */
   settle(advanceRequestId: string): boolean {
-    const result = settleReserved(this.reservedFor(advanceRequestId), this.today);
-    if ('dueInstallment' in result) return false;
-    this.advancedMinor += result.allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
-    this.#store(result.allocations);
-    return true;
+    return !isRefused(() => {
+      const allocations = settleReserved(this.reservedFor(advanceRequestId), this.today);
+      this.advancedMinor += allocations.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+      this.#store(allocations);
+    });
   }
 
-  /** Answers whether the balance sufficed. */
+  /** Whether the balance covers the refund. */
   refund(caseId: string, saleId: string | undefined, amountMinor: bigint): boolean {
     const own = saleId === undefined ? [] : this.installmentsOf(saleId);
     if (this.debits.has(caseId) || amountMinor > this.available(caseId, saleId)) return false;
-    const allocations = allocateRefund(amountMinor, own, [...this.installments.values()], refundBlock(caseId), this.today);
+    const allocations = allocateRefund(
+      amountMinor,
+      own,
+      [...this.installments.values()],
+      refundBlock(caseId),
+      this.today,
+    );
     this.debits.set(
       caseId,
       allocations.map(({ before, amountMinor }) => ({ installmentId: before.id, amountMinor })),
@@ -116,17 +128,17 @@ export class FundsModel {
   }
 
   reverse(caseId: string): void {
-    const taken = this.debits.get(caseId) ?? [];
+    const debited = this.debits.get(caseId) ?? [];
     this.debits.delete(caseId);
-    this.chargedMinor -= taken.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-    this.#store(reverse(taken, [...this.installments.values()], this.today));
+    this.chargedMinor -= debited.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+    this.#store(reverse(debited, [...this.installments.values()], this.today));
   }
 
   nextDays(days: number): void {
     this.today = addDays(this.today, days);
   }
 
-  /** The same account, to go on otherwise. */
+  /** A copy of the account, to continue differently. */
   clone(): FundsModel {
     const copy = new FundsModel();
     copy.today = this.today;
@@ -141,17 +153,22 @@ export class FundsModel {
     return copy;
   }
 
-  /** The daily release; answers how many installments it released. */
+  /** The daily release. Returns the number of released installments. */
   releaseDue(): number {
     const due = [...this.installments.values()].filter(
-      (installment) => rules.statusOf(installment) === 'SCHEDULED' && installment.reservation === null && installment.date <= this.today,
+      (installment) =>
+        rules.statusOf(installment) === 'SCHEDULED' &&
+        installment.reservation === null &&
+        installment.date <= this.today,
     );
     this.#store(due.map((before) => ({ before, after: rules.release(before) })));
     return due.length;
   }
 
   available(caseId?: string, saleId?: string): bigint {
-    const released = [...this.installments.values()].filter((installment) => rules.statusOf(installment) === 'RELEASED');
+    const released = [...this.installments.values()].filter(
+      (installment) => rules.statusOf(installment) === 'RELEASED',
+    );
     const releasedMinor = released.reduce((sum, installment) => sum + rules.remainingMinor(installment), 0n);
     const own = saleId === undefined ? [] : this.installmentsOf(saleId);
     return availableMinor(
@@ -171,7 +188,9 @@ export class FundsModel {
   }
 
   reservedFor(advanceRequestId: string): Installment[] {
-    return [...this.installments.values()].filter((installment) => installment.reservation?.advanceRequestId === advanceRequestId);
+    return [...this.installments.values()].filter(
+      (installment) => installment.reservation?.advanceRequestId === advanceRequestId,
+    );
   }
 
   #setBlocks(saleId: string, blocks: readonly Block[]): void {
@@ -179,22 +198,22 @@ export class FundsModel {
     const changes = this.installmentsOf(saleId).map((before) => {
       return { before, after: rules.withSaleBlocks(before, blocks, this.today) };
     });
-    // What no block holds, or held, has not changed for those who have it quoted.
+    // An installment whose blocks in effect stay the same keeps its version, and quotes of it stay valid.
     for (const { after } of changes) this.installments.set(after.id, after);
     this.#store(changes.filter(({ before, after }) => rules.isBlockedDifferently(before, after)));
   }
 
-  /** Every command ends so: rows follow the installments, then open debts take what has become free. */
+  /** The end of every command: updates the rows, then collects open debts from free installments. */
   #store(changes: readonly (InstallmentChange | Allocation)[]): void {
-    this.#carry(changes);
+    this.#apply(changes);
     const paid = allocateDebts(this.debts, [...this.installments.values()], this.today);
     this.debts = this.debts
       .map((debt, index) => ({ ...debt, openMinor: paid.debts[index]!.openMinor }))
       .filter((debt) => debt.openMinor > 0n);
-    this.#carry(paid.allocations);
+    this.#apply(paid.allocations);
   }
 
-  #carry(changes: readonly InstallmentChange[]): void {
+  #apply(changes: readonly InstallmentChange[]): void {
     for (const row of applyToReleases(this.rows.values(), changes)) {
       if (row.salesCount === 0) this.rows.delete(rowKey(row));
       else this.rows.set(rowKey(row), row);
@@ -207,6 +226,16 @@ export class FundsModel {
   #id(kind: string): string {
     this.#counter += 1;
     return `${kind}-${String(this.#counter).padStart(6, '0')}`;
+  }
+}
+
+function isRefused(rule: () => void): boolean {
+  try {
+    rule();
+    return false;
+  } catch (error) {
+    if (error instanceof DomainError) return true;
+    throw error;
   }
 }
 

@@ -132,7 +132,9 @@ function monthsOf({ funds }: AccountModel): Set<string> {
 }
 
 function changedMonths(before: AccountModel, after: AccountModel): Set<string> {
-  const changed = [...after.funds.installments.values()].filter((installment) => before.funds.installments.get(installment.id) !== installment);
+  const changed = [...after.funds.installments.values()].filter(
+    (installment) => before.funds.installments.get(installment.id) !== installment,
+  );
   return new Set(changed.slice(0, 12).map(({ date }) => date.slice(0, 7)));
 }
 

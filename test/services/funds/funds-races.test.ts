@@ -91,7 +91,9 @@ describe.each(['inProcess', 'grpc'] as const)('fifty at the same time over %s', 
   it('runs of the release: everything once', async () => {
     for (let n = 0; n < 5; n += 1) await funds.sell({ on: ON, gross: 200n, installments: 2 });
     const runs = await fifty(() => funds.releaseDue('2021-01-01'));
-    const installments = runs.map((run) => (run.status === 'fulfilled' ? run.value.releasedInstallments : Number.NaN));
+    const installments = runs.map((run) =>
+      run.status === 'fulfilled' ? run.value.releasedInstallments : Number.NaN,
+    );
     expect(installments.reduce((sum, released) => sum + released)).toBe(10);
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1_000n });
   });

@@ -128,7 +128,10 @@ describe.each(['inProcess', 'grpc'] as const)('reads of funds over %s', (way) =>
     const funds = newFunds();
     await seed(funds);
     const of = async (request: object) => {
-      const { installments } = await funds.client.listAdvanceableInstallments({ ...funds.tenant, ...request });
+      const { installments } = await funds.client.listAdvanceableInstallments({
+        ...funds.tenant,
+        ...request,
+      });
       return installments.map((installment) => installment.date);
     };
     const { occurredAt } = funds.write('2020-07-20');

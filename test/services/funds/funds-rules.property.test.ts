@@ -4,17 +4,17 @@ import {
   BLOCK_REASONS,
   blocksOf,
   isFree,
-  remainingMinor,
   originalMinor,
+  remainingMinor,
   statusOf,
 } from '../../../services/funds/installment.ts';
 import {
-  blockedReasons,
   applyToReleases,
+  blockedReasons,
   MAX_AMOUNT_MINOR,
   rowKey,
-  rowRemainingMinor,
   rowOriginalMinor,
+  rowRemainingMinor,
 } from '../../../services/funds/release-rows.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { FundsModel } from './funds-model.ts';
@@ -96,7 +96,10 @@ const play: Play = {
     const chosen = picks.map((index) => installments[index % installments.length]!);
     const asQuoted = chosen.every((installment) => isFree(installment) && installment.date > model.today);
     const distinct = new Set(chosen).size === chosen.length;
-    const quoted = chosen.map((installment) => ({ installmentId: installment.id, version: installment.version - (stale ? 1n : 0n) }));
+    const quoted = chosen.map((installment) => ({
+      installmentId: installment.id,
+      version: installment.version - (stale ? 1n : 0n),
+    }));
     expect(model.reserve(id, quoted)).toBe(asQuoted && distinct && !stale);
   },
   free(model, [id]) {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import {
-  reverse,
   allocateBlocked,
   allocateDebts,
   allocateDeduction,
   allocateRefund,
+  reverse,
 } from '../../../services/funds/allocation.ts';
 import {
   addBlock,
@@ -39,7 +39,9 @@ test('a block passes reserved and advanced installments by, and holds a reserved
     reservation: { advanceRequestId: 'r', amountMinor: 100n },
   });
   expect(statusOf(reserved)).toBe('SCHEDULED');
-  expect(statusOf(installment('b', '2026-12-21', { saleBlocks: [DISPUTE], advancedMinor: 40n }))).toBe('SCHEDULED');
+  expect(statusOf(installment('b', '2026-12-21', { saleBlocks: [DISPUTE], advancedMinor: 40n }))).toBe(
+    'SCHEDULED',
+  );
   expect(statusOf(free(reserved))).toBe('BLOCKED');
 });
 
@@ -79,7 +81,9 @@ test('debts are paid oldest first, from free installments, nearest date first', 
     { sourceId: 'new', openMinor: 200n },
   ];
   const paid = allocateDebts(debts, installments, TODAY);
-  expect(paid.allocations.map(({ sourceId, after, amountMinor }) => [sourceId, after.id, amountMinor])).toEqual([
+  expect(
+    paid.allocations.map(({ sourceId, after, amountMinor }) => [sourceId, after.id, amountMinor]),
+  ).toEqual([
     ['old', 'a', 70n],
     ['new', 'a', 30n],
     ['new', 'b', 100n],
@@ -93,8 +97,17 @@ test("a refund debits the sale's installments that are released or blocked for i
     installment('own2', '2026-12-21', { saleBlocks: [REFUND] }),
     installment('own3', '2027-01-20', { reservation: { advanceRequestId: 'r', amountMinor: 100n } }),
   ];
-  const released = [installment('y', '2026-11-02', { released: true }), installment('x', '2026-11-01', { released: true })];
-  const allocations = allocateRefund(310n, own, [...released, installment('scheduled', '2026-12-01')], REFUND, TODAY);
+  const released = [
+    installment('y', '2026-11-02', { released: true }),
+    installment('x', '2026-11-01', { released: true }),
+  ];
+  const allocations = allocateRefund(
+    310n,
+    own,
+    [...released, installment('scheduled', '2026-12-01')],
+    REFUND,
+    TODAY,
+  );
   expect(allocations.map(({ after, amountMinor }) => [after.id, amountMinor])).toEqual([
     ['own2', 100n],
     ['own1', 100n],
@@ -125,18 +138,25 @@ test('a quoted installment that changed, is blocked, reserved, due or named twic
     { installmentId: 'stale', version: 1n },
   ];
   for (const other of stale) {
-    expect(reserveQuoted(quoted, [good, other], 'r', TODAY)).toEqual({ staleInstallmentId: 'stale' });
+    expect(() => reserveQuoted(quoted, [good, other], 'r', TODAY)).toThrow(staleBy('stale'));
   }
-  expect(reserveQuoted([quoted[0]!, quoted[0]!], [good], 'r', TODAY)).toEqual({ staleInstallmentId: 'good' });
+  expect(() => reserveQuoted([quoted[0]!, quoted[0]!], [good], 'r', TODAY)).toThrow(staleBy('good'));
 });
 
 test('a payout moves what was promised to advanced, and comes too late on the day of an installment', () => {
-  const reserved = installment('a', '2026-12-21', { reservation: { advanceRequestId: 'r', amountMinor: 100n } });
-  expect(settleReserved([reserved], '2026-12-20')).toMatchObject({
-    allocations: [{ after: { advancedMinor: 100n, reservation: null }, amountMinor: 100n }],
+  const reserved = installment('a', '2026-12-21', {
+    reservation: { advanceRequestId: 'r', amountMinor: 100n },
   });
-  expect(settleReserved([reserved], '2026-12-21')).toMatchObject({ dueInstallment: { id: 'a' } });
+  expect(settleReserved([reserved], '2026-12-20')).toMatchObject([
+    { after: { advancedMinor: 100n, reservation: null }, amountMinor: 100n },
+  ]);
+  expect(() => settleReserved([reserved], '2026-12-21')).toThrow(
+    expect.objectContaining({ reason: 'COVERED_PART_DUE', metadata: { date: '2026-12-21' } }),
+  );
 });
+
+const staleBy = (installmentId: string) =>
+  expect.objectContaining({ reason: 'QUOTE_STALE', metadata: { installmentId } });
 
 function installment(id: string, date: string, given: Partial<Installment> = {}): Installment {
   const amounts = { grossMinor: 110n, feesMinor: 10n, deductedMinor: 0n, advancedMinor: 0n };

@@ -26,7 +26,12 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
 
   it('schedules a card sale over business days and releases an instant transfer at once', async () => {
     const funds = newFunds();
-    const { installments } = await funds.sell({ on: '2020-06-20', gross: 10_000n, fees: 400n, installments: 3 });
+    const { installments } = await funds.sell({
+      on: '2020-06-20',
+      gross: 10_000n,
+      fees: 400n,
+      installments: 3,
+    });
     expect(installments).toMatchObject([
       {
         number: 1,
@@ -138,7 +143,10 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       BlockReason.REFUND_IN_PROGRESS,
       '2020-07-21',
     );
-    expect(back.installments.map((installment) => FundsReleaseStatus[installment.status])).toEqual(['RELEASED', 'SCHEDULED']);
+    expect(back.installments.map((installment) => FundsReleaseStatus[installment.status])).toEqual([
+      'RELEASED',
+      'SCHEDULED',
+    ]);
     await expectRefusal(funds.unblock(saleId, dispute), Code.NotFound, 'BLOCK_NOT_FOUND');
     await expectRefusal(funds.block(randomUUID()), Code.NotFound, 'SALE_NOT_FOUND');
   });
@@ -189,7 +197,11 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
     const { installments } = await funds.advanceable('2020-06-20');
-    expect(installments.map((installment) => installment.date)).toEqual(['2020-07-20', '2020-08-19', '2020-09-18']);
+    expect(installments.map((installment) => installment.date)).toEqual([
+      '2020-07-20',
+      '2020-08-19',
+      '2020-09-18',
+    ]);
     const [paid, freed] = [randomUUID(), randomUUID()];
     expect(await funds.reserve(installments.slice(0, 2), paid, '2020-06-21')).toMatchObject({
       reservedAmountMinor: 200n,
@@ -220,9 +232,14 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     await expectRefusal(funds.settle(freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
       state: 'FREED',
     });
-    await expectRefusal(funds.reserve(installments.slice(2), freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
-      state: 'FREED',
-    });
+    await expectRefusal(
+      funds.reserve(installments.slice(2), freed),
+      Code.FailedPrecondition,
+      'RESERVATION_FREED',
+      {
+        state: 'FREED',
+      },
+    );
     await expectRefusal(funds.settle(randomUUID()), Code.NotFound, 'RESERVATION_NOT_FOUND');
   });
 
@@ -257,7 +274,9 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     expect(now.scheduleId).not.toBe(quoted.scheduleId);
     expect(now.installments).toMatchObject([{ amountMinor: 99n }]);
     const stale = funds.reserve(quoted.installments, randomUUID(), '2020-06-20');
-    await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE', { installmentId: quoted.installments[0]!.id });
+    await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE', {
+      installmentId: quoted.installments[0]!.id,
+    });
     const dueToday = funds.reserve(now.installments, randomUUID(), '2020-07-20');
     await expectRefusal(dueToday, Code.FailedPrecondition, 'QUOTE_STALE');
     const id = randomUUID();
@@ -276,7 +295,10 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       dueReservations: [{ ...funds.tenant, advanceRequestId: id }],
     });
     await funds.free(id);
-    expect(await funds.releaseDue('2020-07-20')).toMatchObject({ releasedInstallments: 1, dueReservations: [] });
+    expect(await funds.releaseDue('2020-07-20')).toMatchObject({
+      releasedInstallments: 1,
+      dueReservations: [],
+    });
   });
 
   it("debits a refund from the sale's installments held for it, then from released rows, and reverses it", async () => {
@@ -324,7 +346,9 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
     await funds.debit(refundCase, 30n, saleId, '2020-06-21');
     await funds.unblock(...hold, BlockOutcome.RETURNED, BlockReason.REFUND_IN_PROGRESS, '2020-06-22');
     const { installments } = await funds.advanceable('2020-06-22');
-    expect(await funds.reserve(installments, advance, '2020-06-22')).toMatchObject({ reservedAmountMinor: 70n });
+    expect(await funds.reserve(installments, advance, '2020-06-22')).toMatchObject({
+      reservedAmountMinor: 70n,
+    });
     await funds.reverse(refundCase, '2020-06-23');
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 0n, 100n, 1]]);
     await verifyFunds(harness, funds.tenant);

@@ -5,14 +5,14 @@ import {
   blocksOf,
   deduct,
   free,
+  type Installment,
   isBlockedBy,
-  isFree,
   isBlockedDifferently,
-  remainingMinor,
+  isFree,
   newInstallment,
   originalMinor,
-  type Installment,
   release,
+  remainingMinor,
   removeBlock,
   reserve,
   restore,
@@ -63,13 +63,13 @@ describe('what is left', () => {
   });
 
   test.each([-1n, 91n])('cannot give %s', (amount) => {
-    expect(() => deduct(scheduled(), amount, TODAY)).toThrow(`installment installment cannot give ${amount}`);
+    expect(() => deduct(scheduled(), amount, TODAY)).toThrow(`cannot deduct ${amount}`);
   });
 
   test('is promised when it is reserved, and gives nothing then', () => {
     const reserved = reserve(deduct(scheduled(), 30n, TODAY), 'advance');
     expect(reserved.reservation).toEqual({ advanceRequestId: 'advance', amountMinor: 60n });
-    expect(() => deduct(reserved, 1n, TODAY)).toThrow('installment installment cannot give 1');
+    expect(() => deduct(reserved, 1n, TODAY)).toThrow('cannot deduct 1 ');
     expect(free(reserved).reservation).toBeNull();
   });
 
@@ -79,7 +79,7 @@ describe('what is left', () => {
       expect(restore(installment, amount, TODAY).deductedMinor).toBe(30n - amount);
     }
     for (const amount of [-1n, 31n]) {
-      expect(() => restore(installment, amount, TODAY)).toThrow(`installment installment cannot get ${amount} back`);
+      expect(() => restore(installment, amount, TODAY)).toThrow(`cannot restore ${amount}`);
     }
   });
 

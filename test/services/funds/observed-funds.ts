@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { remainingMinor, type ReleaseStatus, statusOf } from '../../../services/funds/installment.ts';
+import { type ReleaseStatus, remainingMinor, statusOf } from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
   type ReleaseRow,
   rowKey,
-  rowRemainingMinor,
   rowOriginalMinor,
+  rowRemainingMinor,
 } from '../../../services/funds/release-rows.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
@@ -71,9 +71,18 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
 export function expected(model: FundsModel): ObservedFunds {
   const installments = [...model.installments.values()].map((installment) =>
     [
-      ...[installment.id, installment.date, statusOf(installment), installment.grossMinor, installment.feesMinor, installment.deductedMinor],
+      ...[
+        installment.id,
+        installment.date,
+        statusOf(installment),
+        installment.grossMinor,
+        installment.feesMinor,
+        installment.deductedMinor,
+      ],
       ...[installment.advancedMinor, installment.released ? 't' : 'f'],
-      ...(installment.reservation ? [installment.reservation.advanceRequestId, installment.reservation.amountMinor] : []),
+      ...(installment.reservation
+        ? [installment.reservation.advanceRequestId, installment.reservation.amountMinor]
+        : []),
     ].join(' '),
   );
   const rows = [...model.rows.values()].sort((one, other) => (rowKey(one) < rowKey(other) ? -1 : 1));

@@ -34,7 +34,10 @@ it('releases what is due of all merchants and environments, in as many calls as 
   let [installments, amountMinor, calls] = [0, 0n, 0];
   for (let more = true; more; calls += 1) {
     const released = await all.releaseDueFunds({});
-    [installments, amountMinor] = [installments + released.releasedInstallments, amountMinor + released.releasedAmountMinor];
+    [installments, amountMinor] = [
+      installments + released.releasedInstallments,
+      amountMinor + released.releasedAmountMinor,
+    ];
     expect(released.dueReservations).toMatchObject([{ ...stuck.tenant, advanceRequestId: reserved }]);
     more = released.hasMore;
   }

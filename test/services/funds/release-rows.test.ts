@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Installment } from '../../../services/funds/installment.ts';
 import {
-  blockedReasons,
   applyToReleases,
-  dayOutOfRange,
+  blockedReasons,
   MAX_AMOUNT_MINOR,
   type ReleaseRow,
+  requireExactSums,
   rowKey,
-  rowRemainingMinor,
   rowOriginalMinor,
+  rowRemainingMinor,
 } from '../../../services/funds/release-rows.ts';
 
 const DATE = '2026-12-01';
@@ -107,7 +107,9 @@ describe('the exact range', () => {
       [row({ grossMinor: half + 2n }), row({ grossMinor: half, date: '2026-12-02' })],
       null,
     ],
-  ])('holds, or names the day: %s', (_, rows, date) => {
-    expect(dayOutOfRange(rows)).toBe(date);
+  ])('accepts, or names the day: %s', (_, rows, date) => {
+    const check = () => requireExactSums(rows);
+    if (date === null) return expect(check).not.toThrow();
+    expect(check).toThrow(expect.objectContaining({ reason: 'AMOUNT_OUT_OF_RANGE', metadata: { date } }));
   });
 });

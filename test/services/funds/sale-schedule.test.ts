@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isBusinessDay } from '../../../services/funds/business-days.ts';
-import { type CapturedSale, saleFault, scheduleSale } from '../../../services/funds/sale-schedule.ts';
+import { type CapturedSale, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
@@ -30,7 +30,8 @@ test('the installments sum to gross and fees to the cent, and none is negative',
       expect(installments).toHaveLength(sale.installments);
       expect(sum(installments.map((installment) => installment.grossMinor))).toBe(sale.grossMinor);
       expect(sum(installments.map((installment) => installment.feesMinor))).toBe(sale.feesMinor);
-      for (const installment of installments) expect(installment.feesMinor >= 0n && installment.feesMinor <= installment.grossMinor).toBe(true);
+      for (const installment of installments)
+        expect(installment.feesMinor >= 0n && installment.feesMinor <= installment.grossMinor).toBe(true);
       const grosses = installments.map((installment) => installment.grossMinor);
       expect(grosses[0]! - grosses.at(-1)! <= 1n).toBe(true);
     }),
@@ -65,19 +66,33 @@ test('an instant transfer is one installment on its day, a Sunday too', () => {
 
 test('three installments of 100.00: the cents left over go to the first installments', () => {
   const installments = scheduleSale(captured({ installments: 3, capturedOn: '2026-11-21' }));
-  expect(installments.map((installment) => installment.date)).toEqual(['2026-12-21', '2027-01-20', '2027-02-19']);
+  expect(installments.map((installment) => installment.date)).toEqual([
+    '2026-12-21',
+    '2027-01-20',
+    '2027-02-19',
+  ]);
   expect(installments.map((installment) => installment.grossMinor)).toEqual([3334n, 3333n, 3333n]);
   expect(installments.map((installment) => installment.feesMinor)).toEqual([133n, 133n, 133n]);
 });
 
-test('fees above the gross and installments of an instant transfer are faults', () => {
-  expect(saleFault(captured({}))).toBeNull();
-  expect(saleFault(captured({ feesMinor: 10_000n, installments: 12 }))).toBeNull();
-  expect(saleFault(captured({ method: 'INSTANT_TRANSFER' }))).toBeNull();
-  expect(saleFault(captured({ feesMinor: 10_001n }))).toBe('FEES_EXCEED_GROSS');
-  expect(saleFault(captured({ method: 'INSTANT_TRANSFER', installments: 2 }))).toBe(
+test.each([
+  ['fees above the gross', 'FEES_EXCEED_GROSS', 'fees_amount_minor', { feesMinor: 10_001n }],
+  [
+    'installments of an instant transfer',
     'INSTALLMENTS_NOT_ALLOWED',
+    'installments',
+    { method: 'INSTANT_TRANSFER', installments: 2 },
+  ],
+] as const)('%s are refused', (_, reason, field, sale) => {
+  const kind = 'INVALID_ARGUMENT';
+  expect(() => scheduleSale(captured(sale))).toThrow(
+    expect.objectContaining({ kind, reason, metadata: { field } }),
   );
+});
+
+test('fees equal to the gross and an instant transfer in one installment are accepted', () => {
+  expect(scheduleSale(captured({ feesMinor: 10_000n, installments: 12 }))).toHaveLength(12);
+  expect(scheduleSale(captured({ method: 'INSTANT_TRANSFER' }))).toHaveLength(1);
 });
 
 function captured(sale: Partial<CapturedSale>): CapturedSale {

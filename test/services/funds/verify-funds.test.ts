@@ -161,7 +161,9 @@ describe('VerifyFunds', () => {
     await Promise.all([...writing, ...verifying]);
     const locker = new Client({ connectionString: harness.databaseUrl });
     await locker.connect();
-    await locker.query('begin; select from funds.account for update; select from funds.installment for update');
+    await locker.query(
+      'begin; select from funds.account for update; select from funds.installment for update',
+    );
     expect(await verifyFunds(harness, caller.tenant)).toBe(1);
     await locker.end();
   });

@@ -387,7 +387,7 @@ export declare type QuoteAdvanceRequest = Message<"payments.advances.v1.QuoteAdv
 export declare const QuoteAdvanceRequestSchema: GenMessage<QuoteAdvanceRequest>;
 
 /**
- * A installment that a quote covers.
+ * An installment that a quote covers.
  *
  * @generated from message payments.advances.v1.QuoteInstallment
  */

@@ -576,7 +576,7 @@ export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference
   figure: string;
 
   /**
-   * What it differs of: of a row the date and the status, of a day the date, of a installment the installment with its sale, date and
+   * What it differs of: of a row the date and the status, of a day the date, of an installment the installment with its sale, date and
    * status, of a sale the sale, of a deduction, refund or reservation its source_id; of the account none of them.
    *
    * @generated from field: optional string date = 4;
@@ -694,7 +694,7 @@ export declare type ListAdvanceableInstallmentsRequest = Message<"payments.funds
 export declare const ListAdvanceableInstallmentsRequestSchema: GenMessage<ListAdvanceableInstallmentsRequest>;
 
 /**
- * A installment that an advance can cover.
+ * An installment that an advance can cover.
  *
  * @generated from message payments.funds.v1.AdvanceableInstallment
  */
@@ -829,7 +829,7 @@ export declare type RecordSaleRequest = Message<"payments.funds.v1.RecordSaleReq
 export declare const RecordSaleRequestSchema: GenMessage<RecordSaleRequest>;
 
 /**
- * A installment of a sale.
+ * An installment of a sale.
  *
  * @generated from message payments.funds.v1.SaleInstallment
  */
@@ -1219,7 +1219,7 @@ export declare type ReleaseDueFundsResponse = Message<"payments.funds.v1.Release
 export declare const ReleaseDueFundsResponseSchema: GenMessage<ReleaseDueFundsResponse>;
 
 /**
- * A reservation that holds a installment whose date has come.
+ * A reservation that holds an installment whose date has come.
  *
  * @generated from message payments.funds.v1.DueReservation
  */
@@ -1247,7 +1247,7 @@ export declare type DueReservation = Message<"payments.funds.v1.DueReservation">
 export declare const DueReservationSchema: GenMessage<DueReservation>;
 
 /**
- * A installment as quoted.
+ * An installment as quoted.
  *
  * @generated from message payments.funds.v1.QuotedInstallment
  */
@@ -2002,7 +2002,7 @@ export enum FundsInvariant {
   SALE = 4,
 
   /**
-   * (E) No more is deducted than there is; what is not deducted is a debt; no debt is open while a installment is free.
+   * (E) No more is deducted than there is; what is not deducted is a debt; no debt is open while an installment is free.
    *
    * @generated from enum value: FUNDS_INVARIANT_DEBT = 5;
    */
@@ -2016,7 +2016,7 @@ export enum FundsInvariant {
   SALES_COUNT = 6,
 
   /**
-   * What was taken from a installment is the sum of its postings, and every posting has its cause.
+   * What was taken from an installment is the sum of its postings, and every posting has its cause.
    *
    * @generated from enum value: FUNDS_INVARIANT_POSTING = 7;
    */
@@ -2127,8 +2127,8 @@ export declare const FundsService: GenService<{
     output: typeof ListAdvanceableInstallmentsResponseSchema;
   },
   /**
-   * Records a captured sale: an instant transfer (one installment, same day) or a card sale (a installment per installment).
-   * A installment dated today or earlier is released at once; open debts are taken from the new installments.
+   * Records a captured sale: an instant transfer (one installment, same day) or a card sale (an installment per installment).
+   * An installment dated today or earlier is released at once; open debts are taken from the new installments.
    * ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS, INSTALLMENTS_NOT_ALLOWED).
    *
    * @generated from rpc payments.funds.v1.FundsService.RecordSale
@@ -2185,7 +2185,7 @@ export declare const FundsService: GenService<{
     output: typeof ReleaseDueFundsResponseSchema;
   },
   /**
-   * Reserves installments for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when a installment has changed since the
+   * Reserves installments for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when an installment has changed since the
    * quote, is reserved, blocked, or dated today or earlier. Unique by advance request: repeating answers what was
    * reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed, also before it came to be.
    *

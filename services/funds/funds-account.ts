@@ -140,13 +140,7 @@ export class FundsAccount {
     const covered = await this.pendingDebits.oldestCovered(await this.availableMinor());
     if (covered === undefined) return;
     this.#hasStartedFunding = true;
-    const input: refundFunding.ExecuteFundedRefundsInput = { ...this.#tx.tenant };
-    await this.#tx.command({
-      kind: 'START',
-      workflowType: refundFunding.workflowType,
-      workflowId: refundFunding.workflowId(uuidv7()),
-      arguments: [input],
-    });
+    await this.#tx.command(refundFunding.startCommand(uuidv7(), this.#tx.tenant));
   }
 
   #openDebts() {

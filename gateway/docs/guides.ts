@@ -5,7 +5,7 @@ import type { Listener } from '../openapi/listener.ts';
 import type { RoutedOperation } from '../openapi/operations.ts';
 import { PROBLEM_TYPES } from '../problems/problem-types.ts';
 
-/** The guides in the order in which they are read, each a file here with one first-level heading. */
+/** The guides in reading order; each is a file in this folder with one first-level heading. */
 const GUIDES = [
   'getting-started',
   'authentication',
@@ -32,9 +32,9 @@ const FACT = /\{\{(.+?)\}\}/g;
 const HOSTS: Readonly<Record<EnvironmentName, string>> = { live: 'live', test: 'sandbox' };
 
 /**
- * The guides for merchants' developers as one CommonMark text, for the description of the OpenAPI document. Code is
- * taken from the files that the tests run, error codes from their table, and `{{…}}` says what holds on the listener
- * that serves the guides, so nothing is written twice.
+ * The guides for merchants' developers as one CommonMark text, for the description of the OpenAPI document. Code samples
+ * come from the files that the tests run, error codes from their table, and `{{…}}` is replaced by a value of the
+ * listener that serves the guides.
  */
 export function readGuides(listener: Listener, operations: readonly RoutedOperation[]): string {
   const facts = factsOf(listener, operations);
@@ -42,7 +42,7 @@ export function readGuides(listener: Listener, operations: readonly RoutedOperat
     .join('\n')
     .replaceAll(FACT, (_, name: string) => {
       const fact = facts[name];
-      if (fact === undefined) throw new TypeError(`no guide can say {{${name}}}`);
+      if (fact === undefined) throw new TypeError(`guides have no value for {{${name}}}`);
       return fact;
     })
     .replaceAll(INCLUDED_FILE, (_, path: string) => codeBlock(path));
@@ -69,13 +69,13 @@ function factsOf(
 function environmentsTable({ environment, baseUrl, otherUrl }: Listener): string {
   const addressOf = (name: EnvironmentName) => {
     if (name === environment) return `${baseUrl} (this host)`;
-    return otherUrl ?? 'a host of its own';
+    return otherUrl ?? 'a separate host';
   };
   const rows = (['live', 'test'] as const).map(
     (name) => `| ${HOSTS[name]} | ${addressOf(name)} | \`mpk_${name}_\` | \`"${name}"\` |`,
   );
   return [
-    '| Environment | Address | Keys begin with | `environment` in JSON |',
+    '| Environment | Address | Keys start with | `environment` in JSON |',
     '|---|---|---|---|',
     ...rows,
   ].join('\n');
@@ -85,11 +85,11 @@ function deprecations(operations: readonly RoutedOperation[]): string {
   const rows = operations.flatMap(({ method, url, schema: { deprecation } }) => {
     if (deprecation === undefined) return [];
     const { since, sunset, link } = deprecation;
-    return [`| \`${method} ${url}\` | ${since} | ${sunset} | [read on](${link}) |`];
+    return [`| \`${method} ${url}\` | ${since} | ${sunset} | [details](${link}) |`];
   });
   if (rows.length === 0) return 'No operation is deprecated.';
   return [
-    '| Operation | Deprecated since | Gone on | What takes its place |',
+    '| Operation | Deprecated since | Sunset | Replacement |',
     '|---|---|---|---|',
     ...rows,
   ].join('\n');

@@ -79,7 +79,7 @@ describe('the guides', () => {
     expect(oneLine).toContain('limited by address: 17 a second');
     expect(oneLine).toContain('completely within 12 seconds');
     const sandbox = readGuides({ ...listener, environment: 'test', otherUrl: undefined }, []);
-    expect(sandbox).toContain('| live | a host of its own |');
+    expect(sandbox).toContain('| live | a separate host |');
     expect(sandbox).toContain('"environment": "test"');
     expect(sandbox.match(/mpk_live_…|"environment": "live"/g)).toBeNull();
   });
@@ -106,7 +106,7 @@ describe('the guides', () => {
     const schema = { ...refundCaseListSchema, deprecation };
     const said = readGuides(listener, [{ method: 'GET', url: '/v1/refund-cases', schema }]);
     expect(said).toContain(
-      '| `GET /v1/refund-cases` | 2027-01-01 | 2028-07-01 | [read on](/docs/#tag/catalog) |',
+      '| `GET /v1/refund-cases` | 2027-01-01 | 2028-07-01 | [details](/docs/#tag/catalog) |',
     );
     expect(said).not.toContain('No operation is deprecated.');
     expect(guides).toContain('No operation is deprecated.');

@@ -8,68 +8,71 @@ interface ErrorAdvice {
   readonly retry: Retry;
 }
 
-/** Whether to try again, in words. */
+/** Whether to retry, as text for the documentation. */
 export const RETRY_TEXTS: Readonly<Record<Retry, string>> = {
-  NO: 'No. The same request would be refused again.',
+  NO: 'No. The same request would fail again.',
   SOON: 'Yes, in a moment, with the same idempotency key.',
-  AFTER_RETRY_AFTER: 'Yes, after as many seconds as the header Retry-After says.',
+  AFTER_RETRY_AFTER: 'Yes, after the number of seconds in the Retry-After header.',
   BACKING_OFF:
-    'Yes: after a second, then after twice as long each time, with some randomness; when creating, with the same idempotency key.',
+    'Yes: after one second, then doubling the wait each time, with some jitter. To create something, use the same idempotency key.',
   A_FEW_TIMES:
-    'A few times, with growing waits, and when creating with the same idempotency key. Tell support if it stays.',
+    'A limited number of times, with increasing waits. To create something, use the same idempotency key. Contact support if it persists.',
 };
 
 /** What a merchant's developer does about each error. */
 export const ERROR_ADVICE: Readonly<Record<ProblemCode, ErrorAdvice>> = {
-  INVALID_REQUEST: { action: 'Correct what the detail names.', retry: 'NO' },
+  INVALID_REQUEST: { action: 'Correct what the detail points out.', retry: 'NO' },
   INVALID_CURSOR: {
-    action: 'Send nextCursor as it was answered, with the same filters, or start again without after.',
+    action: 'Send nextCursor exactly as you received it, with the same filters, or start over without after.',
     retry: 'NO',
   },
   INVALID_WEBHOOK_URL: {
-    action: 'Subscribe an https URL that the internet can reach, without credentials and fragment.',
+    action: 'Use an https URL that is reachable from the internet, without credentials or fragment.',
     retry: 'NO',
   },
   INVALID_EVENT_TYPE: {
-    action: 'Take names from the event types in the reference. A ping cannot be subscribed to.',
+    action: 'Use the event types listed in the reference. You cannot subscribe to webhook.ping.v1.',
     retry: 'NO',
   },
   IDEMPOTENCY_KEY_MISSING: {
-    action: 'Send an Idempotency-Key header with a new value for each thing that you mean to create.',
+    action: 'Send an Idempotency-Key header with a new value for each thing you want to create.',
     retry: 'NO',
   },
   API_KEY_MISSING: {
-    action: 'Send the header Authorization with the scheme Bearer, a space and the API key.',
+    action: 'Send an Authorization header with the scheme Bearer, a space and the API key.',
     retry: 'NO',
   },
   API_KEY_INVALID: {
-    action: 'Look whether the whole key was copied. If it was revoked, ask for a new one.',
+    action: 'Check that you copied the whole key. If it was revoked, issue a new one.',
     retry: 'NO',
   },
   API_KEY_EXPIRED: {
-    action: 'Use the key that replaced it, or ask for a new one.',
+    action: 'Use the key that replaced it, or issue a new one.',
     retry: 'NO',
   },
   API_KEY_ENVIRONMENT_MISMATCH: {
-    action: 'Send the key to the host of its environment, or take a key of this one.',
+    action: 'Send the key to the host of its environment, or use a key for this one.',
     retry: 'NO',
   },
   INSUFFICIENT_SCOPE: {
-    action: 'Use a key that has the scope, or ask for one.',
+    action: 'Use a key that has the scope, or issue one.',
     retry: 'NO',
   },
   PRODUCT_NOT_FOUND: {
-    action: 'Check the id, and that it is of the environment of this host.',
+    action: 'Check the id, and that it belongs to the environment of this host.',
     retry: 'NO',
   },
   WEBHOOK_SUBSCRIPTION_NOT_FOUND: {
-    action: 'Take the id from the list of subscriptions of this environment.',
+    action: 'Use an id from the list of subscriptions of this environment.',
     retry: 'NO',
   },
-  ROUTE_NOT_FOUND: { action: 'Compare the path with the reference, to the last slash.', retry: 'NO' },
-  METHOD_NOT_ALLOWED: { action: 'Use a method that the header Allow lists.', retry: 'NO' },
+  ROUTE_NOT_FOUND: {
+    action: 'Compare the path with the reference, including trailing slashes.',
+    retry: 'NO',
+  },
+  METHOD_NOT_ALLOWED: { action: 'Use a method listed in the Allow header.', retry: 'NO' },
   REQUEST_TIMEOUT: {
-    action: 'Send the whole request without pauses. On a slow connection, send less at once.',
+    action: 'Send the whole request without pauses. On a slow connection, send smaller requests.',
     retry: 'A_FEW_TIMES',
   },
   WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: {
@@ -81,7 +84,7 @@ export const ERROR_ADVICE: Readonly<Record<ProblemCode, ErrorAdvice>> = {
     retry: 'NO',
   },
   IDEMPOTENCY_KEY_IN_USE: {
-    action: 'Wait for the first request. Repeating it then gives its answer.',
+    action: 'Wait for the first request to finish. If you then repeat it, you get its response.',
     retry: 'SOON',
   },
   PAYLOAD_TOO_LARGE: { action: 'Send a smaller body.', retry: 'NO' },
@@ -91,18 +94,19 @@ export const ERROR_ADVICE: Readonly<Record<ProblemCode, ErrorAdvice>> = {
     retry: 'NO',
   },
   IDEMPOTENCY_KEY_REUSED: {
-    action: 'Take a new key for a new request, or send the body that the key was used with.',
+    action: 'Use a new key for a new request, or send the same body as before.',
     retry: 'NO',
   },
   RATE_LIMITED: {
-    action: 'Spread your requests more evenly; the header RateLimit says how many are left.',
+    action: 'Spread your requests more evenly. The RateLimit header says how many are left.',
     retry: 'AFTER_RETRY_AFTER',
   },
   HEADERS_TOO_LARGE: { action: 'Send fewer or shorter headers.', retry: 'NO' },
-  INTERNAL_ERROR: { action: 'Quote the requestId to support.', retry: 'A_FEW_TIMES' },
-  SERVICE_UNAVAILABLE: { action: 'Wait; nothing is wrong with the request.', retry: 'BACKING_OFF' },
+  INTERNAL_ERROR: { action: 'Contact support with the requestId.', retry: 'A_FEW_TIMES' },
+  SERVICE_UNAVAILABLE: { action: 'Wait: nothing is wrong with the request.', retry: 'BACKING_OFF' },
   DEADLINE_EXCEEDED: {
-    action: 'Wait; whether a creation was done is answered by repeating it with the same idempotency key.',
+    action:
+      'Wait. To find out whether something was created, repeat the request with the same idempotency key.',
     retry: 'BACKING_OFF',
   },
 };

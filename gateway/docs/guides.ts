@@ -88,11 +88,7 @@ function deprecations(operations: readonly RoutedOperation[]): string {
     return [`| \`${method} ${url}\` | ${since} | ${sunset} | [details](${link}) |`];
   });
   if (rows.length === 0) return 'No operation is deprecated.';
-  return [
-    '| Operation | Deprecated since | Sunset | Replacement |',
-    '|---|---|---|---|',
-    ...rows,
-  ].join('\n');
+  return ['| Operation | Deprecated since | Sunset | Replacement |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 function codeBlock(path: string): string {

@@ -1,51 +1,50 @@
-/** What is known of one kind of error before it happens. */
+/** The fixed part of one kind of error. */
 export interface ProblemType {
   readonly status: number;
   readonly title: string;
-  /** What is always said of it; a kind of which more is said has none. */
+  /** The detail, if it is always the same. */
   readonly detail?: string;
-  /** For the documentation: what it means and what the caller can do. */
+  /** For the documentation: what the error means and what the caller can do. */
   readonly meaning: string;
 }
 
-/** Every error that the public API answers. The documentation and the OpenAPI document are written from this table. */
+/** Every error of the public API. The documentation and the OpenAPI document are generated from this table. */
 export const PROBLEM_TYPES = {
   INVALID_REQUEST: {
     status: 400,
     title: 'Invalid request',
-    meaning:
-      'A parameter, a header or the body is not as documented. The detail names it and says what is allowed.',
+    meaning: 'A parameter, a header or the body is invalid. The detail names it and says what is allowed.',
   },
   INVALID_CURSOR: {
     status: 400,
     title: 'Invalid cursor',
     detail: "Query parameter 'after' must be a nextCursor of this list with these filters.",
     meaning:
-      'The cursor was not issued for this list with these filters. Take nextCursor as it was answered, with the same filters, or start without a cursor.',
+      'The cursor was not issued for this list with these filters. Send nextCursor exactly as you received it, with the same filters, or start over without a cursor.',
   },
   INVALID_WEBHOOK_URL: {
     status: 400,
     title: 'Invalid webhook URL',
     meaning:
-      'The URL is not public HTTPS: private addresses, credentials, fragments and other schemes are refused.',
+      'The URL is not public HTTPS: private addresses, credentials, fragments and other schemes are rejected.',
   },
   INVALID_EVENT_TYPE: {
     status: 400,
     title: 'Invalid event type',
-    meaning: 'An entry of eventTypes is not an event type that can be subscribed to.',
+    meaning: 'An entry of eventTypes is not an event type that you can subscribe to.',
   },
   IDEMPOTENCY_KEY_MISSING: {
     status: 400,
     title: 'Idempotency key missing',
     detail: 'Send an Idempotency-Key header: 1 to 255 printable characters.',
     meaning:
-      'This operation takes an Idempotency-Key header. Send a value that is unique per attempt to create, and the same one when trying again.',
+      'This operation requires an Idempotency-Key header. Use a new value for each thing you want to create, and the same value when you retry.',
   },
   API_KEY_MISSING: {
     status: 401,
     title: 'API key missing',
     detail: 'Send the API key as Authorization: Bearer <API key>.',
-    meaning: 'The request carries no bearer API key. Send it as Authorization: Bearer <API key>.',
+    meaning: 'The request has no bearer API key. Send it as Authorization: Bearer <API key>.',
   },
   API_KEY_INVALID: {
     status: 401,
@@ -57,13 +56,12 @@ export const PROBLEM_TYPES = {
     status: 401,
     title: 'API key expired',
     detail: 'The API key has expired.',
-    meaning: 'The API key was valid until its expiry. Use a newer one.',
+    meaning: 'The API key has expired. Use a newer one.',
   },
   API_KEY_ENVIRONMENT_MISMATCH: {
     status: 401,
     title: 'API key of the other environment',
-    meaning:
-      'Live keys (mpk_live_) are used on the live (production) host, test keys (mpk_test_) on the sandbox host.',
+    meaning: 'Live keys (mpk_live_) work on the live host, test keys (mpk_test_) on the sandbox host.',
   },
   INSUFFICIENT_SCOPE: {
     status: 403,
@@ -86,12 +84,13 @@ export const PROBLEM_TYPES = {
     status: 404,
     title: 'Route not found',
     detail: 'There is no operation at this path.',
-    meaning: 'No operation is at this path. Paths have no trailing slash.',
+    meaning: 'There is no operation at this path. Paths have no trailing slash.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
     title: 'Method not allowed',
-    meaning: 'The path exists, but not with this method. The Allow header lists those it has.',
+    meaning:
+      'The path exists, but does not support this method. The Allow header lists the supported methods.',
   },
   REQUEST_TIMEOUT: {
     status: 408,
@@ -103,12 +102,12 @@ export const PROBLEM_TYPES = {
     title: 'Webhook subscription already exists',
     detail: 'There is a webhook subscription for this /url already.',
     meaning:
-      'A subscription for this URL exists, perhaps a disabled one, which can be reactivated in the dashboard.',
+      'There is already a subscription for this URL. If it is disabled, you can reactivate it in the dashboard.',
   },
   WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: {
     status: 409,
     title: 'Webhook subscription limit reached',
-    meaning: 'There are as many subscriptions as a merchant may have. Disable one first.',
+    meaning: 'The merchant has reached the maximum number of subscriptions. Disable one first.',
   },
   IDEMPOTENCY_KEY_IN_USE: {
     status: 409,
@@ -130,18 +129,18 @@ export const PROBLEM_TYPES = {
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     title: 'Unsupported media type',
-    meaning: 'The body is not sent as application/json in UTF-8, without content encoding.',
+    meaning: 'The body has to be application/json in UTF-8, without content encoding.',
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     title: 'Idempotency key reused',
     detail: 'This Idempotency-Key was used with another body.',
-    meaning: 'This idempotency key was used with another body within the last 24 hours. Use a new one.',
+    meaning: 'This idempotency key was used with a different body within the last 24 hours. Use a new one.',
   },
   RATE_LIMITED: {
     status: 429,
     title: 'Rate limited',
-    meaning: 'Too many requests. Wait as many seconds as Retry-After says.',
+    meaning: 'Too many requests. Wait for the number of seconds in Retry-After.',
   },
   HEADERS_TOO_LARGE: {
     status: 431,
@@ -159,21 +158,20 @@ export const PROBLEM_TYPES = {
     status: 503,
     title: 'Service unavailable',
     detail: 'The service cannot answer now; try again.',
-    meaning:
-      'A part of the service cannot be reached now. Try again, with the same idempotency key when creating.',
+    meaning: 'Part of the service is unavailable. Retry; to create something, use the same idempotency key.',
   },
   DEADLINE_EXCEEDED: {
     status: 504,
     title: 'Deadline exceeded',
     detail: 'The answer took too long; try again.',
-    meaning: 'The answer took too long. Try again, with the same idempotency key when creating.',
+    meaning: 'The response took too long. Retry; to create something, use the same idempotency key.',
   },
 } as const satisfies Record<string, ProblemType>;
 
 /** The machine-readable name of an error. */
 export type ProblemCode = keyof typeof PROBLEM_TYPES;
 
-/** The name of an error of which always the same is said. */
+/** The code of an error whose detail is always the same. */
 export type PlainCode = {
   [Code in ProblemCode]: (typeof PROBLEM_TYPES)[Code] extends { readonly detail: string } ? Code : never;
 }[ProblemCode];

@@ -22,7 +22,8 @@ create table webhooks.subscription (
   -- When it was created or last reactivated: it receives the events from then on.
   enabled_at timestamptz(3) not null,
   disabled_at timestamptz(3),
-  error_reason text,
+  -- Why it is in ERROR or was disabled by a 410: SubscriptionError of subscription.ts, without its time.
+  error jsonb check (error->>'cause' in ('DELIVERY_EXHAUSTED', 'DELIVERY_EXPIRED', 'GONE')),
   error_at timestamptz(3),
   -- Whether it has HELD deliveries. While it is probed, probe_at is when the next of them goes out alone; null while
   -- all may go out.
@@ -39,7 +40,7 @@ create table webhooks.subscription (
   -- One subscription per URL, disabled ones included.
   constraint subscription_url unique (merchant_id, environment, unique_url),
   constraint disabled_has_time check ((state = 'DISABLED') = (disabled_at is not null)),
-  constraint error_is_complete check ((error_reason is null) = (error_at is null)),
+  constraint error_is_complete check ((error is null) = (error_at is null)),
   constraint error_state_has_error check (state <> 'ERROR' or error_at is not null),
   constraint active_has_no_error check (state <> 'ACTIVE' or error_at is null),
   constraint only_holding_is_probed check (holding or probe_at is null),

@@ -20,6 +20,7 @@ import {
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
+  SubscriptionErrorCause,
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -228,7 +229,8 @@ beforeAll(async () => {
               createdAt: at,
             },
             ...{ eventTypes: ['refund.requested.v1'], state: WebhookSubscriptionState.ERROR },
-            ...{ errorReason: 'never shown', errorAt: at, disabledAt: at },
+            error: { cause: SubscriptionErrorCause.DELIVERY_EXHAUSTED, attempts: 4, since: at },
+            disabledAt: at,
           },
         ],
         nextPageToken: nextPageToken(),

@@ -3,7 +3,6 @@ import type { Invitation } from '../../proto/gen/payments/accounts/v1/accounts_p
 import type { WebhookSubscription } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { ACCOUNT_TIME_ZONE } from '../../services/platform/civil-date.ts';
-import { failureCause } from './failure-cause.ts';
 import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
 import type { Mail, MailConfig } from './smtp-mailer.ts';
@@ -54,7 +53,7 @@ function webhookMail(
     url: href,
     environment,
     since: formatTime(language, happenedAt),
-    reason: t.reason(failureCause(subscription.errorReason ?? '')),
+    reason: t.reason(subscription.error),
     link: `${dashboardUrl}/${environmentPath}/${merchantId}/webhooks/${subscription.id}`,
   };
   return kind === 'WEBHOOK_ERROR'

@@ -1,5 +1,9 @@
+import {
+  AttemptFailure,
+  type SubscriptionError,
+  SubscriptionErrorCause,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
-import type { FailureCause } from './failure-cause.ts';
 
 /** The values in a mail about a subscription. */
 export interface WebhookFacts {
@@ -27,10 +31,13 @@ interface Texts {
   readonly invitationSubject: string;
   readonly invitation: (facts: InvitationFacts) => string;
   readonly roles: readonly [none: string, viewer: string, developer: string, admin: string];
-  readonly reason: (cause: FailureCause) => string;
+  /** Why the subscription is in ERROR. */
+  readonly reason: (error: SubscriptionError | undefined) => string;
 }
 
-const portugueseFailures: Readonly<Record<string, string>> = {
+type FailureTexts = Readonly<Partial<Record<keyof typeof AttemptFailure, string>>>;
+
+const portugueseFailures: FailureTexts = {
   DNS: 'O nome do servidor não foi encontrado no DNS.',
   CONNECT_TIMEOUT: 'O servidor não aceitou a conexão a tempo.',
   CONNECTION_REFUSED: 'O servidor recusou a conexão.',
@@ -42,7 +49,7 @@ const portugueseFailures: Readonly<Record<string, string>> = {
   UNREACHABLE: 'Não há rota até o servidor.',
 };
 
-const englishFailures: Readonly<Record<string, string>> = {
+const englishFailures: FailureTexts = {
   DNS: 'The host name could not be found in DNS.',
   CONNECT_TIMEOUT: 'Your server did not accept the connection in time.',
   CONNECTION_REFUSED: 'Your server refused the connection.',
@@ -53,6 +60,20 @@ const englishFailures: Readonly<Record<string, string>> = {
   PROTOCOL: 'Your server did not send a valid HTTP response.',
   UNREACHABLE: 'There is no route to your server.',
 };
+
+interface ReasonTexts {
+  readonly http: (status: number) => string;
+  readonly failures: FailureTexts;
+  readonly expired: string;
+  readonly other: string;
+}
+
+function reasonOf(error: SubscriptionError | undefined, texts: ReasonTexts): string {
+  if (error?.cause === SubscriptionErrorCause.DELIVERY_EXPIRED) return texts.expired;
+  if (error?.httpStatus !== undefined) return texts.http(error.httpStatus);
+  const failure = AttemptFailure[error?.failure ?? AttemptFailure.UNSPECIFIED] as keyof FailureTexts;
+  return texts.failures[failure] ?? texts.other;
+}
 
 const portugueseEnvironments = { live: 'produção', test: 'testes' };
 const englishEnvironments = { live: 'live', test: 'sandbox' };
@@ -113,20 +134,13 @@ ${link}
 Se você não esperava este convite, ignore esta mensagem.
 `,
     roles: ['—', 'Visualizador', 'Desenvolvedor', 'Administrador'],
-    reason: (cause) => {
-      switch (cause.kind) {
-        case 'HTTP':
-          return `O seu servidor respondeu com o status HTTP ${cause.status}.`;
-        case 'FAILURE':
-          return portugueseFailures[cause.name] ?? 'Não foi possível entregar os eventos.';
-        case 'TOO_OLD':
-          return 'Um evento ficou tempo demais sem ser entregue.';
-        case 'UNKNOWN':
-          return 'Não foi possível entregar os eventos.';
-        default:
-          return cause satisfies never;
-      }
-    },
+    reason: (error) =>
+      reasonOf(error, {
+        http: (status) => `O seu servidor respondeu com o status HTTP ${status}.`,
+        failures: portugueseFailures,
+        expired: 'Um evento ficou tempo demais sem ser entregue.',
+        other: 'Não foi possível entregar os eventos.',
+      }),
   },
   en: {
     errorSubject: (host, environment) => `Webhook failing (${englishEnvironments[environment]}): ${host}`,
@@ -181,19 +195,12 @@ ${link}
 If you weren't expecting this invitation, you can ignore this email.
 `,
     roles: ['—', 'Viewer', 'Developer', 'Administrator'],
-    reason: (cause) => {
-      switch (cause.kind) {
-        case 'HTTP':
-          return `Your server responded with HTTP status ${cause.status}.`;
-        case 'FAILURE':
-          return englishFailures[cause.name] ?? 'Events could not be delivered.';
-        case 'TOO_OLD':
-          return 'An event went undelivered for too long.';
-        case 'UNKNOWN':
-          return 'Events could not be delivered.';
-        default:
-          return cause satisfies never;
-      }
-    },
+    reason: (error) =>
+      reasonOf(error, {
+        http: (status) => `Your server responded with HTTP status ${status}.`,
+        failures: englishFailures,
+        expired: 'An event went undelivered for too long.',
+        other: 'Events could not be delivered.',
+      }),
   },
 };

@@ -50,7 +50,7 @@ export async function readNotice(
     const { email, createdAt } = subject.invitation;
     return { subject, happenedAt: timestampDate(createdAt!), emails: [email], language };
   }
-  const happenedAt = timestampDate(subject.subscription.errorAt!);
+  const happenedAt = timestampDate(subject.subscription.error!.since!);
   return { subject, happenedAt, emails: contact.emails, language };
 }
 
@@ -78,16 +78,16 @@ async function findSubject(
 }
 
 /**
- * A 410 sets `errorAt` and `disabledAt` to the same time. A subscription that somebody disabled keeps the `errorAt` of an
- * earlier error.
+ * A 410 sets the error's `since` and `disabledAt` to the same time. A subscription that a person disabled keeps an earlier
+ * error.
  */
 function noticeKindOf({
   state,
-  errorAt,
+  error,
   disabledAt,
 }: WebhookSubscription): NotifyContactInput['kind'] | undefined {
   if (state === WebhookSubscriptionState.ERROR) return 'WEBHOOK_ERROR';
-  const isGone = state === WebhookSubscriptionState.DISABLED && isSameTime(errorAt, disabledAt);
+  const isGone = state === WebhookSubscriptionState.DISABLED && isSameTime(error?.since, disabledAt);
   return isGone ? 'WEBHOOK_GONE' : undefined;
 }
 

@@ -3,7 +3,7 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { reasonText } from '../webhooks/subscriptions/subscription-state.ts';
+import { errorText } from '../webhooks/subscriptions/subscription-state.ts';
 import { moment, notice } from './components.ts';
 import { type Html, html, nothing } from './html.ts';
 import { liveRegion } from './live.ts';
@@ -16,11 +16,12 @@ const DAY_MS = 86_400_000;
 const GONE_SHOWN_MS = 7 * DAY_MS;
 
 /** Whether it is in ERROR or was recently disabled by a 410. One that a person disabled may have an older error. */
-function isInTrouble({ state, errorAt, disabledAt }: WebhookSubscription): boolean {
-  if (!errorAt) return false;
+function isInTrouble({ state, error, disabledAt }: WebhookSubscription): boolean {
+  const since = error?.since;
+  if (!since) return false;
   if (state === WebhookSubscriptionState.ERROR) return true;
   if (state !== WebhookSubscriptionState.DISABLED || !disabledAt) return false;
-  const isGone = errorAt.seconds === disabledAt.seconds && errorAt.nanos === disabledAt.nanos;
+  const isGone = since.seconds === disabledAt.seconds && since.nanos === disabledAt.nanos;
   return isGone && Date.now() - timestampMs(disabledAt) < GONE_SHOWN_MS;
 }
 
@@ -29,8 +30,8 @@ function troubleBanner(view: View, subscriptions: readonly WebhookSubscription[]
   const t = textsFor(view, troubleTexts);
   const troubled = subscriptions.filter(isInTrouble);
   if (troubled.length === 0) return nothing;
-  const item = ({ id, url, errorReason = '', errorAt }: WebhookSubscription) =>
-    html`<li><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a><p class="soft">${reasonText(view, errorReason)} ${t.since} ${moment(view, errorAt)}.</p></li>`;
+  const item = ({ id, url, error }: WebhookSubscription) =>
+    html`<li><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a><p class="soft">${error && errorText(view, error)} ${t.since} ${moment(view, error?.since)}.</p></li>`;
   const unlisted = troubled.length - MAX_LISTED;
   const more =
     unlisted > 0 ? html`<p><a href="${pathTo(view, '/webhooks')}">${t.more(unlisted)}</a></p>` : nothing;

@@ -120,8 +120,3 @@ export function nextAttempt(
   const asked = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
   return new Date(endedAt.getTime() + Math.round(Math.max(jittered, asked)));
 }
-
-/** What stands in the reason of an ERROR: never the receiver's words. */
-export function exhaustionReason(number: number, { httpStatus, failure }: AttemptResult): string {
-  return `a delivery failed ${number} times, at last with ${failure ?? `HTTP ${httpStatus}`}`;
-}

@@ -128,7 +128,12 @@ export class AttemptRecorder {
       await this.#deps.writes.transaction(tenant, requestId, async (tx) => {
         const subscription = await tx.lockOne(SubscriptionEntity, { id: row.subscription_id });
         if (subscription?.generation !== report.generation) return;
-        await disableSubscription(tx, subscription, new Date(), `the endpoint answered HTTP ${GONE}`);
+        await disableSubscription(tx, subscription, new Date(), {
+          cause: 'GONE',
+          httpStatus: GONE,
+          deliveryId: row.id,
+          eventId: row.event_id,
+        });
       });
     }
     return gone.length > 0;

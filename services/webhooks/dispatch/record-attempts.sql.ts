@@ -6,7 +6,7 @@ import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { LOST_AFTER_MS } from '../deliveries/delivery.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
-import type { SubscriptionState } from '../subscriptions/subscription.ts';
+import type { SubscriptionError, SubscriptionState } from '../subscriptions/subscription.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 
 /** A delivery and its subscription as a report finds them. */
@@ -15,6 +15,7 @@ export interface ReportedRow {
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
   readonly subscription_id: string;
+  readonly event_id: string;
   readonly object_id: string;
   readonly request_id: string;
   readonly ordered: boolean;
@@ -26,7 +27,7 @@ export interface ReportedRow {
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
   readonly state: SubscriptionState;
   readonly generation: bigint;
-  readonly error_reason: string | null;
+  readonly error: SubscriptionError | null;
   readonly error_at: Date | null;
   readonly holding: boolean;
   readonly probe_at: Date | null;
@@ -36,10 +37,10 @@ export interface ReportedRow {
 export const READ_REPORTED: Statement = {
   name: 'read_reported',
   text: `
-select d.id, d.merchant_id, d.environment, d.subscription_id, d.object_id, d.request_id, d.ordered, d.status,
+select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.object_id, d.request_id, d.ordered, d.status,
        d.attempt_count, d.next_attempt_at, d.ended_at, d.busy_until,
        case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
-       s.state, s.generation, s.error_reason, s.error_at, s.holding, s.probe_at, s.paused_at
+       s.state, s.generation, s.error, s.error_at, s.holding, s.probe_at, s.paused_at
   from unnest($1::uuid[], $2::int[]) as asked (id, number)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
@@ -245,10 +246,10 @@ export const STORE_HEALTH: Statement = {
   text: `
 with stored as (
 update webhooks.subscription s
-   set state = h.state, error_reason = h.error_reason, error_at = h.error_at, holding = h.holding,
+   set state = h.state, error = h.error, error_at = h.error_at, holding = h.holding,
        probe_at = h.probe_at
   from json_to_recordset($1::json) as h (
-    merchant_id uuid, environment text, id uuid, generation bigint, state text, error_reason text,
+    merchant_id uuid, environment text, id uuid, generation bigint, state text, error jsonb,
     error_at timestamptz, holding boolean, probe_at timestamptz, request_id text)
  where s.merchant_id = h.merchant_id and s.environment = h.environment and s.id = h.id
    and s.generation = h.generation

@@ -1,7 +1,6 @@
 import {
   afterReport,
   type DeliveryChange,
-  exhaustionReason,
   isKnown,
   isSuccess,
   type ReportedAttempt,
@@ -10,6 +9,7 @@ import {
   afterExhaustion,
   afterHolding,
   afterSuccess,
+  exhaustionError,
   isSameHealth,
   type SubscriptionHealth,
 } from '../subscriptions/subscription.ts';
@@ -103,14 +103,13 @@ function healthAfter(
   if (!('result' in outcome)) return health;
   if (isSuccess(outcome.result)) return afterSuccess(health);
   if (change.status !== 'EXHAUSTED') return health;
-  return afterExhaustion(health, exhaustionReason(number, outcome.result), outcome.result.endedAt);
+  return afterExhaustion(health, exhaustionError(row, number, outcome.result), outcome.result.endedAt);
 }
 
 function healthOf(row: ReportedRow): SubscriptionHealth {
   return {
     state: row.state,
-    error:
-      row.error_reason !== null && row.error_at ? { reason: row.error_reason, at: row.error_at } : undefined,
+    error: row.error && row.error_at ? { details: row.error, at: row.error_at } : undefined,
     held: row.holding ? { probeAt: row.probe_at ?? undefined } : undefined,
   };
 }

@@ -80,7 +80,7 @@ export function healthRows({ healths }: RecordPlan) {
     id: row.subscription_id,
     generation: String(row.generation),
     state: health.state,
-    error_reason: health.error?.reason ?? null,
+    error: health.error?.details ?? null,
     error_at: health.error?.at ?? null,
     holding: health.held !== undefined,
     probe_at: health.held?.probeAt ?? null,

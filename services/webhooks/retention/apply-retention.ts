@@ -79,9 +79,9 @@ async function applyTo(
   endBy: number,
 ): Promise<Applied> {
   const [kept] = await db.run<{ id: string }>(FIRST_KEPT, [environment, retention[environment]]);
-  const days = Math.round((10 * retention[environment]) / DAY_MS) / 10;
-  const reason = `a delivery was given up: it was still open ${days} days after its event`;
-  const expire = () => expireDeliveries(db, environment, kept!.id, reason, endBy);
+  const retentionDays = Math.floor(retention[environment] / DAY_MS);
+  const error = { cause: 'DELIVERY_EXPIRED' as const, retentionDays };
+  const expire = () => expireDeliveries(db, environment, kept!.id, error, endBy);
   const { expired, more } = await expire();
   // A report of an open delivery is written to the partition of its id.
   if (more) return { expired, more, dropped: [], waiting: [] };

@@ -9,6 +9,7 @@ import {
   unblockDeliveries,
 } from '../dispatch/unblock-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
+import type { SubscriptionError } from '../subscriptions/subscription.ts';
 
 const expiredDeliveries = new Counter({
   name: 'payments_webhook_expired_deliveries_total',
@@ -46,7 +47,7 @@ with ${endDeliveries('where d.id = any ($1::uuid[])', { status: `'EXHAUSTED'`, e
 , failing as (
   update webhooks.subscription s
      set state = 'ERROR',
-         error_reason = case when s.state = 'ERROR' then coalesce(s.error_reason, $2) else $2 end,
+         error = case when s.state = 'ERROR' then coalesce(s.error, $2::jsonb) else $2::jsonb end,
          error_at = case when s.state = 'ERROR' then coalesce(s.error_at, now()) else now() end
     from (select merchant_id, environment, subscription_id, min(request_id) as request_id from ended
            group by merchant_id, environment, subscription_id) e
@@ -60,7 +61,7 @@ select count(*)::int as expired from ended`,
 
 /**
  * Ends open deliveries of events with ids less than `firstKept` as EXHAUSTED, which is an ERROR of their subscriptions.
- * @param reason what stands in the subscription.
+ * @param error of the subscriptions.
  * @param endBy by `performance.now()`.
  * @returns how many, and whether the time was up before all were ended.
  */
@@ -68,7 +69,7 @@ export async function expireDeliveries(
   db: CrossTenantDatabase,
   environment: EnvironmentName,
   firstKept: string,
-  reason: string,
+  error: SubscriptionError,
   endBy: number,
 ): Promise<{ readonly expired: number; readonly more: boolean }> {
   let expired = 0;
@@ -77,7 +78,7 @@ export async function expireDeliveries(
       const old = await db.run<OldRow>(find, [environment, firstKept]);
       if (old.length === 0) break;
       if (performance.now() > endBy) return { expired, more: true };
-      const count = await expire(db, old, reason);
+      const count = await expire(db, old, error);
       expired += count;
       expiredDeliveries.inc({ environment }, count);
     }
@@ -85,10 +86,10 @@ export async function expireDeliveries(
   return { expired, more: false };
 }
 
-function expire(db: CrossTenantDatabase, old: readonly OldRow[], reason: string): Promise<number> {
+function expire(db: CrossTenantDatabase, old: readonly OldRow[], error: SubscriptionError): Promise<number> {
   return db.transaction(async (run) => {
     await lockSubscriptions(run, old);
-    const [row] = await run<{ expired: number }>(EXPIRE, [old.map(({ id }) => id), reason]);
+    const [row] = await run<{ expired: number }>(EXPIRE, [old.map(({ id }) => id), JSON.stringify(error)]);
     await unblockDeliveries(
       run,
       old.filter(({ ordered }) => ordered),

@@ -2,6 +2,7 @@ import * as notifyContact from '../../contracts/accounts/notify-contact.contract
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
+import type { SubscriptionError } from './subscription.ts';
 
 /**
  * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and what
@@ -13,7 +14,7 @@ export async function disableSubscription(
   tx: TenantTransaction,
   subscription: SubscriptionRow,
   at: Date,
-  error?: string,
+  error?: SubscriptionError,
 ): Promise<void> {
   if (subscription.state === 'DISABLED') return;
   subscription.state = 'DISABLED';
@@ -23,7 +24,7 @@ export async function disableSubscription(
   subscription.probeAt = null;
   subscription.pausedAt = null;
   if (error) {
-    subscription.errorReason = error;
+    subscription.error = error;
     subscription.errorAt = at;
     await tx.command(
       notifyContact.startCommand({ ...tx.tenant, kind: 'WEBHOOK_GONE', subjectId: subscription.id }),

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { tenantColumns, timestampColumn } from '../../platform/database/tenant-columns.ts';
-import type { SubscriptionState } from './subscription.ts';
+import type { SubscriptionError, SubscriptionState } from './subscription.ts';
 
 export const SubscriptionEntity = defineEntity({
   name: 'WebhookSubscription',
@@ -17,7 +17,7 @@ export const SubscriptionEntity = defineEntity({
     createdAt: timestampColumn(),
     enabledAt: timestampColumn(),
     disabledAt: timestampColumn().nullable(),
-    errorReason: p.text().nullable(),
+    error: p.json<SubscriptionError>().nullable(),
     errorAt: timestampColumn().nullable(),
     holding: p.boolean(),
     probeAt: timestampColumn().nullable(),

@@ -1,4 +1,8 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import {
+  AttemptFailure,
+  SubscriptionErrorCause,
+  type SubscriptionError as SubscriptionErrorMessage,
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -6,6 +10,7 @@ import { environmentEnum } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 import type { SubscriptionReadRow } from './subscription.queries.ts';
+import type { SubscriptionError } from './subscription.ts';
 
 /** A row of a hot read as the wire's subscription. */
 export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscription {
@@ -18,14 +23,43 @@ export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscripti
     eventTypes: row.event_types,
     state: WebhookSubscriptionState[row.state],
     createdAt: row.created_at,
-    errorReason: row.error_reason ?? undefined,
-    errorAt: row.error_at ?? undefined,
+    error: row.error ? errorMessage(row.error, row.error_at ?? undefined) : undefined,
     disabledAt: row.disabled_at ?? undefined,
     ordered: row.ordered,
     pausedAt: row.paused_at ?? undefined,
     maxConcurrentAttempts: row.max_concurrent_attempts ?? undefined,
     maxAttemptsPerSecond: row.max_attempts_per_second ?? undefined,
   };
+}
+
+function errorMessage(error: SubscriptionError, since: Timestamp | undefined): SubscriptionErrorMessage {
+  const message: SubscriptionErrorMessage = {
+    $typeName: 'payments.webhooks.v1.SubscriptionError',
+    cause: SubscriptionErrorCause[error.cause],
+    since,
+  };
+  switch (error.cause) {
+    case 'DELIVERY_EXHAUSTED':
+      return {
+        ...message,
+        attempts: error.attempts,
+        httpStatus: error.httpStatus,
+        failure: error.failure && AttemptFailure[error.failure],
+        deliveryId: error.deliveryId,
+        eventId: error.eventId,
+      };
+    case 'DELIVERY_EXPIRED':
+      return { ...message, retentionDays: error.retentionDays };
+    case 'GONE':
+      return {
+        ...message,
+        httpStatus: error.httpStatus,
+        deliveryId: error.deliveryId,
+        eventId: error.eventId,
+      };
+    default:
+      return error satisfies never;
+  }
 }
 
 /** A subscription as a transaction holds it, as the wire's. */
@@ -38,7 +72,7 @@ export function storedSubscriptionMessage(row: SubscriptionRow): WebhookSubscrip
     event_types: row.eventTypes,
     state: row.state,
     created_at: timestampOf(row.createdAt),
-    error_reason: row.errorReason ?? null,
+    error: row.error ?? null,
     error_at: timestampOf(row.errorAt) ?? null,
     disabled_at: timestampOf(row.disabledAt) ?? null,
     ordered: row.ordered,

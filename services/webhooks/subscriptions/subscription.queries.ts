@@ -5,7 +5,7 @@ import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/li
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 import type { SubscriptionEntity } from './subscription.entity.ts';
-import type { SubscriptionState } from './subscription.ts';
+import type { SubscriptionError, SubscriptionState } from './subscription.ts';
 
 interface SubscriptionTables {
   'webhooks.subscription': InferKyselyTable<typeof SubscriptionEntity>;
@@ -20,7 +20,7 @@ export interface SubscriptionReadRow {
   event_types: string[];
   state: SubscriptionState;
   created_at: Timestamp;
-  error_reason: string | null;
+  error: SubscriptionError | null;
   error_at: Timestamp | null;
   disabled_at: Timestamp | null;
   ordered: boolean;
@@ -37,7 +37,7 @@ function subscriptions(parameters: ReadParameters<Tenant>) {
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .select(['merchant_id', 'environment', 'id', 'url', 'event_types', 'state'])
-    .select(['created_at', 'error_reason', 'error_at', 'disabled_at', 'ordered'])
+    .select(['created_at', 'error', 'error_at', 'disabled_at', 'ordered'])
     .select(['paused_at', 'max_concurrent_attempts', 'max_attempts_per_second']);
 }
 

@@ -1,12 +1,52 @@
 import { failedPrecondition } from '../../platform/errors.ts';
+import type { AttemptFailureName, AttemptResult } from '../deliveries/delivery.ts';
 
 export type SubscriptionState = 'PENDING' | 'ACTIVE' | 'ERROR' | 'DISABLED';
+
+/** Why a subscription is in ERROR, or was disabled by its endpoint: as the JSON column holds it. */
+export type SubscriptionError =
+  | {
+      /** The last attempt of a delivery failed. */
+      readonly cause: 'DELIVERY_EXHAUSTED';
+      readonly attempts: number;
+      /** How the last attempt ended. */
+      readonly httpStatus?: number | undefined;
+      readonly failure?: AttemptFailureName | undefined;
+      readonly deliveryId: string;
+      readonly eventId: string;
+    }
+  | {
+      /** A delivery was still open when the retention period of its event ended. */
+      readonly cause: 'DELIVERY_EXPIRED';
+      readonly retentionDays: number;
+    }
+  | {
+      /** The endpoint answered HTTP 410. */
+      readonly cause: 'GONE';
+      readonly httpStatus: number;
+      readonly deliveryId: string;
+      readonly eventId: string;
+    };
+
+/** The error of a delivery whose last attempt failed. */
+export const exhaustionError = (
+  delivery: { readonly id: string; readonly event_id: string },
+  attempts: number,
+  { httpStatus, failure }: AttemptResult,
+): SubscriptionError => ({
+  cause: 'DELIVERY_EXHAUSTED',
+  attempts,
+  httpStatus,
+  failure,
+  deliveryId: delivery.id,
+  eventId: delivery.event_id,
+});
 
 /** What outcomes of deliveries change in a subscription. */
 export interface SubscriptionHealth {
   readonly state: SubscriptionState;
   /** Why and since when it is, or last was, in ERROR; kept until it is ACTIVE. */
-  readonly error: { readonly reason: string; readonly at: Date } | undefined;
+  readonly error: { readonly details: SubscriptionError; readonly at: Date } | undefined;
   /** Whether deliveries are HELD, and when the next of them goes as a probe; no time: they flow. */
   readonly held: { readonly probeAt: Date | undefined } | undefined;
 }
@@ -19,12 +59,16 @@ export function afterSuccess(health: SubscriptionHealth): SubscriptionHealth {
   return { state: 'ACTIVE', error: undefined, held: health.held && { probeAt: undefined } };
 }
 
-/** After a delivery's last attempt failed: ERROR; the first reason since it came into ERROR stays. */
-export function afterExhaustion(health: SubscriptionHealth, reason: string, at: Date): SubscriptionHealth {
+/** After a delivery's last attempt failed: ERROR, with the details of the first delivery that failed. */
+export function afterExhaustion(
+  health: SubscriptionHealth,
+  details: SubscriptionError,
+  at: Date,
+): SubscriptionHealth {
   if (health.state === 'DISABLED') return health;
   // What an earlier error was, before it was disabled, is not why it is in ERROR now.
   const error = health.state === 'ERROR' ? health.error : undefined;
-  return { ...health, state: 'ERROR', error: error ?? { reason, at } };
+  return { ...health, state: 'ERROR', error: error ?? { details, at } };
 }
 
 /** After a failed delivery found no room for another retry workflow: what is held is probed. */

@@ -8,6 +8,7 @@ import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbo
 import {
   AttemptFailure,
   DeliveryStatus,
+  SubscriptionErrorCause,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
@@ -333,9 +334,15 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     }
     const failed = await stateOf(tenant, id);
     expect(failed.state).toBe(WebhookSubscriptionState.ERROR);
-    expect(failed.errorReason).toBe('a delivery failed 4 times, at last with CONNECTION_REFUSED');
-    expect(failed.errorAt).toBeDefined();
     const { delivery, attempts } = await deliveryOf(tenant, deliveryId);
+    expect(failed.error).toMatchObject({
+      cause: SubscriptionErrorCause.DELIVERY_EXHAUSTED,
+      attempts: 4,
+      failure: AttemptFailure.CONNECTION_REFUSED,
+      deliveryId,
+      eventId: delivery!.eventId,
+    });
+    expect(failed.error!.since).toBeDefined();
     expect(delivery).toMatchObject({ status: DeliveryStatus.EXHAUSTED, attemptCount: 4 });
     expect(delivery!.endedAt).toBeDefined();
     expect(attempts.map(({ number, httpStatus, failure }) => [number, httpStatus, failure])).toEqual([
@@ -349,7 +356,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     await fixture.report(answered(key!.deliveryId, await fixture.send(key!), 200));
     const healthy = await stateOf(tenant, id);
     expect(healthy).toMatchObject({ state: WebhookSubscriptionState.ACTIVE });
-    expect(healthy.errorReason).toBeUndefined();
+    expect(healthy.error).toBeUndefined();
   });
 
   it('disables on 410: nothing waits any more, and why is kept', async () => {
@@ -362,7 +369,12 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     expect(outcome.status).toBe(DeliveryStatus.CANCELED);
     const disabled = await stateOf(tenant, id);
     expect(disabled.state).toBe(WebhookSubscriptionState.DISABLED);
-    expect(disabled.errorReason).toBe('the endpoint answered HTTP 410');
+    expect(disabled.error).toMatchObject({
+      cause: SubscriptionErrorCause.GONE,
+      httpStatus: 410,
+      since: disabled.disabledAt,
+      deliveryId,
+    });
     const { deliveries } = await fixture.deliveries.listDeliveries({ ...tenant, eventId: waiting.id });
     expect(deliveries).toMatchObject([{ status: DeliveryStatus.CANCELED }]);
     expect((await deliveryOf(tenant, deliveryId)).attempts).toMatchObject([{ httpStatus: 410 }]);

@@ -7,11 +7,13 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import {
   DeliveryStatus,
   DispatchService,
+  SubscriptionErrorCause,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { exhausted } from './subscription-errors.ts';
 import { growOlder, partitionNames } from './webhook-past.ts';
 import {
   answered,
@@ -252,8 +254,8 @@ describe('retention', () => {
     );
     // Why it was in ERROR before it was disabled and reactivated is not why it will be.
     await fixture.sql(
-      `update webhooks.subscription set state = 'PENDING', error_reason = 'of then', error_at = now() - interval '50 days' where id = $1`,
-      [stuck.subscription.id],
+      `update webhooks.subscription set state = 'PENDING', error = $2, error_at = now() - interval '50 days' where id = $1`,
+      [stuck.subscription.id, exhausted(4, { httpStatus: 500 })],
     );
     const answer = await fixture.dispatch.applyRetention({});
     expect(answer).toMatchObject({ expiredDeliveries: 2n, waitingPartitions: [], more: false });
@@ -269,7 +271,7 @@ describe('retention', () => {
       (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription;
     expect(await stateOf(stuck)).toMatchObject({
       state: WebhookSubscriptionState.ERROR,
-      errorReason: 'a delivery was given up: it was still open 30 days after its event',
+      error: { cause: SubscriptionErrorCause.DELIVERY_EXPIRED, retentionDays: 30 },
     });
     expect(await stateOf(fine)).toMatchObject({ state: WebhookSubscriptionState.ACTIVE });
     // Its workflow ends.

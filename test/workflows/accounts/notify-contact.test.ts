@@ -7,6 +7,7 @@ import {
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import type { PaymentsWorker } from '../../../workflows/worker.ts';
+import { exhausted } from '../../services/webhooks/subscription-errors.ts';
 import { newKey, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
@@ -179,8 +180,8 @@ describe.concurrent('the merchant contact', () => {
       merchant.subscriptionId,
     ]);
     await merchant.fixture.sql(
-      `update webhooks.subscription set state = 'ERROR', error_reason = $1, error_at = now() where id = $2`,
-      ['a delivery failed\r\nBcc: victim@elsewhere.example', merchant.subscriptionId],
+      `update webhooks.subscription set state = 'ERROR', error = $1, error_at = now() where id = $2`,
+      [exhausted(4, { httpStatus: 503 }), merchant.subscriptionId],
     );
     await start(merchant, 'WEBHOOK_ERROR', merchant.subscriptionId);
     const { mail, to } = await mailTo(inbox, merchant.email);
@@ -330,7 +331,7 @@ describe.concurrent('the workflow', () => {
     await mailTo(inbox, merchant.email);
     const request = { ...merchant.tenant, subscriptionId: merchant.subscriptionId };
     const { subscription } = await merchant.fixture.subscriptions.getWebhookSubscription(request);
-    const { seconds, nanos } = subscription!.errorAt!;
+    const { seconds, nanos } = subscription!.error!.since!;
     const lastHappenedAt = new Date(Number(seconds) * 1_000 + nanos / 1e6).toISOString();
     const first = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
     await hasNotified(first);

@@ -17,6 +17,7 @@ import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
 import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/started-again-signal.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
+import { exhausted } from '../../services/webhooks/subscription-errors.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
@@ -79,8 +80,8 @@ async function createSubscription() {
   const { id } = await fixture.subscribe(tenant, undefined, `https://127.0.0.1/${tenant.merchantId}`);
   const fails = (status: number) =>
     fixture.sql(
-      `update webhooks.subscription set state = 'ERROR', error_at = clock_timestamp(), error_reason = $1 where id = $2`,
-      [`a delivery failed 1 times, at last with HTTP ${status}`, id],
+      `update webhooks.subscription set state = 'ERROR', error_at = clock_timestamp(), error = $1 where id = $2`,
+      [exhausted(1, { httpStatus: status }), id],
     );
   const input: NotifyContactInput = {
     merchantId: tenant.merchantId,

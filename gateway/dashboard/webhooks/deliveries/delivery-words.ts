@@ -42,7 +42,10 @@ export function statusBadge(view: PlainView, { status }: Pick<Delivery, 'status'
 }
 
 /** What an attempt came to: the status that the endpoint answered, or why there was no answer. */
-export function answerWords(view: PlainView, attempt: Attempt | undefined): string {
+export function answerWords(
+  view: PlainView,
+  attempt: Pick<Attempt, 'httpStatus' | 'failure'> | undefined,
+): string {
   const t = textsFor(view, deliveriesTexts);
   if (!attempt) return t.notTaken;
   if (attempt.httpStatus !== undefined) return `HTTP ${attempt.httpStatus}`;

@@ -20,9 +20,10 @@ export const subscriptionStateTexts = {
     },
     exhausted: (attempts: string, last: string) =>
       `Uma entrega falhou em todas as ${attempts} tentativas. A última resposta: ${last}.`,
-    gone: 'O servidor respondeu HTTP 410, que pede para não receber mais nada; por isso foi desativado.',
-    givenUp: (days: string) =>
-      `Desistimos de uma entrega que continuava aberta ${days} dias depois do evento.`,
+    gone: 'O servidor respondeu com HTTP 410: ele não quer mais receber eventos. O webhook foi desativado.',
+    expired: (days: string) =>
+      `Uma entrega continuava pendente ${days} dias depois do evento e não será mais tentada.`,
+    unknownError: 'Não foi possível entregar os eventos.',
     since: 'Desde',
   },
   en: {
@@ -44,8 +45,10 @@ export const subscriptionStateTexts = {
     },
     exhausted: (attempts: string, last: string) =>
       `A delivery failed in each of its ${attempts} attempts. The last answer: ${last}.`,
-    gone: 'The server answered HTTP 410, which asks to be sent nothing more; so it was disabled.',
-    givenUp: (days: string) => `We gave up a delivery that was still open ${days} days after its event.`,
+    gone: 'The server answered HTTP 410, which means that it wants no more events. The webhook was disabled.',
+    expired: (days: string) =>
+      `A delivery was still pending ${days} days after its event and is no longer attempted.`,
+    unknownError: 'Events could not be delivered.',
     since: 'Since',
   },
 };

@@ -1,6 +1,6 @@
 import {
-  type Attempt,
-  AttemptFailure,
+  type SubscriptionError,
+  SubscriptionErrorCause,
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -11,12 +11,7 @@ import { answerWords } from '../deliveries/delivery-words.ts';
 import { subscriptionStateTexts } from './subscription-state.texts.ts';
 
 type StateName = keyof (typeof subscriptionStateTexts)['en']['states'];
-type Subscription = Pick<
-  WebhookSubscription,
-  'state' | 'pausedAt' | 'errorReason' | 'errorAt' | 'disabledAt'
->;
-
-type FailureName = keyof typeof AttemptFailure;
+type Subscription = Pick<WebhookSubscription, 'state' | 'pausedAt' | 'error' | 'disabledAt'>;
 
 const TONES: Readonly<Record<StateName, Tone>> = {
   pending: 'busy',
@@ -27,10 +22,6 @@ const TONES: Readonly<Record<StateName, Tone>> = {
   unknown: 'off',
 };
 
-const EXHAUSTED = /^a delivery failed (\d+) times, at last with (?:HTTP (\d{3})|([A-Z_]+))$/;
-const GIVEN_UP = /^a delivery was given up: it was still open (\d+) days after its event$/;
-const GONE = 'the endpoint answered HTTP 410';
-
 /** The state in a word, beside it whether deliveries are held back. */
 export function stateBadges(view: PlainView, { state, pausedAt }: Subscription): Html {
   const { states } = textsFor(view, subscriptionStateTexts);
@@ -39,10 +30,10 @@ export function stateBadges(view: PlainView, { state, pausedAt }: Subscription):
 }
 
 /** Why and since when it is in trouble, in a sentence; nothing when it is not. */
-export function troubleOf(view: PlainView, { errorReason, errorAt }: Subscription): Html {
-  if (errorReason === undefined) return nothing;
+export function troubleOf(view: PlainView, { error }: Subscription): Html {
+  if (!error) return nothing;
   const t = textsFor(view, subscriptionStateTexts);
-  return html`<p class="trouble">${reasonText(view, errorReason)} <span class="soft">${t.since} ${moment(view, errorAt)}.</span></p>`;
+  return html`<p class="trouble">${errorText(view, error)} <span class="soft">${t.since} ${moment(view, error.since)}.</span></p>`;
 }
 
 /** The state with what it means, why it came to it and since when. */
@@ -55,16 +46,22 @@ ${troubleOf(view, subscription)}
 ${pausedAt ? html`<p class="soft">${t.meanings.paused}${since(pausedAt)}</p>` : nothing}`;
 }
 
-/** The reason of an ERROR in the language of who looks. Never a receiver's words; what is not known is shown as it is. */
-export function reasonText(view: PlainView, reason: string): string {
+/** Why a subscription is in ERROR, or was disabled by its endpoint, in a sentence. */
+export function errorText(view: PlainView, error: SubscriptionError): string {
   const t = textsFor(view, subscriptionStateTexts);
-  if (reason === GONE) return t.gone;
-  const days = GIVEN_UP.exec(reason)?.[1];
-  if (days !== undefined) return t.givenUp(days);
-  const [, attempts, status, failure] = EXHAUSTED.exec(reason) ?? [];
-  if (attempts === undefined) return reason;
-  const last = status ? { httpStatus: Number(status) } : { failure: AttemptFailure[failure as FailureName] };
-  return t.exhausted(attempts, answerWords(view, last as Attempt));
+  const { format } = view;
+  switch (error.cause) {
+    case SubscriptionErrorCause.DELIVERY_EXHAUSTED:
+      return t.exhausted(format.number(error.attempts ?? 0), answerWords(view, error));
+    case SubscriptionErrorCause.DELIVERY_EXPIRED:
+      return t.expired(format.number(error.retentionDays ?? 0));
+    case SubscriptionErrorCause.GONE:
+      return t.gone;
+    case SubscriptionErrorCause.UNSPECIFIED:
+      return t.unknownError;
+    default:
+      return error.cause satisfies never;
+  }
 }
 
 function nameOf(state: WebhookSubscriptionState): StateName {

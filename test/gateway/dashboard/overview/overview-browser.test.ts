@@ -2,11 +2,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { exhausted, gone } from '../../../services/webhooks/subscription-errors.ts';
 import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
 import { HOSTILE, type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
 
-const FAILED = 'a delivery failed 10 times, at last with HTTP 503';
-const GONE = 'the endpoint answered HTTP 410';
+const FAILED = exhausted(10, { httpStatus: 503 });
+const GONE = gone();
 const MOST_BYTES = 100_000;
 
 let fixture: OverviewFixture;
@@ -35,10 +36,10 @@ async function busyMerchant() {
   await merchant.subscription('PENDING');
   await merchant.subscription(
     'ERROR',
-    { reason: FAILED },
+    { error: FAILED },
     `https://93.184.215.14/${'a-long-path/'.repeat(20)}`,
   );
-  await merchant.subscription('DISABLED', { reason: GONE, goneDays: 1 });
+  await merchant.subscription('DISABLED', { error: GONE, goneDays: 1 });
   for (let n = 1; n <= 6; n += 1) await merchant.refunds.open({ amountMinor: BigInt(n * 700) });
   await merchant.funds.sell({ gross: 12_345_678n, instant: true });
   await merchant.funds.sell({ gross: 60_000n, installments: 12 });
@@ -88,7 +89,7 @@ describe('the overview in a browser', () => {
     await page.getByText('1 Active').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     await fixture.webhooks.sql(
-      `update webhooks.subscription set state = 'ERROR', error_reason = $2, error_at = now() where id = $1`,
+      `update webhooks.subscription set state = 'ERROR', error = $2, error_at = now() where id = $1`,
       [id, FAILED],
     );
     const banner = page.getByRole('alert');
@@ -96,7 +97,7 @@ describe('the overview in a browser', () => {
     expect(await banner.getByRole('link').textContent()).toBe(url);
     await page.getByText('1 Failing').waitFor();
     await fixture.webhooks.sql(
-      `update webhooks.subscription set state = 'ACTIVE', error_reason = null, error_at = null where id = $1`,
+      `update webhooks.subscription set state = 'ACTIVE', error = null, error_at = null where id = $1`,
       [id],
     );
     await banner.waitFor({ state: 'detached' });
@@ -112,7 +113,7 @@ describe('the overview in a browser', () => {
 
   it('runs nothing that a merchant wrote', async () => {
     const merchant = await fixture.newMerchant();
-    const { id } = await merchant.subscription('ERROR', { reason: HOSTILE });
+    const { id } = await merchant.subscription('ERROR', { error: FAILED });
     await fixture.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
       id,
       `https://x/${HOSTILE}`,

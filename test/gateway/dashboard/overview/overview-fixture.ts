@@ -3,6 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import type { SubscriptionError } from '../../../../services/webhooks/subscriptions/subscription.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newUrl, webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts';
@@ -12,7 +13,7 @@ export const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 
 /** How a subscription comes to be in trouble, as the service writes it. */
 export interface Trouble {
-  readonly reason: string;
+  readonly error: SubscriptionError;
   /** Disabled by a 410 so many days ago; in ERROR when absent. */
   readonly goneDays?: number;
 }
@@ -41,11 +42,11 @@ export async function startOverviewFixture() {
       ) {
         const { id } = await webhooks.subscribe(tenant, undefined, url);
         await webhooks.sql(
-          `update webhooks.subscription set state = $2, error_reason = $3,
-             error_at = case when $3::text is not null then now() - $4 * interval '1 day' end,
+          `update webhooks.subscription set state = $2, error = $3,
+             error_at = case when $3::jsonb is not null then now() - $4 * interval '1 day' end,
              disabled_at = case when $2 = 'DISABLED' then now() - $4 * interval '1 day' end
            where id = $1`,
-          [id, state, trouble?.reason ?? null, trouble?.goneDays ?? 0],
+          [id, state, trouble?.error ?? null, trouble?.goneDays ?? 0],
         );
         return { id, url };
       },

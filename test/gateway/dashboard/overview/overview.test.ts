@@ -5,6 +5,7 @@ import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { exhausted, gone } from '../../../services/webhooks/subscription-errors.ts';
 import { newKey } from '../../../support/harness.ts';
 import { type SeenPage, Visitor } from '../dashboard-fixture.ts';
 import { HOSTILE, type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
@@ -23,14 +24,14 @@ const bannerOf = ({ document }: SeenPage) => document.querySelector('[data-live=
 const linksIn = (element: ReturnType<typeof bannerOf>) =>
   element.querySelectorAll('a').map((link) => link.getAttribute('href'));
 
-const FAILED = 'a delivery failed 10 times, at last with HTTP 503';
-const GONE = 'the endpoint answered HTTP 410';
+const FAILED = exhausted(10, { httpStatus: 503 });
+const GONE = gone();
 
 describe('the banner', () => {
   it('names each subscription in ERROR or disabled by a 410, since when and why, with a link', async () => {
     const merchant = await fixture.newMerchant();
-    const failing = await merchant.subscription('ERROR', { reason: FAILED });
-    const gone = await merchant.subscription('DISABLED', { reason: GONE, goneDays: 1 });
+    const failing = await merchant.subscription('ERROR', { error: FAILED });
+    const gone = await merchant.subscription('DISABLED', { error: GONE, goneDays: 1 });
     await merchant.subscription('ACTIVE');
     const pages = await Promise.all(['', '/webhooks'].map((path) => merchant.person.get(merchant.at(path))));
     for (const page of pages) {
@@ -48,7 +49,7 @@ describe('the banner', () => {
 
   it('is above the page of a subscription for the others alone: its own trouble stands there', async () => {
     const merchant = await fixture.newMerchant();
-    const failing = await merchant.subscription('ERROR', { reason: FAILED });
+    const failing = await merchant.subscription('ERROR', { error: FAILED });
     const well = await merchant.subscription('ACTIVE');
     const own = await merchant.person.get(merchant.at(`/webhooks/${failing.id}`));
     expect(bannerOf(own).text.trim()).toBe('');
@@ -59,8 +60,8 @@ describe('the banner', () => {
   it('is not there where all is well, of what a person disabled, and of an old 410', async () => {
     const merchant = await fixture.newMerchant();
     await merchant.subscription('ACTIVE');
-    await merchant.subscription('DISABLED', { reason: GONE, goneDays: 8 });
-    const failed = await merchant.subscription('ERROR', { reason: FAILED });
+    await merchant.subscription('DISABLED', { error: GONE, goneDays: 8 });
+    const failed = await merchant.subscription('ERROR', { error: FAILED });
     await fixture.webhooks.subscriptions.disableWebhookSubscription({
       ...merchant.tenant,
       idempotencyKey: newKey(),
@@ -73,16 +74,16 @@ describe('the banner', () => {
 
   it('names five, and says how many more there are', async () => {
     const merchant = await fixture.newMerchant();
-    for (let n = 0; n < 7; n += 1) await merchant.subscription('ERROR', { reason: FAILED });
+    for (let n = 0; n < 7; n += 1) await merchant.subscription('ERROR', { error: FAILED });
     const banner = bannerOf(await merchant.person.get(merchant.at()));
     expect(banner.querySelector('strong')!.text).toBe('7 webhooks need attention');
     expect(banner.querySelectorAll('li')).toHaveLength(5);
     expect(plain(banner.querySelectorAll('p').at(-1)!.text)).toBe('and 2 more');
   });
 
-  it('shows a hostile URL and reason as text', async () => {
+  it('shows a hostile URL as text', async () => {
     const merchant = await fixture.newMerchant();
-    const { id } = await merchant.subscription('ERROR', { reason: HOSTILE });
+    const { id } = await merchant.subscription('ERROR', { error: FAILED });
     await fixture.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
       id,
       `https://x/${HOSTILE}`,
@@ -95,7 +96,7 @@ describe('the banner', () => {
 
   it('shows nothing of another merchant', async () => {
     const troubled = await fixture.newMerchant();
-    await troubled.subscription('ERROR', { reason: FAILED });
+    await troubled.subscription('ERROR', { error: FAILED });
     const other = await fixture.newMerchant();
     expect(bannerOf(await other.person.get(other.at())).text.trim()).toBe('');
     expect((await other.person.get(troubled.at())).status).toBe(404);
@@ -107,7 +108,7 @@ describe('the overview', () => {
     const merchant = await fixture.newMerchant();
     for (const state of ['ACTIVE', 'ACTIVE', 'PENDING', 'DISABLED'] as const)
       await merchant.subscription(state);
-    await merchant.subscription('ERROR', { reason: FAILED });
+    await merchant.subscription('ERROR', { error: FAILED });
     const page = await merchant.person.get(merchant.at());
     const counts = cardOf(page, 'webhooks')
       .querySelectorAll('li')

@@ -56,45 +56,40 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
   createdAt?: Timestamp | undefined;
 
   /**
-   * Why and since when it is in ERROR, or was disabled by a 410; kept until it is ACTIVE again.
+   * Why it is in ERROR, or was disabled by a 410; kept until it is ACTIVE again.
    *
-   * @generated from field: optional string error_reason = 8;
+   * @generated from field: payments.webhooks.v1.SubscriptionError error = 8;
    */
-  errorReason?: string | undefined;
+  error?: SubscriptionError | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp error_at = 9;
-   */
-  errorAt?: Timestamp | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp disabled_at = 10;
+   * @generated from field: google.protobuf.Timestamp disabled_at = 9;
    */
   disabledAt?: Timestamp | undefined;
 
   /**
    * True: events of one object are delivered one after the other, in the order of their sequence.
    *
-   * @generated from field: bool ordered = 11;
+   * @generated from field: bool ordered = 10;
    */
   ordered: boolean;
 
   /**
    * Set while it is paused.
    *
-   * @generated from field: google.protobuf.Timestamp paused_at = 12;
+   * @generated from field: google.protobuf.Timestamp paused_at = 11;
    */
   pausedAt?: Timestamp | undefined;
 
   /**
    * As SetDeliveryLimits set them; absent: the default.
    *
-   * @generated from field: optional int32 max_concurrent_attempts = 13;
+   * @generated from field: optional int32 max_concurrent_attempts = 12;
    */
   maxConcurrentAttempts?: number | undefined;
 
   /**
-   * @generated from field: optional int32 max_attempts_per_second = 14;
+   * @generated from field: optional int32 max_attempts_per_second = 13;
    */
   maxAttemptsPerSecond?: number | undefined;
 };
@@ -104,6 +99,69 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
  * Use `create(WebhookSubscriptionSchema)` to create a new message.
  */
 export declare const WebhookSubscriptionSchema: GenMessage<WebhookSubscription>;
+
+/**
+ * The error of a subscription; never the receiver's words.
+ *
+ * @generated from message payments.webhooks.v1.SubscriptionError
+ */
+export declare type SubscriptionError = Message<"payments.webhooks.v1.SubscriptionError"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.SubscriptionErrorCause cause = 1;
+   */
+  cause: SubscriptionErrorCause;
+
+  /**
+   * When it came into ERROR, or was disabled.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Of DELIVERY_EXHAUSTED: how many attempts were made.
+   *
+   * @generated from field: optional int32 attempts = 3;
+   */
+  attempts?: number | undefined;
+
+  /**
+   * How the last attempt ended: with this HTTP status, or with this failure. Absent for DELIVERY_EXPIRED.
+   *
+   * @generated from field: optional int32 http_status = 4;
+   */
+  httpStatus?: number | undefined;
+
+  /**
+   * @generated from field: optional payments.webhooks.v1.AttemptFailure failure = 5;
+   */
+  failure?: AttemptFailure | undefined;
+
+  /**
+   * Of DELIVERY_EXPIRED: how many days events are kept.
+   *
+   * @generated from field: optional int32 retention_days = 6;
+   */
+  retentionDays?: number | undefined;
+
+  /**
+   * The delivery and its event, if known; they may have been deleted meanwhile.
+   *
+   * @generated from field: optional string delivery_id = 7;
+   */
+  deliveryId?: string | undefined;
+
+  /**
+   * @generated from field: optional string event_id = 8;
+   */
+  eventId?: string | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.SubscriptionError.
+ * Use `create(SubscriptionErrorSchema)` to create a new message.
+ */
+export declare const SubscriptionErrorSchema: GenMessage<SubscriptionError>;
 
 /**
  * A subscription to create.
@@ -2838,6 +2896,44 @@ export enum AttemptFailure {
  * Describes the enum payments.webhooks.v1.AttemptFailure.
  */
 export declare const AttemptFailureSchema: GenEnum<AttemptFailure>;
+
+/**
+ * What brought a subscription into ERROR, or disabled it.
+ *
+ * @generated from enum payments.webhooks.v1.SubscriptionErrorCause
+ */
+export enum SubscriptionErrorCause {
+  /**
+   * @generated from enum value: SUBSCRIPTION_ERROR_CAUSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The last attempt of a delivery failed.
+   *
+   * @generated from enum value: SUBSCRIPTION_ERROR_CAUSE_DELIVERY_EXHAUSTED = 1;
+   */
+  DELIVERY_EXHAUSTED = 1,
+
+  /**
+   * A delivery was still open when the retention period of its event ended.
+   *
+   * @generated from enum value: SUBSCRIPTION_ERROR_CAUSE_DELIVERY_EXPIRED = 2;
+   */
+  DELIVERY_EXPIRED = 2,
+
+  /**
+   * The endpoint answered HTTP 410, which disabled the subscription.
+   *
+   * @generated from enum value: SUBSCRIPTION_ERROR_CAUSE_GONE = 3;
+   */
+  GONE = 3,
+}
+
+/**
+ * Describes the enum payments.webhooks.v1.SubscriptionErrorCause.
+ */
+export declare const SubscriptionErrorCauseSchema: GenEnum<SubscriptionErrorCause>;
 
 /**
  * The states of a resend.

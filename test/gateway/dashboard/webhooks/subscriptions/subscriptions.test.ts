@@ -5,6 +5,8 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { SubscriptionError } from '../../../../../services/webhooks/subscriptions/subscription.ts';
+import { exhausted, gone } from '../../../../services/webhooks/subscription-errors.ts';
 import { answered, newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newKey } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
@@ -23,13 +25,13 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-const setState = (id: string, state: string, reason: string | null = null) =>
+const setState = (id: string, state: string, error: SubscriptionError | null = null) =>
   fixture.webhooks.sql(
-    `update webhooks.subscription set state = $2, error_reason = $3,
-       error_at = case when $3::text is null then null else '2026-11-20T15:04:05Z'::timestamptz end,
+    `update webhooks.subscription set state = $2, error = $3,
+       error_at = case when $3::jsonb is null then null else '2026-11-20T15:04:05Z'::timestamptz end,
        disabled_at = case when $2 = 'DISABLED' then '2026-11-20T15:04:05Z'::timestamptz end
       where id = $1`,
-    [id, state, reason],
+    [id, state, error],
   );
 
 /** Takes what waits and answers it all alike. */
@@ -43,11 +45,11 @@ describe('the list', () => {
   test('shows each subscription with its state, what is wrong and since when, in both languages', async () => {
     const { tenant, at, viewer, write } = await fixture.newMerchant();
     const failing = await fixture.webhooks.subscribe(tenant, ['payment.succeeded.v1', 'payment.failed.v1']);
-    await setState(failing.id, 'ERROR', 'a delivery failed 12 times, at last with CONNECTION_REFUSED');
+    await setState(failing.id, 'ERROR', exhausted(12, { failure: 'CONNECTION_REFUSED' }));
     const paused = await fixture.webhooks.subscribe(tenant);
     await fixture.webhooks.subscriptions.pauseWebhookSubscription(write(paused.id));
     const disabled = await fixture.webhooks.subscribe(tenant);
-    await setState(disabled.id, 'DISABLED', 'the endpoint answered HTTP 410');
+    await setState(disabled.id, 'DISABLED', gone());
     const page = await viewer.get(at('/webhooks'));
     const rows = page.document
       .querySelectorAll('tbody tr')
@@ -120,7 +122,7 @@ describe('a subscription', () => {
   test('escapes whatever merchants and services say', async () => {
     const { tenant, at, viewer, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
-    await setState(id, 'ERROR', HOSTILE);
+    await setState(id, 'ERROR', exhausted(4, { httpStatus: 500 }));
     await fixture.webhooks.sql(
       `update webhooks.subscription set url = url || $2, event_types = array[$2] where id = $1`,
       [...[id, HOSTILE]],

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { exhausted } from '../../../../services/webhooks/subscription-errors.ts';
 import { answered, newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { chromiumPath } from '../../../../support/chromium.ts';
 import { accessibilityFaults, openChromium, openWindow } from '../../chromium-fixture.ts';
@@ -210,9 +211,9 @@ describe.each([
     const { id } = await fixture.webhooks.subscribe(merchant.tenant);
     const hostile = await fixture.webhooks.subscribe(merchant.tenant);
     await fixture.webhooks.sql(
-      `update webhooks.subscription set state = 'ERROR', error_at = now(), error_reason = $2, url = url || $2
+      `update webhooks.subscription set state = 'ERROR', error_at = now(), error = $3, url = url || $2
         where id = $1`,
-      [hostile.id, HOSTILE.repeat(4)],
+      [hostile.id, HOSTILE.repeat(4), exhausted(4, { httpStatus: 500 })],
     );
     const { page, foreign, violations } = await windowOf(merchant, { locale, width });
     const look = async (name: string) => {

@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto';
+import type { AttemptResult } from '../../../services/webhooks/deliveries/delivery.ts';
+import {
+  exhaustionError,
+  type SubscriptionError,
+} from '../../../services/webhooks/subscriptions/subscription.ts';
+
+/** The error of a subscription whose delivery failed as often, and at last with this. */
+export const exhausted = (
+  attempts: number,
+  result: Pick<AttemptResult, 'httpStatus' | 'failure'>,
+): SubscriptionError => {
+  const delivery = { id: randomUUID(), event_id: randomUUID() };
+  return exhaustionError(delivery, attempts, { ...result, endedAt: new Date() });
+};
+
+/** The error of a subscription that a 410 disabled. */
+export const gone = (): SubscriptionError => ({
+  cause: 'GONE',
+  httpStatus: 410,
+  deliveryId: randomUUID(),
+  eventId: randomUUID(),
+});
+
+/** The error of a subscription whose delivery was still open at the end of the retention period. */
+export const expired = (retentionDays: number): SubscriptionError => ({
+  cause: 'DELIVERY_EXPIRED',
+  retentionDays,
+});

@@ -6,7 +6,7 @@ import { ApiKeyEntity } from './api-key.entity.ts';
 import { requireFutureExpiry, type ScopeName } from './api-key.ts';
 import { storedHash } from './key-hash.ts';
 
-/** What a new key is to be. */
+/** The values of a new API key. */
 export interface NewApiKey {
   readonly name: string;
   readonly scopes: ScopeName[];
@@ -14,15 +14,15 @@ export interface NewApiKey {
   readonly expiresAt: Date | undefined;
 }
 
-/** Makes a key and adds its record; the key itself is answered here and kept nowhere. EXPIRES_AT_IN_PAST. */
-export function addApiKey(tx: TenantTransaction, peppers: KeyRing, wanted: NewApiKey) {
-  requireFutureExpiry(wanted.expiresAt, wanted.createdAt);
+/** Generates a key and stores its record. The key itself is returned here and stored nowhere. EXPIRES_AT_IN_PAST. */
+export function addApiKey(tx: TenantTransaction, peppers: KeyRing, values: NewApiKey) {
+  requireFutureExpiry(values.expiresAt, values.createdAt);
   const key = newApiKey(tx.tenant.environment);
   const record = tx.create(ApiKeyEntity, {
     id: uuidv7(),
     hint: apiKeyHint(key),
     ...storedHash(key, peppers),
-    ...wanted,
+    ...values,
   });
   return { key, record };
 }

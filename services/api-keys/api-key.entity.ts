@@ -12,7 +12,7 @@ export const ApiKeyEntity = defineEntity({
     name: p.string(),
     hint: p.string(),
     scopes: p.array<ScopeName>(),
-    keyHash: p.blob().lazy(),
+    keyHash: p.blob(),
     pepperVersion: p.smallint(),
     createdAt: timestampColumn(),
     expiresAt: timestampColumn().nullable(),

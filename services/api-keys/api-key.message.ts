@@ -1,10 +1,10 @@
 import { type ApiKey, ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { timestampOf } from '../platform/timestamps.ts';
 import type { ApiKeyRow } from './api-key.entity.ts';
 import type { ApiKeyReadRow } from './api-key.queries.ts';
 
-/** A read row as the wire's record. */
+/** The message of an API key that a hot read returns. */
 export function apiKeyMessage(row: ApiKeyReadRow): ApiKey {
   return {
     $typeName: 'payments.apikeys.v1.ApiKey',
@@ -21,18 +21,5 @@ export function apiKeyMessage(row: ApiKeyReadRow): ApiKey {
   };
 }
 
-/** A key as a transaction holds it, as the wire's record. */
-export function storedApiKeyMessage(key: ApiKeyRow): ApiKey {
-  return apiKeyMessage({
-    merchant_id: key.merchantId,
-    environment: key.environment,
-    id: key.id,
-    name: key.name,
-    hint: key.hint,
-    scopes: key.scopes,
-    created_at: timestampOf(key.createdAt),
-    expires_at: timestampOf(key.expiresAt) ?? null,
-    revoked_at: timestampOf(key.revokedAt) ?? null,
-    last_used_at: timestampOf(key.lastUsedAt) ?? null,
-  });
-}
+/** The message of an API key inside a transaction. */
+export const apiKeyMessageOf = (key: ApiKeyRow): ApiKey => apiKeyMessage(readRowOf(key));

@@ -1,55 +1,35 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { queryBuilder } from '../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
-import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
+import type { ReadTable } from '../platform/reads/read-table.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import type { ApiKeyEntity } from './api-key.entity.ts';
-import type { ScopeName } from './api-key.ts';
 
-interface ApiKeyTables {
-  'api_keys.api_key': InferKyselyTable<typeof ApiKeyEntity>;
-}
+type ApiKeyTable = ReadTable<typeof ApiKeyEntity>;
 
-/** A key as reads answer it. */
-export interface ApiKeyReadRow {
-  merchant_id: string;
-  environment: EnvironmentName;
-  id: string;
-  name: string;
-  hint: string;
-  scopes: ScopeName[];
-  created_at: Timestamp;
-  expires_at: Timestamp | null;
-  revoked_at: Timestamp | null;
-  last_used_at: Timestamp | null;
-}
+/** An API key as hot reads return it, without its hash. */
+export type ApiKeyReadRow = Omit<ApiKeyTable, 'key_hash' | 'pepper_version'>;
 
-/** What there is to know about a key that was shown. */
-export type ShownKeyRow = Omit<ApiKeyReadRow, 'name' | 'hint' | 'created_at'>;
+const db = queryBuilder<{ 'api_keys.api_key': ApiKeyTable }>();
 
-const db = queryBuilder<ApiKeyTables>();
-
-/** Keys are listed newest first. */
-export const apiKeyOrder: ListOrder<ApiKeyReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
-
-/** A page of keys in their order. */
-export const selectApiKeys = prepareRead<Tenant & PageRange, ApiKeyReadRow>((parameters) => {
-  const query = db
+const apiKeys = () =>
+  db
     .selectFrom('api_keys.api_key')
-    .where('merchant_id', '=', parameters('merchantId'))
-    .where('environment', '=', parameters('environment'))
     .select(['merchant_id', 'environment', 'id', 'name', 'hint', 'scopes'])
     .select(['created_at', 'expires_at', 'revoked_at', 'last_used_at']);
-  return inOrder(query, apiKeyOrder, parameters).$castTo<ApiKeyReadRow>().compile();
+
+/** API keys are listed newest first. */
+export const apiKeyOrder: ListOrder<ApiKeyReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
+
+/** A page of API keys in list order. */
+export const selectApiKeys = prepareRead<Tenant & PageRange, ApiKeyReadRow>((parameters) => {
+  const query = apiKeys()
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'));
+  return inOrder(query, apiKeyOrder, parameters).compile();
 });
 
-/** The key with one of these hashes, whosever it is. */
-export function selectShownKey(hashes: readonly Buffer[]) {
-  return db
-    .selectFrom('api_keys.api_key')
-    .where('key_hash', 'in', hashes)
-    .select(['merchant_id', 'environment', 'id', 'scopes', 'expires_at', 'revoked_at', 'last_used_at'])
-    .$castTo<ShownKeyRow>()
-    .compile();
+/** The API key with one of these hashes, of any merchant. */
+export function selectApiKeyByHash(hashes: readonly Buffer[]) {
+  return apiKeys().where('key_hash', 'in', hashes).compile();
 }

@@ -9,12 +9,15 @@ import type { Database } from '../platform/database/database.ts';
 import { unauthenticated } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import { environmentName } from '../platform/tenant.ts';
-import { type ShownKeyRow, selectShownKey } from './api-key.queries.ts';
+import { type ApiKeyReadRow, selectApiKeyByHash } from './api-key.queries.ts';
 import { stateOf } from './api-key.ts';
-import { possibleHashes } from './key-hash.ts';
+import { candidateHashes } from './key-hash.ts';
 import type { LastUse } from './last-use.ts';
 
-/** Whose key it is, in one prepared read; what is no key is refused without it. */
+/**
+ * The merchant and scopes of a key, in one hot read. A malformed key is rejected without a read. API_KEY_INVALID,
+ * API_KEY_EXPIRED, API_KEY_ENVIRONMENT_MISMATCH.
+ */
 export async function authenticateApiKey(
   database: Database,
   peppers: KeyRing,
@@ -22,20 +25,18 @@ export async function authenticateApiKey(
   request: AuthenticateApiKeyRequest,
 ): Promise<AuthenticateApiKeyResponse> {
   if (environmentOfApiKey(request.key) === undefined) throw invalidKey();
-  const [row] = await database.read(selectShownKey(possibleHashes(request.key, peppers)));
+  const [row] = await database.read(selectApiKeyByHash(candidateHashes(request.key, peppers)));
   if (!row) throw invalidKey();
   const now = new Date();
   requireActive(row, now);
   if (row.environment !== environmentName(request.environment)) {
     throw unauthenticated(
       'API_KEY_ENVIRONMENT_MISMATCH',
-      `the API key is of the environment ${row.environment}`,
-      {
-        environment: row.environment,
-      },
+      `the API key belongs to the environment ${row.environment}`,
+      { environment: row.environment },
     );
   }
-  lastUse.note(row, now);
+  lastUse.record(row, now);
   return {
     $typeName: 'payments.apikeys.v1.AuthenticateApiKeyResponse',
     apiKeyId: row.id,
@@ -44,13 +45,13 @@ export async function authenticateApiKey(
   };
 }
 
-/** API_KEY_INVALID for a revoked key: it says no more of a key than of none. API_KEY_EXPIRED. */
-function requireActive(row: ShownKeyRow, now: Date): void {
-  const life = {
+/** A revoked key gets the same error as an unknown one: API_KEY_INVALID. API_KEY_EXPIRED. */
+function requireActive(row: ApiKeyReadRow, now: Date): void {
+  const lifetime = {
     expiresAt: row.expires_at && timestampDate(row.expires_at),
     revokedAt: row.revoked_at && timestampDate(row.revoked_at),
   };
-  const state = stateOf(life, now);
+  const state = stateOf(lifetime, now);
   switch (state) {
     case 'ACTIVE':
       return;
@@ -63,4 +64,4 @@ function requireActive(row: ShownKeyRow, now: Date): void {
   }
 }
 
-const invalidKey = () => unauthenticated('API_KEY_INVALID', 'the API key is not valid');
+const invalidKey = () => unauthenticated('API_KEY_INVALID', 'the API key is invalid');

@@ -10,9 +10,9 @@ import { enumName } from '../platform/enum-name.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
-import { storedApiKeyMessage } from './api-key.message.ts';
+import { apiKeyMessageOf } from './api-key.message.ts';
 
-/** Issues a key, shown in this answer and never again. */
+/** Issues a key. Only this response contains the key. */
 export function issueApiKey(
   writes: Writes,
   peppers: KeyRing,
@@ -29,13 +29,13 @@ export function issueApiKey(
         createdAt: new Date(),
         expiresAt: request.expiresAt && timestampDate(request.expiresAt),
       });
-      return { apiKey: storedApiKeyMessage(record), key };
+      return { apiKey: apiKeyMessageOf(record), key };
     },
     withoutKey,
   );
 }
 
-/** What a replay answers: everything but the key. */
-export const withoutKey = <Answer extends { key: string; keyAbsentReason: KeyAbsentReason }>(
-  answer: Answer,
-): Answer => ({ ...answer, key: '', keyAbsentReason: KeyAbsentReason.SECRET_NOT_REPEATED });
+/** The response to a replay: everything but the key. */
+export const withoutKey = <Response extends { key: string; keyAbsentReason: KeyAbsentReason }>(
+  response: Response,
+): Response => ({ ...response, key: '', keyAbsentReason: KeyAbsentReason.SECRET_NOT_REPEATED });

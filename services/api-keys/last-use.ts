@@ -2,9 +2,9 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
 import type { Database } from '../platform/database/database.ts';
 import { WriteBehind } from '../platform/writes/write-behind.ts';
-import type { ShownKeyRow } from './api-key.queries.ts';
+import type { ApiKeyReadRow } from './api-key.queries.ts';
 
-/** The last use is kept to the minute: a busy key costs a write a minute, not one a request. */
+/** Last uses are accurate to a minute, so a busy key costs one write a minute, not one per request. */
 const PRECISION_MS = 60_000;
 
 const WRITE_LAST_USES = `
@@ -13,17 +13,17 @@ from json_to_recordset(?::json) as used (merchant_id uuid, environment text, id 
 where api_key.merchant_id = used.merchant_id and api_key.environment = used.environment and api_key.id = used.id
   and (api_key.last_used_at is null or api_key.last_used_at < used.at)`;
 
-/** Writes down when keys were last used, after their requests. */
+/** Records when keys were last used, without delaying their requests. */
 export class LastUse {
   readonly #writes: WriteBehind;
 
   constructor(database: Database, logger: Logger) {
-    const failure = 'last uses of API keys were not written';
+    const failure = 'could not write the last uses of API keys';
     this.#writes = new WriteBehind(database, logger, WRITE_LAST_USES, failure);
   }
 
-  /** Takes note of a use, unless the key was used a moment ago. */
-  note(key: ShownKeyRow, now: Date): void {
+  /** Records a use, unless the last one is less than a minute old. */
+  record(key: ApiKeyReadRow, now: Date): void {
     const { merchant_id, environment, id, last_used_at } = key;
     if (last_used_at && now.getTime() - timestampMs(last_used_at) < PRECISION_MS) return;
     this.#writes.add(id, { merchant_id, environment, id, at: now });

@@ -8,7 +8,7 @@ import { tenantOf } from '../platform/tenant.ts';
 import { apiKeyMessage } from './api-key.message.ts';
 import { apiKeyOrder, selectApiKeys } from './api-key.queries.ts';
 
-/** A page of keys, newest first by (created_at, id). */
+/** Lists API keys, newest first by (created_at, id). */
 export async function listApiKeys(
   database: Database,
   pagination: Pagination,

@@ -4,14 +4,14 @@ import type {
   RevokeApiKeyResponseSchema,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Writes } from '../platform/writes/writes.ts';
-import { storedApiKeyMessage } from './api-key.message.ts';
+import { apiKeyMessageOf } from './api-key.message.ts';
 import { lockApiKey } from './lock-api-key.ts';
 
-/** Revokes a key for good; a revoked one keeps the time at which it was. */
+/** Revokes a key permanently. A key that is already revoked keeps its time of revocation. */
 export function revokeApiKey(writes: Writes, request: RevokeApiKeyRequest, context: HandlerContext) {
   return writes.run<typeof RevokeApiKeyResponseSchema>(request, context, async (tx) => {
     const key = await lockApiKey(tx, request.apiKeyId);
     key.revokedAt ??= new Date();
-    return { apiKey: storedApiKeyMessage(key) };
+    return { apiKey: apiKeyMessageOf(key) };
   });
 }

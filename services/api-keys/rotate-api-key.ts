@@ -7,12 +7,12 @@ import type {
 import type { KeyRing } from '../platform/key-ring.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
-import { storedApiKeyMessage } from './api-key.message.ts';
+import { apiKeyMessageOf } from './api-key.message.ts';
 import { rotatedExpiry } from './api-key.ts';
 import { withoutKey } from './issue-api-key.ts';
 import { lockApiKey } from './lock-api-key.ts';
 
-/** Issues a successor of a key; the old one lives on for the overlap. */
+/** Issues a successor to a key. The old key stays valid for the overlap. */
 export function rotateApiKey(
   writes: Writes,
   peppers: KeyRing,
@@ -32,7 +32,7 @@ export function rotateApiKey(
         createdAt: now,
         expiresAt: request.expiresAt && timestampDate(request.expiresAt),
       });
-      return { apiKey: storedApiKeyMessage(record), key, rotated: storedApiKeyMessage(rotated) };
+      return { apiKey: apiKeyMessageOf(record), key, rotated: apiKeyMessageOf(rotated) };
     },
     withoutKey,
   );

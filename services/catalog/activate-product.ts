@@ -6,9 +6,9 @@ import type {
 import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { activated } from './product.ts';
-import { currentPrices, lockProduct, publishEvent, viewProduct } from './product-store.ts';
+import { currentPrices, lockProduct, publishEvent, readProduct } from './product-store.ts';
 
-/** DRAFT to ACTIVE, with a current price. */
+/** Activates a DRAFT product that has a current price. */
 export function activateProduct(writes: Writes, request: ActivateProductRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof ActivateProductResponseSchema>(request, context, async (tx) => {
@@ -17,6 +17,6 @@ export function activateProduct(writes: Writes, request: ActivateProductRequest,
     product.status = activated(product.status, prices.length);
     product.updatedAt = later(product.updatedAt, occurredAt);
     await publishEvent(tx, 'product.updated.v1', product, occurredAt);
-    return { product: await viewProduct(tx, product) };
+    return { product: await readProduct(tx, product) };
   });
 }

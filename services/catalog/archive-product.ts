@@ -6,9 +6,9 @@ import type {
 import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { archived } from './product.ts';
-import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
+import { lockProduct, publishEvent, readProduct } from './product-store.ts';
 
-/** ACTIVE to ARCHIVED. */
+/** Archives an ACTIVE product. */
 export function archiveProduct(writes: Writes, request: ArchiveProductRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof ArchiveProductResponseSchema>(request, context, async (tx) => {
@@ -17,6 +17,6 @@ export function archiveProduct(writes: Writes, request: ArchiveProductRequest, c
     product.updatedAt = later(product.updatedAt, occurredAt);
     product.archivedAt = product.updatedAt;
     await publishEvent(tx, 'product.archived.v1', product, occurredAt);
-    return { product: await viewProduct(tx, product) };
+    return { product: await readProduct(tx, product) };
   });
 }

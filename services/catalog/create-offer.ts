@@ -11,11 +11,11 @@ import { failedPrecondition, notFound } from '../platform/errors.ts';
 import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
-import { offerMessage } from './product.message.ts';
+import { offerMessageOf } from './product.message.ts';
 import { requirePeriod, requireUnarchived } from './product.ts';
-import { lockProduct, offerReadRow, publishEvent } from './product-store.ts';
+import { lockProduct, publishEvent } from './product-store.ts';
 
-/** Adds an offer of a current price; it starts now unless it says when. */
+/** Adds an offer of a current price. It starts now unless the request names a start. */
 export function createOffer(writes: Writes, request: CreateOfferRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   const startsAt = request.startsAt ? timestampDate(request.startsAt) : occurredAt;
@@ -23,7 +23,7 @@ export function createOffer(writes: Writes, request: CreateOfferRequest, context
   requirePeriod(startsAt, endsAt);
   return writes.run<typeof CreateOfferResponseSchema>(request, context, async (tx) => {
     const found = await tx.findOne(PriceEntity, { id: request.priceId });
-    if (!found) throw notFound('PRICE_NOT_FOUND', 'there is no such price');
+    if (!found) throw notFound('PRICE_NOT_FOUND', 'the price does not exist');
     const product = await lockProduct(tx, found.productId);
     requireUnarchived(product.status);
     const price = await tx.lockOne(PriceEntity, { id: found.id });
@@ -44,6 +44,6 @@ export function createOffer(writes: Writes, request: CreateOfferRequest, context
     });
     product.updatedAt = later(product.updatedAt, occurredAt);
     await publishEvent(tx, 'product.updated.v1', product, occurredAt);
-    return { offer: offerMessage(offerReadRow(offer)) };
+    return { offer: offerMessageOf(offer) };
   });
 }

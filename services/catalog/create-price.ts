@@ -10,9 +10,9 @@ import { enumName } from '../platform/enum-name.ts';
 import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { PriceEntity } from './product.entity.ts';
-import { priceMessage } from './product.message.ts';
+import { priceMessageOf } from './product.message.ts';
 import { requireIntervalFor, requireUnarchived } from './product.ts';
-import { lockProduct, priceReadRow, publishEvent } from './product-store.ts';
+import { lockProduct, publishEvent } from './product-store.ts';
 
 /** Adds a price to a product that is not archived. */
 export function createPrice(writes: Writes, request: CreatePriceRequest, context: HandlerContext) {
@@ -35,6 +35,6 @@ export function createPrice(writes: Writes, request: CreatePriceRequest, context
     });
     product.updatedAt = later(product.updatedAt, occurredAt);
     await publishEvent(tx, 'product.updated.v1', product, occurredAt);
-    return { price: priceMessage(priceReadRow(price)) };
+    return { price: priceMessageOf(price) };
   });
 }

@@ -9,7 +9,7 @@ import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ProductEntity } from './product.entity.ts';
-import { publishEvent, viewProduct } from './product-store.ts';
+import { publishEvent, readProduct } from './product-store.ts';
 
 /** Creates a product in DRAFT. */
 export function createProduct(writes: Writes, request: CreateProductRequest, context: HandlerContext) {
@@ -29,6 +29,6 @@ export function createProduct(writes: Writes, request: CreateProductRequest, con
     });
     await tx.flush();
     await publishEvent(tx, 'product.created.v1', product, occurredAt);
-    return { product: await viewProduct(tx, product) };
+    return { product: await readProduct(tx, product) };
   });
 }

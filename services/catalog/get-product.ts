@@ -8,7 +8,7 @@ import { productMessage } from './product.message.ts';
 import { selectProduct } from './product.queries.ts';
 import { productNotFound } from './product-store.ts';
 
-/** One product with its current prices and offers, in one statement. */
+/** Reads a product with its current prices and offers in one statement. */
 export async function getProduct(
   database: Database,
   request: GetProductRequest,

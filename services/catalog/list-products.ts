@@ -10,7 +10,7 @@ import { tenantOf } from '../platform/tenant.ts';
 import { productMessage } from './product.message.ts';
 import { productOrder, selectProducts } from './product.queries.ts';
 
-/** A page of products, newest first by (created_at, id). */
+/** Lists products, newest first by (created_at, id). */
 export async function listProducts(
   database: Database,
   pagination: Pagination,

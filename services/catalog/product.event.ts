@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ProductRow } from './product.entity.ts';
 
-/** The `data` of product events: the product without prices and offers; absent values are left out. */
+/** The `data` of product events: the product without prices and offers. Absent values are omitted. */
 export function productEventData(product: ProductRow): JsonObject {
   return {
     id: product.id,

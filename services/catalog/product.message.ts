@@ -9,13 +9,48 @@ import {
   ProductStatus,
   ProductType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { type ReadRowOf, readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
+import type { OfferRow, PriceRow, ProductRow } from './product.entity.ts';
 import type { ProductReadRow } from './product.queries.ts';
 
 const CURRENCY = 'BRL';
 
-/** A row of a hot read as the wire's product. */
+/** The message of a product that a hot read returns. */
 export function productMessage(row: ProductReadRow): Product {
+  return productWith(
+    row,
+    row.prices.map((price) =>
+      priceFrom({
+        ...price,
+        amount_minor: BigInt(price.amount_minor),
+        created_at: timestampFromMs(price.created_ms),
+      }),
+    ),
+    row.offers.map((offer) =>
+      offerFrom({
+        ...offer,
+        starts_at: timestampFromMs(offer.starts_ms),
+        ends_at: offer.ends_ms === null ? null : timestampFromMs(offer.ends_ms),
+      }),
+    ),
+  );
+}
+
+/** The message of a product inside a transaction, with these prices and offers. */
+export const productMessageOf = (
+  product: ProductRow,
+  prices: readonly PriceRow[],
+  offers: readonly OfferRow[],
+): Product => productWith(readRowOf(product), prices.map(priceMessageOf), offers.map(offerMessageOf));
+
+/** The message of a price inside a transaction. */
+export const priceMessageOf = (price: PriceRow): Price => priceFrom(readRowOf(price));
+
+/** The message of an offer inside a transaction. */
+export const offerMessageOf = (offer: OfferRow): Offer => offerFrom(readRowOf(offer));
+
+function productWith(row: ReadRowOf<ProductRow>, prices: Price[], offers: Offer[]): Product {
   return {
     $typeName: 'payments.catalog.v1.Product',
     id: row.id,
@@ -31,29 +66,29 @@ export function productMessage(row: ProductReadRow): Product {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at ?? undefined,
-    prices: row.prices.map(priceMessage),
-    offers: row.offers.map(offerMessage),
+    prices,
+    offers,
   };
 }
 
-/** A price of a read product as the wire's. */
-export function priceMessage(row: ProductReadRow['prices'][number]): Price {
+type InternalColumn = 'merchant_id' | 'environment' | 'product_id' | 'retired_at';
+
+function priceFrom(row: Omit<ReadRowOf<PriceRow>, InternalColumn>): Price {
   return {
     $typeName: 'payments.catalog.v1.Price',
     id: row.id,
     currency: CURRENCY,
-    amountMinor: BigInt(row.amount_minor),
+    amountMinor: row.amount_minor,
     type: PriceType[row.type],
-    interval: row.interval === null ? undefined : PriceInterval[row.interval],
+    interval: row.interval ? PriceInterval[row.interval] : undefined,
     intervalCount: row.interval_count ?? undefined,
     trialDays: row.trial_days ?? undefined,
     maxInstallments: row.max_installments,
-    createdAt: timestampFromMs(row.created_ms),
+    createdAt: row.created_at,
   };
 }
 
-/** An offer of a read product as the wire's. */
-export function offerMessage(row: ProductReadRow['offers'][number]): Offer {
+function offerFrom(row: Omit<ReadRowOf<OfferRow>, InternalColumn | 'created_at'>): Offer {
   return {
     $typeName: 'payments.catalog.v1.Offer',
     id: row.id,
@@ -62,7 +97,7 @@ export function offerMessage(row: ProductReadRow['offers'][number]): Offer {
     checkoutUrl: row.checkout_url,
     paymentMethods: row.payment_methods.map((method) => PaymentMethod[method]),
     maxInstallments: row.max_installments,
-    startsAt: timestampFromMs(row.starts_ms),
-    endsAt: row.ends_ms === null ? undefined : timestampFromMs(row.ends_ms),
+    startsAt: row.starts_at,
+    endsAt: row.ends_at ?? undefined,
   };
 }

@@ -6,24 +6,28 @@ export type PriceType = 'ONE_TIME' | 'RECURRING';
 export type PriceInterval = 'DAY' | 'WEEK' | 'MONTH' | 'YEAR';
 export type PaymentMethodName = 'INSTANT_TRANSFER' | 'CARD';
 
-/** DRAFT to ACTIVE, with a current price. PRODUCT_STATE, PRODUCT_WITHOUT_PRICE. */
+/** The transition from DRAFT to ACTIVE, which requires a current price. PRODUCT_STATE, PRODUCT_WITHOUT_PRICE. */
 export function activated(status: ProductStatus, currentPrices: number): ProductStatus {
   requireStatus(status, 'DRAFT');
   if (currentPrices === 0) {
-    throw failedPrecondition('PRODUCT_WITHOUT_PRICE', 'a product needs a current price to be activated', {
-      state: status,
-    });
+    throw failedPrecondition(
+      'PRODUCT_WITHOUT_PRICE',
+      'a product needs a current price before it can be activated',
+      {
+        state: status,
+      },
+    );
   }
   return 'ACTIVE';
 }
 
-/** ACTIVE to ARCHIVED. PRODUCT_STATE. */
+/** The transition from ACTIVE to ARCHIVED. PRODUCT_STATE. */
 export function archived(status: ProductStatus): ProductStatus {
   requireStatus(status, 'ACTIVE');
   return 'ARCHIVED';
 }
 
-/** What a product says of itself, as long as it is not archived. */
+/** The fields of a product that can be updated until it is archived. */
 export interface ProductContent {
   readonly name: string;
   readonly description: string | null;
@@ -32,7 +36,7 @@ export interface ProductContent {
   readonly imageUrl: string | null;
 }
 
-/** A field of the content by its wire name, and whether it may be absent. */
+/** The content fields by their proto names, and whether each may be absent. */
 const CONTENT_FIELDS: Readonly<Record<string, { key: keyof ProductContent; optional: boolean }>> = {
   name: { key: 'name', optional: false },
   description: { key: 'description', optional: true },
@@ -42,57 +46,57 @@ const CONTENT_FIELDS: Readonly<Record<string, { key: keyof ProductContent; optio
 };
 
 /**
- * The fields that a mask names, by their wire names, with the values given; null clears one. A value that the mask
- * does not name is refused, for its sender would believe it stored. UPDATE_MASK.
+ * The fields in the mask (by proto name) with their new values; null clears a field. Rejects a value whose field is not
+ * in the mask, because the caller would believe it stored. UPDATE_MASK.
  */
 export function contentChange(
   mask: readonly string[],
   given: Partial<ProductContent>,
 ): Partial<ProductContent> {
-  if (mask.length === 0) throw wrongMask('update_mask', 'names no field');
+  if (mask.length === 0) throw maskFault('update_mask', 'must name at least one field');
   const change: Record<string, unknown> = {};
   for (const path of mask) {
     const field = Object.hasOwn(CONTENT_FIELDS, path) ? CONTENT_FIELDS[path] : undefined;
-    if (!field) throw wrongMask('update_mask', 'names a field that cannot be set');
+    if (!field) throw maskFault('update_mask', 'names a field that cannot be updated');
     const value = given[field.key] ?? null;
-    if (value === null && !field.optional) throw wrongMask(path, 'cannot be cleared');
+    if (value === null && !field.optional) throw maskFault(path, 'cannot be cleared');
     change[field.key] = value;
   }
   for (const [path, { key }] of Object.entries(CONTENT_FIELDS)) {
     if (given[key] != null && !(key in change))
-      throw wrongMask(path, 'is given and not named by update_mask');
+      throw maskFault(path, 'has a value but is not in update_mask');
   }
   return change;
 }
 
-/** Prices, offers and content change until the product is archived. PRODUCT_STATE. */
+/** Prices, offers and content can change until the product is archived. PRODUCT_STATE. */
 export function requireUnarchived(status: ProductStatus): void {
   if (status === 'ARCHIVED') throw wrongStatus(status);
 }
 
-/** An active product keeps a current price. LAST_PRICE_OF_ACTIVE_PRODUCT. */
+/** An active product must keep a current price. LAST_PRICE_OF_ACTIVE_PRODUCT. */
 export function requireAnotherPrice(status: ProductStatus, otherCurrentPrices: number): void {
   if (status === 'ACTIVE' && otherCurrentPrices === 0) {
     throw failedPrecondition(
       'LAST_PRICE_OF_ACTIVE_PRODUCT',
-      'an active product keeps at least one current price',
+      'an active product must keep at least one current price',
       { state: status },
     );
   }
 }
 
-/** Interval and its count stand exactly with recurring prices. PRICE_INTERVAL. */
+/** Recurring prices require an interval and its count; other prices have neither. PRICE_INTERVAL. */
 export function requireIntervalFor(type: PriceType, interval: unknown, intervalCount: unknown): void {
   const recurring = type === 'RECURRING';
   if (recurring === (interval !== undefined) && recurring === (intervalCount !== undefined)) return;
   throw invalidArgument(
     'PRICE_INTERVAL',
-    'interval, interval_count: both are required of a recurring price and refused for another',
+    'interval, interval_count: both are required for a recurring price and not allowed for a one-time price',
     { field: 'interval' },
   );
 }
 
-/** An offer ends after it starts. OFFER_PERIOD. */
+/** An offer must end after it starts. OFFER_PERIOD. */
 export function requirePeriod(startsAt: Date, endsAt: Date | undefined): void {
   if (endsAt && endsAt <= startsAt) {
     throw invalidArgument('OFFER_PERIOD', 'ends_at: must be later than starts_at', { field: 'ends_at' });
@@ -103,7 +107,7 @@ function requireStatus(status: ProductStatus, required: ProductStatus): void {
   if (status !== required) throw wrongStatus(status);
 }
 
-const wrongMask = (field: string, fault: string) =>
+const maskFault = (field: string, fault: string) =>
   invalidArgument('UPDATE_MASK', `${field}: ${fault}`, { field });
 
 const wrongStatus = (status: ProductStatus) =>

@@ -12,7 +12,7 @@ import { retireOffer } from './retire-offer.ts';
 import { retirePrice } from './retire-price.ts';
 import { updateProduct } from './update-product.ts';
 
-/** The catalogue's RPCs. */
+/** The RPCs of ProductService. */
 export function productService({
   database,
   pagination,

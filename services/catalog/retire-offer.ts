@@ -7,14 +7,14 @@ import { notFound } from '../platform/errors.ts';
 import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity } from './product.entity.ts';
-import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
+import { lockProduct, publishEvent, readProduct } from './product-store.ts';
 
-/** Retires an offer; repeating is no error. */
+/** Retires an offer. Does nothing when it is already retired. */
 export function retireOffer(writes: Writes, request: RetireOfferRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof RetireOfferResponseSchema>(request, context, async (tx) => {
     const found = await tx.findOne(OfferEntity, { id: request.offerId });
-    if (!found) throw notFound('OFFER_NOT_FOUND', 'there is no such offer');
+    if (!found) throw notFound('OFFER_NOT_FOUND', 'the offer does not exist');
     const product = await lockProduct(tx, found.productId);
     const offer = await tx.lockOne(OfferEntity, { id: found.id });
     if (offer && !offer.retiredAt) {
@@ -22,6 +22,6 @@ export function retireOffer(writes: Writes, request: RetireOfferRequest, context
       product.updatedAt = later(product.updatedAt, occurredAt);
       await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     }
-    return { product: await viewProduct(tx, product) };
+    return { product: await readProduct(tx, product) };
   });
 }

@@ -8,14 +8,14 @@ import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { requireAnotherPrice } from './product.ts';
-import { currentPrices, lockProduct, publishEvent, viewProduct } from './product-store.ts';
+import { currentPrices, lockProduct, publishEvent, readProduct } from './product-store.ts';
 
-/** Retires a price and the offers of it. */
+/** Retires a price and its offers. */
 export function retirePrice(writes: Writes, request: RetirePriceRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof RetirePriceResponseSchema>(request, context, async (tx) => {
     const found = await tx.findOne(PriceEntity, { id: request.priceId });
-    if (!found) throw notFound('PRICE_NOT_FOUND', 'there is no such price');
+    if (!found) throw notFound('PRICE_NOT_FOUND', 'the price does not exist');
     const product = await lockProduct(tx, found.productId);
     const current = await currentPrices(tx, product.id);
     const price = current.find(({ id }) => id === found.id);
@@ -28,6 +28,6 @@ export function retirePrice(writes: Writes, request: RetirePriceRequest, context
       product.updatedAt = later(product.updatedAt, occurredAt);
       await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     }
-    return { product: await viewProduct(tx, product) };
+    return { product: await readProduct(tx, product) };
   });
 }

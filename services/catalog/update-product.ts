@@ -7,9 +7,9 @@ import { later, occurredAtOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import type { ProductRow } from './product.entity.ts';
 import { contentChange, type ProductContent, requireUnarchived } from './product.ts';
-import { lockProduct, publishEvent, viewProduct } from './product-store.ts';
+import { lockProduct, publishEvent, readProduct } from './product-store.ts';
 
-/** Sets the fields that the mask names, of a product that is not archived; what changes nothing is no event. */
+/** Sets the fields in the mask on a product that is not archived. Publishes an event only if a value changes. */
 export function updateProduct(writes: Writes, request: UpdateProductRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   const { name, description, refundWindowDays, imageUrl } = request;
@@ -23,7 +23,7 @@ export function updateProduct(writes: Writes, request: UpdateProductRequest, con
       Object.assign(product, change, { updatedAt: later(product.updatedAt, occurredAt) });
       await publishEvent(tx, 'product.updated.v1', product, occurredAt);
     }
-    return { product: await viewProduct(tx, product) };
+    return { product: await readProduct(tx, product) };
   });
 }
 

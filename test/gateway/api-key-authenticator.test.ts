@@ -6,7 +6,7 @@ import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { unauthenticated } from '../../services/platform/errors.ts';
 import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 
-const REVOKED = toConnectError(unauthenticated('API_KEY_INVALID', 'the API key is not valid'));
+const REVOKED = toConnectError(unauthenticated('API_KEY_INVALID', 'the API key is invalid'));
 
 let nowMs = 0;
 beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => nowMs));

@@ -20,7 +20,7 @@ it('a listener that closes answers what it was asked, and waits for nobody who h
     service(ApiKeyService, {
       authenticateApiKey: async () => {
         await delay(ANSWER_MS);
-        throw toConnectError(unauthenticated('API_KEY_INVALID', 'the API key is not valid'));
+        throw toConnectError(unauthenticated('API_KEY_INVALID', 'the API key is invalid'));
       },
     });
   });

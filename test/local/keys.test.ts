@@ -163,7 +163,7 @@ test.each([
 
 test('says a refusal, a missing system and one that is away in one line', async () => {
   const unknown = await keys(['revoke', ...merchant(), '--id', randomUUID()]);
-  expect(unknown).toMatchObject({ exitCode: 1, stderr: 'API_KEY_NOT_FOUND: there is no such API key\n' });
+  expect(unknown).toMatchObject({ exitCode: 1, stderr: 'API_KEY_NOT_FOUND: the API key does not exist\n' });
   const nowhere = await keys(['list', ...merchant()], { DATA_DIR: join(dataDir, 'none') });
   expect(nowhere.stderr).toMatch(/^.*demo\.json cannot be read: run npm start first.*\n$/);
   const away = await keys(['list', ...merchant()], { SERVICES_URL: 'http://127.0.0.1:9' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../../services/platform/process/config.ts';
+import { ConfigError, readConfig } from '../../../../services/platform/process/config.ts';
 
 const keys = `v1:${Buffer.alloc(32).toString('base64')}`;
 const secrets = { API_KEY_PEPPERS: keys, WEBHOOK_SECRET_KEYS: keys, CURSOR_KEYS: keys };

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { fundsCaller } from '../funds/funds-caller.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { fundsCaller } from '../../funds/funds-caller.ts';
+import { queryHarness } from '../../refunds/refund-case-fixture.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {

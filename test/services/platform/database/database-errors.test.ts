@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isDatabaseAway } from '../../../services/platform/database/database-errors.ts';
+import { isDatabaseAway } from '../../../../services/platform/database/database-errors.ts';
 
 const withCode = (code: string) => Object.assign(new Error('sesame'), { code });
 

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ProductService, ProductType } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { RefundCaseService, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { REPLAYED_HEADER } from '../../../services/platform/rpc/call-context.ts';
-import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
-import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
+import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { REPLAYED_HEADER } from '../../../../services/platform/rpc/call-context.ts';
+import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
+import { expectRefusal } from '../../../support/expect-refusal.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { queryHarness } from '../../refunds/refund-case-fixture.ts';
 
 const MANY = 50;
 

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { expect, it } from 'vitest';
-import { KeyRing } from '../../../services/platform/key-ring.ts';
-import { type ListScope, Pagination } from '../../../services/platform/reads/pagination.ts';
+import { KeyRing } from '../../../../services/platform/key-ring.ts';
+import { type ListScope, Pagination } from '../../../../services/platform/reads/pagination.ts';
 
 const key = (version: number) => `v${version}:${randomBytes(32).toString('base64')}`;
 const [OLD, NEW] = [key(1), key(2)];

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Database } from '../../../services/platform/database/database.ts';
-import { createTestDatabase } from '../../support/harness.ts';
+import { Database } from '../../../../services/platform/database/database.ts';
+import { createTestDatabase } from '../../../support/harness.ts';
 
 let database: Database;
 let sql: Client;

@@ -3,14 +3,14 @@ import { create, type JsonObject } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ProductService, ProductType } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import {
   EventService,
   PublishEventRequestSchema,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { unstorableValue } from '../../../services/platform/rpc/storable-values.ts';
-import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { unstorableValue } from '../../../../services/platform/rpc/storable-values.ts';
+import { expectRefusal } from '../../../support/expect-refusal.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
-import { registerMeasuredGauges } from '../../../services/platform/process/measured-gauges.ts';
-import { metrics } from '../../../services/platform/process/telemetry.ts';
-import { scrape } from '../../support/scrape.ts';
+import { registerMeasuredGauges } from '../../../../services/platform/process/measured-gauges.ts';
+import { metrics } from '../../../../services/platform/process/telemetry.ts';
+import { scrape } from '../../../support/scrape.ts';
 
 afterEach(() => metrics.clear());
 

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { createOpsServer, type Readiness } from '../../../services/platform/process/ops-server.ts';
+import { createOpsServer, type Readiness } from '../../../../services/platform/process/ops-server.ts';
 
 const serverOf = (ready: () => Promise<Readiness>, metrics = new Registry()) =>
   createOpsServer({ ready, metrics });

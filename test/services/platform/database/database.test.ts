@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../../services/platform/database/database.ts';
-import { isDatabaseAway } from '../../../services/platform/database/database-errors.ts';
-import { createTestDatabase } from '../../support/harness.ts';
+import { Database } from '../../../../services/platform/database/database.ts';
+import { isDatabaseAway } from '../../../../services/platform/database/database-errors.ts';
+import { createTestDatabase } from '../../../support/harness.ts';
 
 const POOL_SIZE = 2;
 let database: Database;

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
-import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newTenant, startHarness } from '../../support/harness.ts';
+import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 
 test.each(['grpc', 'connect'] as const)(
   'the port closes at once when its %s connections are idle',

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Database } from '../../../services/platform/database/database.ts';
-import { isDatabaseAway } from '../../../services/platform/database/database-errors.ts';
-import { OutboxSignal } from '../../../services/platform/outbox/outbox.ts';
-import { WorkSignal } from '../../../services/platform/outbox/work-signal.ts';
-import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
-import { createTestDatabase } from '../../support/harness.ts';
+import { Database } from '../../../../services/platform/database/database.ts';
+import { isDatabaseAway } from '../../../../services/platform/database/database-errors.ts';
+import { OutboxSignal } from '../../../../services/platform/outbox/outbox.ts';
+import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
+import { type FaultyLink, openLink } from '../../../reconciliation/faulty-link.ts';
+import { createTestDatabase } from '../../../support/harness.ts';
 
 const POOL_SIZE = 2;
 const MAX_SILENCE_MS = 2_000;

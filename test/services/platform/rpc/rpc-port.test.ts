@@ -2,10 +2,10 @@ import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } 
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ServerReflection } from '../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
-import { Health, HealthCheckResponse_ServingStatus } from '../../../proto/gen/health/v1/health_pb.js';
-import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { ServerReflection } from '../../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
+import { Health, HealthCheckResponse_ServingStatus } from '../../../../proto/gen/health/v1/health_pb.js';
+import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 
 let harness: TestHarness;
 let client: Client;

@@ -3,19 +3,19 @@ import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { AccountService, Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   MerchantDecisionKind,
   RefundCaseService,
-} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   EventService,
   WebhookSubscriptionService,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
-import { SCENARIOS } from '../../architecture/rpc-scenarios.ts';
-import { expectRefusal } from '../../support/expect-refusal.ts';
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ACTOR_HEADERS } from '../../../../services/platform/rpc/call-context.ts';
+import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
+import { expectRefusal } from '../../../support/expect-refusal.ts';
 import {
   ALL_GRANTS,
   bearer,
@@ -23,10 +23,10 @@ import {
   newTenant,
   startHarness,
   type TestHarness,
-} from '../../support/harness.ts';
-import { sqlOf } from '../../support/list-walk.ts';
-import { refundsOf } from '../refunds/refund-case-fixture.ts';
-import { type ActedCall, actingTransport, isKeyed } from './acting-transport.ts';
+} from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/list-walk.ts';
+import { refundsOf } from '../../refunds/refund-case-fixture.ts';
+import { type ActedCall, actingTransport, isKeyed } from '../rpc/acting-transport.ts';
 
 const actor = { accountId: randomUUID(), ipAddress: '203.0.113.9' };
 const headers = { [ACTOR_HEADERS.accountId]: actor.accountId, [ACTOR_HEADERS.ipAddress]: actor.ipAddress };

@@ -4,7 +4,7 @@ import type {
   ApproveAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { civilDateAt } from '../platform/civil-date.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { approve } from './advance-request.ts';

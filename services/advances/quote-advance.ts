@@ -7,8 +7,8 @@ import type {
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
 import { QuoteEntity, QuoteInstallmentEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';
 import { selectRate } from './advance.queries.ts';

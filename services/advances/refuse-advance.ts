@@ -6,7 +6,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.ts';
 import { civilDateAt } from '../platform/civil-date.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { refuse } from './advance-request.ts';
 import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';

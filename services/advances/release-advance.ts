@@ -8,8 +8,8 @@ import * as advanceRelease from '../contracts/advances/advance-release.contract.
 import { addDays, civilDateAt, startOfDay } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { finishRelease, startRelease } from './advance-request.ts';

@@ -8,8 +8,9 @@ import * as advanceRequest from '../contracts/advances/advance-request.contract.
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { later, occurredAtOf } from '../platform/timestamps.ts';
+import { later } from '../platform/timestamps.ts';
 import {
   AdvanceRequestEntity,
   QuoteEntity,

@@ -4,7 +4,8 @@ import type {
   SetAdvanceRateRequest,
   SetAdvanceRateResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { occurredAtOf, timestampOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { timestampOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RateEntity } from './advance.entity.ts';
 import { advanceRateMessage } from './advance.message.ts';

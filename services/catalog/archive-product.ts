@@ -3,7 +3,8 @@ import type {
   ArchiveProductRequest,
   ArchiveProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { later, occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { archived } from './product.ts';
 import { lockProduct, publishEvent, readProduct } from './product-store.ts';

@@ -8,7 +8,8 @@ import {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { failedPrecondition, notFound } from '../platform/errors.ts';
-import { later, occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { offerMessageOf } from './product.message.ts';

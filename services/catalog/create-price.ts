@@ -7,7 +7,8 @@ import {
   PriceType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
-import { later, occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { PriceEntity } from './product.entity.ts';
 import { priceMessageOf } from './product.message.ts';

@@ -6,7 +6,7 @@ import {
   ProductType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { enumName } from '../platform/enum-name.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ProductEntity } from './product.entity.ts';
 import { publishEvent, readProduct } from './product-store.ts';

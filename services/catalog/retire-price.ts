@@ -4,7 +4,8 @@ import type {
   RetirePriceResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { notFound } from '../platform/errors.ts';
-import { later, occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { requireAnotherPrice } from './product.ts';

@@ -3,7 +3,8 @@ import type {
   UpdateProductRequest,
   UpdateProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { later, occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import type { ProductRow } from './product.entity.ts';
 import { contentChange, type ProductContent, requireUnarchived } from './product.ts';

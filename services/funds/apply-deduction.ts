@@ -4,7 +4,7 @@ import type {
   ApplyDeductionResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { alreadyExists } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { allocateDeduction } from './allocation.ts';
 import { DeductionEntity } from './funds.entity.ts';

@@ -4,7 +4,7 @@ import type {
   AwaitFundingRequest,
   AwaitFundingResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';

@@ -6,7 +6,7 @@ import {
   BlockReason,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../platform/enum-name.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';

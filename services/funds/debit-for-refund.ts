@@ -4,7 +4,7 @@ import type {
   DebitForRefundResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { allocateRefund } from './allocation.ts';
 import { RefundDebitEntity } from './funds.entity.ts';

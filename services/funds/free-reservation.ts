@@ -4,7 +4,7 @@ import type {
   FreeReservationResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';

@@ -7,8 +7,8 @@ import type {
 import { civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
 import { invalidArgument } from '../platform/errors.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
 import { selectAdvanceableInstallments } from './funds.queries.ts';
 
 const MAX_INSTALLMENTS = 1000;

@@ -8,7 +8,7 @@ import {
 import { civilDateAt } from '../platform/civil-date.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { SaleEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';

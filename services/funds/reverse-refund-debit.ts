@@ -4,7 +4,7 @@ import type {
   ReverseRefundDebitResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { notFound } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { reverse } from './allocation.ts';
 import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';

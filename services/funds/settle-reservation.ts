@@ -4,7 +4,7 @@ import type {
   SettleReservationResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { findReservation } from './find-reservation.ts';
 import { FundsAccount } from './funds-account.ts';

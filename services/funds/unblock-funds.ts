@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../platform/enum-name.ts';
 import { notFound } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { allocateBlocked } from './allocation.ts';
 import { BlockEntity } from './funds.entity.ts';

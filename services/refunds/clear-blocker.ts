@@ -5,7 +5,7 @@ import type {
   ClearBlockerResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';

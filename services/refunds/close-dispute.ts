@@ -6,7 +6,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import { alreadyExists } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { disputedSale } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';

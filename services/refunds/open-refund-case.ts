@@ -14,7 +14,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { enumName } from '../platform/enum-name.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { REQUEST_ID_HEADER } from '../platform/rpc/in-process-transport.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import {
   type PaymentFacts,

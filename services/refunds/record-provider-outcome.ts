@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundReversal from '../contracts/refunds/refund-reversal.contract.ts';
 import { enumName } from '../platform/enum-name.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';

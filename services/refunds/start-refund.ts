@@ -4,7 +4,7 @@ import type {
   StartRefundResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../contracts/refunds/refund-execution.contract.ts';
-import { occurredAtOf } from '../platform/timestamps.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';

@@ -64,7 +64,7 @@ describe('a sale in six installments', () => {
     expect(recorded).toEqual(told);
   });
 
-  it('2. On 22 October the merchant takes an advance of the next three installments', async () => {
+  it('2. On 22 October the merchant takes an advance on the next three installments', async () => {
     const advances = createClient(AdvanceService, gateways.harness.transports.grpc);
     const on = '2024-10-22';
     const { quote } = await advances.quoteAdvance({ ...funds.write(on), maxAmountMinor: 48_000n });
@@ -83,7 +83,7 @@ describe('a sale in six installments', () => {
     await expectAdvance('RELEASED');
   });
 
-  it('3. On 4 November the customer asks for 340.00 back', async () => {
+  it('3. On 4 November the customer requests a refund of 340.00', async () => {
     await funds.block(sale.saleId, refundCaseId, REFUND_IN_PROGRESS, '2024-11-04');
   });
 
@@ -111,13 +111,13 @@ describe('a sale in six installments', () => {
     await expectAdvance('SETTLED');
   });
 
-  it('8. On 25 February the dispute is won, a week after the date of what it held', async () => {
+  it('8. On 25 February the dispute is won, a week after the date of the blocked funds', async () => {
     const due = await funds.releaseDue('2025-02-18');
     expect(due).toMatchObject({ releasedInstallments: 0, releasedAmountMinor: 0n });
     await funds.unblock(sale.saleId, disputeId, BlockOutcome.RETURNED, HOLD_OR_DISPUTE, '2025-02-25');
   });
 
-  it('9. On 22 April the last row is past', async () => {
+  it('9. On 22 April the last row is released', async () => {
     await funds.releaseDue('2025-04-21');
     expect((await releases()).at(-1)).toMatchObject({ date: '2025-04-22', status: 'SCHEDULED' });
     await funds.releaseDue('2025-04-22');

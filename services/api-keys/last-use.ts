@@ -9,7 +9,7 @@ const PRECISION_MS = 60_000;
 
 const WRITE_LAST_USES = `
 update api_keys.api_key as api_key set last_used_at = used.at
-from json_to_recordset(?::json) as used (merchant_id uuid, environment text, id uuid, at timestamptz(3))
+from json_to_recordset(:rows::json) as used (merchant_id uuid, environment text, id uuid, at timestamptz(3))
 where api_key.merchant_id = used.merchant_id and api_key.environment = used.environment and api_key.id = used.id
   and (api_key.last_used_at is null or api_key.last_used_at < used.at)`;
 

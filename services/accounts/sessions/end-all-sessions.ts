@@ -3,6 +3,7 @@ import type {
   EndAllSessionsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
+import { executeNamed } from '../../platform/database/named-sql.ts';
 import { openBounds, type SessionLimits } from './session.ts';
 
 /**
@@ -16,16 +17,17 @@ export async function endAllSessions(
 ): Promise<EndAllSessionsResponse> {
   const { now, seenAfter } = openBounds(new Date(), limits);
   const [row] = await database.transaction((em) =>
-    em.execute<{ open: string }[]>(
+    executeNamed<{ open: string }>(
+      em,
       `with ending as (
-         select id, expires_at > ? and last_seen_at > ? as open from accounts.session
-          where account_id = ? and ended_at is null order by id for update
+         select id, expires_at > :now and last_seen_at > :seenAfter as open from accounts.session
+          where account_id = :accountId and ended_at is null order by id for update
        ), ended as (
-         update accounts.session as s set ended_at = ?, expires_at = least(s.expires_at, ?)
-           from ending where s.account_id = ? and s.id = ending.id
+         update accounts.session as s set ended_at = :now, expires_at = least(s.expires_at, :now)
+           from ending where s.account_id = :accountId and s.id = ending.id
        )
        select count(*) filter (where open) as open from ending`,
-      [now, seenAfter, accountId, now, now, accountId],
+      { now, seenAfter, accountId },
     ),
   );
   return { $typeName: 'payments.accounts.v1.EndAllSessionsResponse', endedCount: Number(row!.open) };

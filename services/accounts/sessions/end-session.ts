@@ -3,9 +3,11 @@ import type {
   EndSessionResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
+import { executeNamed } from '../../platform/database/named-sql.ts';
 
 /** How a session ends, given the time twice: it is over then, and forgotten as long after as one that has expired. */
-export const END_SESSION = 'update accounts.session set ended_at = ?, expires_at = least(expires_at, ?)';
+export const END_SESSION =
+  'update accounts.session set ended_at = :now, expires_at = least(expires_at, :now)';
 
 /** Ends a session of an account; one that has ended or is not there stays so. */
 export async function endSession(
@@ -14,9 +16,15 @@ export async function endSession(
 ): Promise<EndSessionResponse> {
   const now = new Date();
   await database.transaction((em) =>
-    em.execute(`${END_SESSION} where account_id = ? and id = ? and ended_at is null`, [
-      ...[now, now, accountId, sessionId],
-    ]),
+    executeNamed(
+      em,
+      `${END_SESSION} where account_id = :accountId and id = :sessionId and ended_at is null`,
+      {
+        now,
+        accountId,
+        sessionId,
+      },
+    ),
   );
   return { $typeName: 'payments.accounts.v1.EndSessionResponse' };
 }

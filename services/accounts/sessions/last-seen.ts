@@ -10,7 +10,7 @@ const WRITES_PER_IDLE_TIME = 10;
 
 const WRITE_LAST_SEEN = `
 update accounts.session as session set last_seen_at = seen.at
-from json_to_recordset(?::json) as seen (account_id uuid, id uuid, at timestamptz(3))
+from json_to_recordset(:rows::json) as seen (account_id uuid, id uuid, at timestamptz(3))
 where session.account_id = seen.account_id and session.id = seen.id and session.last_seen_at < seen.at`;
 
 /** Writes down when sessions were last seen, after their requests. */

@@ -5,6 +5,7 @@ import type {
   StartSessionResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
+import { executeNamed } from '../../platform/database/named-sql.ts';
 import { alreadyExists } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
 import { END_SESSION } from './end-session.ts';
@@ -25,9 +26,11 @@ export async function startSession(
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
     if (!(await addSession(em, request, session))) await requireSame(em, tokenSha256, accountId);
     if (replacedTokenSha256) {
-      await em.execute(`${END_SESSION} where token_sha256 = ? and token_sha256 <> ? and ended_at is null`, [
-        ...[now, now, Buffer.from(replacedTokenSha256), Buffer.from(tokenSha256)],
-      ]);
+      await executeNamed(
+        em,
+        `${END_SESSION} where token_sha256 = :replaced and token_sha256 <> :added and ended_at is null`,
+        { now, replaced: Buffer.from(replacedTokenSha256), added: Buffer.from(tokenSha256) },
+      );
     }
   });
   const [row] = await database.read(selectShownSession({ tokenSha256 }));
@@ -41,13 +44,14 @@ export async function startSession(
 /** Answers the account's id. */
 async function putAccount(em: EntityManager, request: StartSessionRequest, now: Date): Promise<string> {
   const { issuer, subject, email, emailVerified, name } = request;
-  const [account] = await em.execute<{ id: string }[]>(
+  const [account] = await executeNamed<{ id: string }>(
+    em,
     `insert into accounts.account (id, issuer, subject, email, email_verified, name, created_at)
-     values (?, ?, ?, ?, ?, ?, ?)
+     values (:id, :issuer, :subject, :email, :emailVerified, :name, :now)
      on conflict (issuer, subject) do update
        set email = excluded.email, email_verified = excluded.email_verified, name = excluded.name
      returning id`,
-    [uuidv7(), issuer, subject, email, emailVerified, name, now],
+    { id: uuidv7(), issuer, subject, email, emailVerified, name, now },
   );
   return account!.id;
 }
@@ -64,21 +68,23 @@ async function addSession(
   { tokenSha256, ipAddress, userAgent }: StartSessionRequest,
   { accountId, now, expiresAt }: NewSession,
 ): Promise<boolean> {
-  const added = await em.execute<object[]>(
+  const added = await executeNamed(
+    em,
     `insert into accounts.session
        (account_id, id, token_sha256, created_at, last_seen_at, expires_at, ip_address, user_agent)
-     values (?, ?, ?, ?, ?, ?, ?, ?)
+     values (:accountId, :id, :tokenSha256, :now, :now, :expiresAt, :ipAddress, :userAgent)
      on conflict (token_sha256) do nothing returning id`,
-    [accountId, uuidv7(), Buffer.from(tokenSha256), now, now, expiresAt, ipAddress, userAgent],
+    { accountId, id: uuidv7(), tokenSha256: Buffer.from(tokenSha256), now, expiresAt, ipAddress, userAgent },
   );
   return added.length > 0;
 }
 
 /** A repeated call finds the session that it made; any other finds a token that is nobody's to choose. */
 async function requireSame(em: EntityManager, tokenSha256: Uint8Array, accountId: string): Promise<void> {
-  const same = await em.execute<object[]>(
-    'select from accounts.session where token_sha256 = ? and account_id = ? and ended_at is null',
-    [Buffer.from(tokenSha256), accountId],
+  const same = await executeNamed(
+    em,
+    'select from accounts.session where token_sha256 = :tokenSha256 and account_id = :accountId and ended_at is null',
+    { tokenSha256: Buffer.from(tokenSha256), accountId },
   );
   if (same.length === 0) throw alreadyExists('SESSION_TOKEN_USED', 'the token was used for another session');
 }

@@ -11,9 +11,12 @@ import { insertCommand, insertEvent, type OutboxEvent, type OutboxWork } from '.
 import type { WorkflowCommand } from '../outbox/workflow-command.ts';
 import type { EnvironmentName, Tenant } from '../tenant.ts';
 import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';
+import { executeNamed, type NamedParameters } from './named-sql.ts';
 
 /** Rows carry their tenant in their first two columns. */
 export type TenantOwned = { merchantId: string; environment: EnvironmentName };
+
+type RowSelection<E> = Pick<FindOptions<E>, 'orderBy' | 'limit' | 'offset' | 'lockMode'>;
 
 /**
  * A transaction of one tenant: every statement that use cases make through it carries merchant and environment.
@@ -41,9 +44,9 @@ export class TenantTransaction {
   findOne<E extends TenantOwned>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
-    options?: FindOneOptions<E>,
+    options?: Pick<FindOneOptions<E>, 'lockMode' | 'refresh'>,
   ) {
-    return this.#em.findOne(entity, this.#within(where) as never, options) as Promise<E | null>;
+    return this.#em.findOne<E>(entity, this.#within<E>(where), options);
   }
 
   /** The first row of this tenant that fits, locked until the transaction ends. */
@@ -55,18 +58,18 @@ export class TenantTransaction {
   find<E extends TenantOwned>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
-    options?: FindOptions<E>,
+    options?: RowSelection<E>,
   ) {
-    return this.#em.find(entity, this.#within(where) as never, options) as Promise<E[]>;
+    return this.#em.find<E>(entity, this.#within<E>(where), options);
   }
 
   /** The rows of this tenant that fit, locked until the transaction ends; give an order to lock without deadlocks. */
   lock<E extends TenantOwned>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
-    options?: FindOptions<E>,
+    options?: RowSelection<E>,
   ) {
-    return this.find(entity, where, { ...options, lockMode: LockMode.PESSIMISTIC_WRITE } as FindOptions<E>);
+    return this.find(entity, where, { ...options, lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
   /** Takes a lock of this tenant until the transaction ends, once another transaction that has it ends. */
@@ -84,7 +87,9 @@ export class TenantTransaction {
     entity: EntityName<E>,
     data: Omit<RequiredEntityData<NoInfer<E>>, keyof TenantOwned>,
   ): E {
-    return this.#em.create(entity, { ...data, ...this.tenant } as never, { persist: true }) as E;
+    return this.#em.create<E>(entity, { ...data, ...this.tenant } as RequiredEntityData<E>, {
+      persist: true,
+    });
   }
 
   /** Marks a row for deletion when the transaction flushes. */
@@ -101,7 +106,7 @@ export class TenantTransaction {
    * A statement in SQL, for what entities cannot say. It must name merchant_id and environment itself: `:merchantId`
    * and `:environment` are bound here, other names from the parameters.
    */
-  execute<Row>(sql: string, parameters: Record<string, unknown> = {}): Promise<Row[]> {
+  execute<Row>(sql: string, parameters: NamedParameters = {}): Promise<Row[]> {
     if (!sql.includes(':environment')) {
       throw new TypeError('a statement of a tenant names :merchantId and :environment');
     }
@@ -109,16 +114,9 @@ export class TenantTransaction {
   }
 
   /** The same on tables whose rows hold in both of a merchant's environments: it must name `:merchantId`. */
-  executeForMerchant<Row>(sql: string, parameters: Record<string, unknown> = {}): Promise<Row[]> {
+  executeForMerchant<Row>(sql: string, parameters: NamedParameters = {}): Promise<Row[]> {
     if (!sql.includes(':merchantId')) throw new TypeError('a statement of a merchant names :merchantId');
-    const values: unknown[] = [];
-    const bound = { ...parameters, ...this.tenant } as Record<string, unknown>;
-    const text = sql.replaceAll(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => {
-      if (!(name in bound)) throw new TypeError(`the statement's parameter :${name} is not given`);
-      values.push(bound[name]);
-      return '?';
-    });
-    return this.#em.execute(text, values) as Promise<Row[]>;
+    return executeNamed(this.#em, sql, { ...parameters, ...this.tenant });
   }
 
   /** Publishes an event of the catalogue with this transaction. */

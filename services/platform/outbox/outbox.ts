@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { JsonObject } from '@bufbuild/protobuf';
-import { type EntityManager, raw } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/database.ts';
+import { executeNamed } from '../database/named-sql.ts';
 import type { Tenant } from '../tenant.ts';
 import type { WorkflowCommand } from './workflow-command.ts';
 
@@ -75,23 +76,23 @@ export class OutboxSignal {
 const INSERT_EVENT = `
 with numbered as (
   insert into platform.object_sequence as s (merchant_id, environment, object_id, last_sequence)
-  values (?, ?, ?, 1)
+  values (:merchantId, :environment, :objectId, 1)
   on conflict (merchant_id, environment, object_id) do update set last_sequence = s.last_sequence + 1
   returning last_sequence
 )
 insert into platform.outbox_event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
-select ?, ?, ?, ?, ?, last_sequence, ?, ?, ? from numbered
+select :merchantId, :environment, :id, :type, :objectId, last_sequence, :requestId, :occurredAt, :data from numbered
 returning sequence`;
 
 /** Adds an event to the outbox in the caller's transaction; answers its id and its number for the object. */
 export async function insertEvent(em: EntityManager, tenant: Tenant, event: OutboxEvent) {
   const id = uuidv7();
-  const { merchantId, environment } = tenant;
-  const [row] = await em.execute<{ sequence: string | number | bigint }[]>(INSERT_EVENT, [
-    ...[merchantId, environment, event.objectId],
-    ...[merchantId, environment, id, event.type, event.objectId, event.requestId, event.occurredAt],
-    JSON.stringify(event.data),
-  ]);
+  const [row] = await executeNamed<{ sequence: string | number | bigint }>(em, INSERT_EVENT, {
+    ...tenant,
+    ...event,
+    id,
+    data: JSON.stringify(event.data),
+  });
   return { id, sequence: BigInt(row!.sequence) };
 }
 
@@ -99,6 +100,9 @@ const INSERT_COMMAND = `
 insert into platform.outbox_command
   (merchant_id, environment, id, kind, workflow_id, workflow_type, signal_name, arguments, request_id)
 `;
+
+const INSERT_ONE_COMMAND = `${INSERT_COMMAND}
+values (:merchantId, :environment, :id, :kind, :workflowId, :workflowType, :signalName, :arguments, :requestId)`;
 
 /** Adds a workflow command to the outbox in the caller's transaction. */
 export async function insertCommand(
@@ -108,17 +112,16 @@ export async function insertCommand(
   command: WorkflowCommand,
 ): Promise<void> {
   const { kind, workflowId } = command;
-  await em.execute(`${INSERT_COMMAND} values (?, ?, ?, ?, ?, ?, ?, ?, ?)`, [
-    tenant.merchantId,
-    tenant.environment,
-    uuidv7(),
+  await executeNamed(em, INSERT_ONE_COMMAND, {
+    ...tenant,
+    id: uuidv7(),
     kind,
     workflowId,
-    kind === 'START' ? command.workflowType : raw('null'),
-    kind === 'SIGNAL' ? command.signalName : raw('null'),
-    JSON.stringify(kind === 'CANCEL' ? [] : command.arguments),
+    workflowType: kind === 'START' ? command.workflowType : null,
+    signalName: kind === 'SIGNAL' ? command.signalName : null,
+    arguments: JSON.stringify(kind === 'CANCEL' ? [] : command.arguments),
     requestId,
-  ]);
+  });
 }
 
 /**

@@ -2,6 +2,7 @@ import { type Message, toJson } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
+import { executeNamed } from '../database/named-sql.ts';
 import { actorOf, requestIdOf } from '../rpc/call-context.ts';
 import type { Tenant } from '../tenant.ts';
 import { RECORD_LIFETIME } from './record-lifetime.ts';
@@ -25,20 +26,27 @@ export async function recordAudit(
   const actor = actorOf(context);
   if (!actor) return;
   const callSha256 = identify?.() ?? null;
-  await em.execute(
+  await executeNamed(
+    em,
     `insert into platform.audit_entry
        (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at, call_sha256)
-     select ?, ?, ?, ?, ?, ?::jsonb, ?, ?, now(), ?
+     select :merchantId, :environment, :id, :accountId, :action, :request::jsonb, :ipAddress, :requestId, now(),
+            :callSha256
       where not exists (
         select from platform.audit_entry
-         where merchant_id = ? and environment = ? and call_sha256 = ?
+         where merchant_id = :merchantId and environment = :environment and call_sha256 = :callSha256
            and occurred_at > now() - ${RECORD_LIFETIME})`,
-    [
-      ...[merchantId, environment, uuidv7(), actor.accountId],
-      ...[`${context.service.typeName}.${context.method.name}`, requestJson(context, request)],
-      ...[actor.ipAddress, requestIdOf(context), callSha256],
-      ...[merchantId, environment, callSha256],
-    ],
+    {
+      merchantId,
+      environment,
+      id: uuidv7(),
+      accountId: actor.accountId,
+      action: `${context.service.typeName}.${context.method.name}`,
+      request: requestJson(context, request),
+      ipAddress: actor.ipAddress,
+      requestId: requestIdOf(context),
+      callSha256,
+    },
   );
 }
 

@@ -1,4 +1,4 @@
-import type { QueryResult } from '@mikro-orm/postgresql';
+import { countAffectedNamed } from '../database/named-sql.ts';
 import type { MaintenanceTask } from '../process/maintenance.ts';
 import { RECORD_LIFETIME } from './record-lifetime.ts';
 
@@ -12,13 +12,13 @@ const DELETE_BATCH = `
 delete from platform.idempotency_record where ctid = any(array(
   select ctid from platform.idempotency_record
    where created_at <= now() - ${RECORD_LIFETIME}
-   order by created_at limit ? for update skip locked))`;
+   order by created_at limit :limit for update skip locked))`;
 
 /** Deletes the idempotency records that no longer count, a batch at a step. */
 export const expiredIdempotencyRecords: MaintenanceTask = {
   name: 'expired-idempotency-records',
   async step(em) {
-    const { affectedRows } = await em.execute<QueryResult>(DELETE_BATCH, [BATCH_ROWS], 'run');
-    return { rows: affectedRows, more: affectedRows === BATCH_ROWS };
+    const rows = await countAffectedNamed(em, DELETE_BATCH, { limit: BATCH_ROWS });
+    return { rows, more: rows === BATCH_ROWS };
   },
 };

@@ -6,6 +6,7 @@ import stringify from 'safe-stable-stringify';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { tryAdvisoryLock } from '../database/advisory-lock.ts';
 import type { Run, Statement } from '../database/cross-tenant-database.ts';
+import { executeNamed } from '../database/named-sql.ts';
 import { aborted, alreadyExists } from '../errors.ts';
 import { callerOf } from '../rpc/call-context.ts';
 import { type Tenant, tenantOf } from '../tenant.ts';
@@ -70,10 +71,12 @@ export async function findResponse(
   em: EntityManager,
   scope: IdempotencyScope,
 ): Promise<Uint8Array | undefined> {
-  const [row] = await em.execute<{ request_hash: Buffer; response: Buffer }[]>(
+  const [row] = await executeNamed<{ request_hash: Buffer; response: Buffer }>(
+    em,
     `select request_hash, response from platform.idempotency_record
-      where merchant_id = ? and environment = ? and caller = ? and method = ? and key = ? and ${IS_CURRENT}`,
-    [scope.merchantId, scope.environment, scope.caller, scope.method, scope.key],
+      where merchant_id = :merchantId and environment = :environment and caller = :caller and method = :method
+        and key = :key and ${IS_CURRENT}`,
+    { ...scope },
   );
   if (!row) return undefined;
   if (!scope.requestHash.equals(row.request_hash)) {
@@ -92,21 +95,17 @@ do update set request_hash = excluded.request_hash, response = excluded.response
  where not recorded.${IS_CURRENT}
 returning 1`;
 
+const RECORD_ONE = `${INSERT}
+values (:merchantId, :environment, :caller, :method, :key, :requestHash, :response)
+${REPLACE_EXPIRED}`;
+
 /** Records the response to a request whose key the transaction has claimed. */
 export async function recordResponse(
   em: EntityManager,
   scope: IdempotencyScope,
   response: Uint8Array,
 ): Promise<void> {
-  const recorded = await em.execute<unknown[]>(`${INSERT} values (?, ?, ?, ?, ?, ?, ?) ${REPLACE_EXPIRED}`, [
-    scope.merchantId,
-    scope.environment,
-    scope.caller,
-    scope.method,
-    scope.key,
-    scope.requestHash,
-    Buffer.from(response),
-  ]);
+  const recorded = await executeNamed(em, RECORD_ONE, { ...scope, response: Buffer.from(response) });
   if (recorded.length === 0) throw new KeyUsedMeanwhile();
 }
 

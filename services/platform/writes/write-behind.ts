@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
+import { executeNamed } from '../database/named-sql.ts';
 
 const BATCH_MS = 100;
 
@@ -15,7 +16,7 @@ export class WriteBehind {
   #rows = new Map<string, object>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param statement takes the rows as one JSON array. @param failure what the log says when it fails. */
+  /** @param statement takes the rows as one JSON array, `:rows`. @param failure what the log says when it fails. */
   constructor(database: Database, logger: Logger, statement: string, failure: string) {
     this.#database = database;
     this.#logger = logger;
@@ -34,7 +35,7 @@ export class WriteBehind {
     this.#rows = new Map();
     this.#timer = undefined;
     try {
-      await this.#database.transaction((em) => em.execute(this.#statement, [rows]));
+      await this.#database.transaction((em) => executeNamed(em, this.#statement, { rows }));
     } catch (error) {
       this.#logger.warn({ err: error }, this.#failure);
     }

@@ -28,8 +28,8 @@ export const QuoteEntity = defineEntity({
     monthlyRateBps: p.integer(),
     quotedAt: timestampColumn(),
     expiresAt: timestampColumn(),
-    takenUpBy: p.text().nullable(),
-    lapsed: p.boolean(),
+    requestedBy: p.text().nullable(),
+    expired: p.boolean(),
     stale: p.boolean(),
   },
 });

@@ -70,7 +70,7 @@ interface QuoteFrame {
 
 function createQuote(tx: TenantTransaction, figures: QuoteFigures, frame: QuoteFrame) {
   const { amountMinor, feeMinor, netMinor } = figures;
-  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor, lapsed: false, stale: false });
+  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor, expired: false, stale: false });
 }
 
 function createInstallments(tx: TenantTransaction, quoteId: string, { installments }: QuoteFigures) {

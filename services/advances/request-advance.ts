@@ -79,7 +79,7 @@ export async function requestAdvance(
     writes.transaction(tenantOf(request), requestIdOf(context), work);
   const taken = await inTransaction((tx) => takeUp(tx, asking));
   const { quote, installments, requested } = taken;
-  if (quote.lapsed) throw quoteExpired(quote.expiresAt);
+  if (quote.expired) throw quoteExpired(quote.expiresAt);
   const reservation = {
     merchantId,
     environment,
@@ -110,10 +110,10 @@ async function takeUp(tx: TenantTransaction, asking: QuoteRequester): Promise<Ta
   const installments = await tx.find(QuoteInstallmentEntity, { quoteId });
   const taken = { quote, installments, requested: request !== null };
   if (taken.requested) return taken;
-  quote.lapsed ||= asking.at >= quote.expiresAt;
-  if (quote.lapsed) return taken;
+  quote.expired ||= asking.at >= quote.expiresAt;
+  if (quote.expired) return taken;
   if (quote.stale) throw quoteStale();
-  quote.takenUpBy ??= asking.by;
+  quote.requestedBy ??= asking.by;
   await tx.command(advanceRequest.startCommand({ ...tx.tenant, quoteId, advanceRequestId }));
   return taken;
 }
@@ -128,7 +128,7 @@ async function giveUp(tx: TenantTransaction, asking: QuoteRequester): Promise<vo
 async function complete(tx: TenantTransaction, { installments }: TakenUp, asking: QuoteRequester) {
   const { quote, request } = await lockQuote(tx, asking);
   if (request !== null) return { advanceRequest: advanceRequestMessageOf(request) };
-  if (quote.lapsed) throw quoteExpired(quote.expiresAt);
+  if (quote.expired) throw quoteExpired(quote.expiresAt);
   if (quote.stale) throw quoteStale();
   return { advanceRequest: await open(tx, quote, installments, asking) };
 }
@@ -142,8 +142,8 @@ async function lockQuote(tx: TenantTransaction, asking: QuoteRequester) {
   const quote = await tx.lockOne(QuoteEntity, { id: quoteId });
   if (quote === null) throw quoteNotFound();
   const request = await tx.findOne(AdvanceRequestEntity, { quoteId });
-  const isOthers = quote.takenUpBy != null && quote.takenUpBy !== by && !completes;
-  if (isOthers && !quote.lapsed && !quote.stale) throw alreadyRequested(advanceRequestId);
+  const isOthers = quote.requestedBy != null && quote.requestedBy !== by && !completes;
+  if (isOthers && !quote.expired && !quote.stale) throw alreadyRequested(advanceRequestId);
   return { quote, request };
 }
 

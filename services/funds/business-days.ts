@@ -2,16 +2,16 @@ import type { BankHoliday } from '../../proto/gen/payments/funds/v1/funds_pb.js'
 import { addDays, type CivilDate, weekday } from '../platform/civil-date.ts';
 import type { EnumName } from '../platform/enum-name.ts';
 
-/** The days on which banks are closed, as the wire names them. */
+/** A bank holiday's name in the proto enum. */
 export type BankHolidayName = EnumName<typeof BankHoliday>;
 
-/** A holiday on its date. */
+/** A holiday and its date. */
 export interface DatedHoliday {
   readonly date: CivilDate;
   readonly name: BankHolidayName;
 }
 
-/** Holidays of a fixed date, as MM-DD, with the first year they are kept. */
+/** Holidays with a fixed date, as MM-DD, and the first year in which they apply. */
 const FIXED_HOLIDAYS: readonly { monthDay: string; name: BankHolidayName; since?: number }[] = [
   { monthDay: '01-01', name: 'NEW_YEAR' },
   { monthDay: '04-21', name: 'TIRADENTES' },
@@ -24,7 +24,7 @@ const FIXED_HOLIDAYS: readonly { monthDay: string; name: BankHolidayName; since?
   { monthDay: '12-25', name: 'CHRISTMAS' },
 ];
 
-/** Days from Easter Sunday. */
+/** Holidays relative to Easter Sunday, in days. */
 const MOVING_HOLIDAYS: readonly { days: number; name: BankHolidayName }[] = [
   { days: -48, name: 'CARNIVAL_MONDAY' },
   { days: -47, name: 'CARNIVAL_TUESDAY' },
@@ -34,7 +34,7 @@ const MOVING_HOLIDAYS: readonly { days: number; name: BankHolidayName }[] = [
 
 const closedDaysByYear = new Map<number, ReadonlySet<CivilDate>>();
 
-/** The national holidays and bank closings of a year, weekends included; ascending, some years two on one date. */
+/** The national holidays and bank closings of a year, also those on weekends, ascending. Two may share a date. */
 export function bankHolidays(year: number): DatedHoliday[] {
   const easter = easterSunday(year);
   const fixed = FIXED_HOLIDAYS.filter(({ since = 0 }) => year >= since);
@@ -45,13 +45,13 @@ export function bankHolidays(year: number): DatedHoliday[] {
   return holidays.sort((one, other) => (one.date < other.date ? -1 : 1));
 }
 
-/** Whether banks settle on a date. */
+/** Whether banks are open on a date. */
 export function isBusinessDay(date: CivilDate): boolean {
   const day = weekday(date);
   return day !== 0 && day !== 6 && !closedDaysOf(Number(date.slice(0, 4))).has(date);
 }
 
-/** The date itself when it is a business day, else the first one after it. */
+/** The date itself if it is a business day, otherwise the next business day. */
 export function businessDayFrom(date: CivilDate): CivilDate {
   let day = date;
   while (!isBusinessDay(day)) day = addDays(day, 1);

@@ -18,8 +18,16 @@ import { fundsService } from './funds.service.ts';
 export const funds: Area = {
   name: 'funds',
   entities: [
-    ...[AccountEntity, SaleEntity, InstallmentEntity, BlockEntity, ReleaseEntity],
-    ...[DeductionEntity, RefundDebitEntity, PendingDebitEntity, ReservationEntity, PostingEntity],
+    AccountEntity,
+    SaleEntity,
+    InstallmentEntity,
+    BlockEntity,
+    ReleaseEntity,
+    DeductionEntity,
+    RefundDebitEntity,
+    PendingDebitEntity,
+    ReservationEntity,
+    PostingEntity,
   ],
   grants: [],
   bind: (dependencies) => [bindService(FundsService, fundsService(dependencies))],

@@ -5,16 +5,17 @@ import { blockedReasons, type ReleaseRow, rowOriginalMinor, rowRemainingMinor } 
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
 
-/** What is told of an installment that was in one row of its date, or none, and is in another; null for nothing. */
+/** The event for an installment that moved to another row of its date; null when there is none. */
 export function eventOfMove(before: Installment | null, after: Installment): FundsEventType | null {
-  const [from, to] = [before && statusOf(before), statusOf(after)];
+  const from = before && statusOf(before);
+  const to = statusOf(after);
   if (from === to) return null;
   if (to === 'BLOCKED') return 'funds.blocked.v1';
   if (from === 'BLOCKED') return 'funds.unblocked.v1';
   return to === 'RELEASED' ? 'funds.released.v1' : null;
 }
 
-/** Publishes rows that a command has changed, each under its date: a receiver sees the changes of a date in order. */
+/** Publishes the changed rows, each as an event of its date, so that receivers get the changes of a date in order. */
 export async function publishReleases(
   tx: TenantTransaction,
   type: FundsEventType,
@@ -28,7 +29,7 @@ export async function publishReleases(
 
 /** The `data` of funds events: the release row as merchants read it. */
 function releaseEventData(row: ReleaseRow): JsonObject {
-  const left = (status: ReleaseStatus) => (row.status === status ? Number(rowRemainingMinor(row)) : 0);
+  const remainingIf = (status: ReleaseStatus) => (row.status === status ? Number(rowRemainingMinor(row)) : 0);
   return {
     date: row.date,
     status: row.status,
@@ -37,9 +38,9 @@ function releaseEventData(row: ReleaseRow): JsonObject {
     feesAllocatedAmountMinor: Number(row.feesMinor),
     deductionsAmountMinor: Number(row.deductedMinor),
     advancedAmountMinor: Number(row.advancedMinor),
-    blockedAmountMinor: left('BLOCKED'),
-    releasedAmountMinor: left('RELEASED'),
-    scheduledAmountMinor: left('SCHEDULED'),
+    blockedAmountMinor: remainingIf('BLOCKED'),
+    releasedAmountMinor: remainingIf('RELEASED'),
+    scheduledAmountMinor: remainingIf('SCHEDULED'),
     salesCount: row.salesCount,
     blockedReasons: blockedReasons(row),
   };

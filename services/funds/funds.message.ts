@@ -12,9 +12,9 @@ import type { DatedHoliday } from './business-days.ts';
 import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
 import { type Installment, originalMinor, statusOf } from './installment.ts';
 
-/** A row of the list as the wire's release. */
+/** The message of a release row. */
 export function releaseMessage(row: ReleaseReadRow): FundsRelease {
-  const { status, remaining_minor: left } = row;
+  const { status, remaining_minor: remaining } = row;
   return {
     $typeName: 'payments.funds.v1.FundsRelease',
     date: row.date,
@@ -24,15 +24,15 @@ export function releaseMessage(row: ReleaseReadRow): FundsRelease {
     feesAllocatedAmountMinor: row.fees_minor,
     deductionsAmountMinor: row.deducted_minor,
     advancedAmountMinor: row.advanced_minor,
-    blockedAmountMinor: status === 'BLOCKED' ? left : 0n,
-    releasedAmountMinor: status === 'RELEASED' ? left : 0n,
-    scheduledAmountMinor: status === 'SCHEDULED' ? left : 0n,
+    blockedAmountMinor: status === 'BLOCKED' ? remaining : 0n,
+    releasedAmountMinor: status === 'RELEASED' ? remaining : 0n,
+    scheduledAmountMinor: status === 'SCHEDULED' ? remaining : 0n,
     salesCount: row.sales_count,
     blockedReasons: blockReasonsOf(row),
   };
 }
 
-/** A day of the calendar as the wire's. */
+/** The message of a calendar day. */
 export function calendarDayMessage(row: CalendarReadRow): ReleaseCalendarDay {
   return {
     $typeName: 'payments.funds.v1.ReleaseCalendarDay',
@@ -47,12 +47,12 @@ export function calendarDayMessage(row: CalendarReadRow): ReleaseCalendarDay {
   };
 }
 
-/** A holiday of the calendar as the wire's. */
+/** The message of a holiday. */
 export function holidayMessage({ date, name }: DatedHoliday): ReleaseCalendarHoliday {
   return { $typeName: 'payments.funds.v1.ReleaseCalendarHoliday', date, holiday: BankHoliday[name] };
 }
 
-/** An installment as it stands in a transaction, as the wire's. */
+/** The message of an installment. */
 export function saleInstallmentMessage(
   installment: Installment,
 ): MessageInitShape<typeof SaleInstallmentSchema> {

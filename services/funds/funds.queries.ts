@@ -165,13 +165,13 @@ export const selectAdvanceableInstallments = prepareRead<
     .compile(),
 );
 
-/** An account that has something to release. */
-type DueAccountReadRow = Pick<ReleaseReadRow, 'merchant_id' | 'environment'>;
+/** The key of an account. */
+type AccountReadRow = Pick<ReleaseReadRow, 'merchant_id' | 'environment'>;
 
 /** Accounts with something to release up to a date, across merchants, for the daily release. */
 export const selectDueAccounts = prepareRead<
   { readonly upTo: CivilDate; readonly limit: number },
-  DueAccountReadRow
+  AccountReadRow
 >((parameters) =>
   db
     .selectFrom('funds.release as release')
@@ -195,6 +195,23 @@ export const selectDueAccounts = prepareRead<
     .limit(parameters('limit'))
     .compile(),
 );
+
+/** Where to continue in the order of the accounts; from the first account without a position. */
+interface AccountPage {
+  readonly afterMerchantId: string | undefined;
+  readonly afterEnvironment: EnvironmentName | undefined;
+  readonly limit: number;
+}
+
+/** Accounts in the order of their keys, across merchants, for the verification of all funds. */
+export const selectAccounts = prepareRead<AccountPage, AccountReadRow>((parameters) => {
+  let query = db.selectFrom('funds.account').select(['merchant_id', 'environment']);
+  if (parameters.has('afterMerchantId')) {
+    const position = sql`(${parameters('afterMerchantId')}, ${parameters('afterEnvironment')})`;
+    query = query.where(sql<boolean>`(merchant_id, environment) > ${position}`);
+  }
+  return query.orderBy('merchant_id').orderBy('environment').limit(parameters('limit')).compile();
+});
 
 /** Which reservations: of one account, or, without merchant and environment, of all accounts. */
 interface DueReservationFilter {

@@ -19,9 +19,9 @@ import { reserveForAdvance } from './reserve-for-advance.ts';
 import { reverseRefundDebit } from './reverse-refund-debit.ts';
 import { settleReservation } from './settle-reservation.ts';
 import { unblockFunds } from './unblock-funds.ts';
-import { verifyFunds } from './verify-funds.ts';
+import { verifyFunds } from './verification/verify-funds.ts';
 
-/** The RPCs of a merchant's funds. */
+/** The RPCs of FundsService. */
 export function fundsService({
   database,
   logger,

@@ -5,14 +5,15 @@ import { tenantOf } from '../platform/tenant.ts';
 import { availableMinor } from './allocation.ts';
 import { selectBalance } from './funds.queries.ts';
 
-/** The available balance and what it is made of, in one statement. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). */
+/** The available balance and its components, read in one statement. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). */
 export async function getBalance(
   database: Database,
   request: GetBalanceRequest,
 ): Promise<GetBalanceResponse> {
   const [row] = await database.read(selectBalance(tenantOf(request)));
-  if (!row) throw new Error('a sum has a row');
-  const [released, debts] = [BigInt(row.released_minor), BigInt(row.open_debts_minor)];
+  if (!row) throw new Error('the sums of an account were not returned');
+  const released = BigInt(row.released_minor);
+  const debts = BigInt(row.open_debts_minor);
   return {
     $typeName: 'payments.funds.v1.GetBalanceResponse',
     availableAmountMinor: within64Bits(availableMinor(released, debts)),

@@ -10,7 +10,7 @@ import { bankHolidays } from './business-days.ts';
 import { calendarDayMessage, holidayMessage } from './funds.message.ts';
 import { selectCalendar } from './funds.queries.ts';
 
-/** The days of a month that have a release, in one statement, and its holidays. */
+/** The days of a month that have a release, and its bank holidays. */
 export async function getReleaseCalendar(
   database: Database,
   request: GetReleaseCalendarRequest,
@@ -18,7 +18,7 @@ export async function getReleaseCalendar(
   const month = request.month ?? civilDateAt(new Date()).slice(0, 7);
   const first = `${month}-01`;
   if (!isCivilDate(first)) {
-    throw invalidArgument('INVALID_ARGUMENT', 'month: is not a month of the calendar', { field: 'month' });
+    throw invalidArgument('INVALID_ARGUMENT', 'month: is not a calendar month', { field: 'month' });
   }
   const rows = await database.read(
     selectCalendar({ ...tenantOf(request), from: first, to: lastOfMonth(first) }),

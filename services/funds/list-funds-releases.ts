@@ -49,5 +49,5 @@ function filterOf({ fromDate, toDate, status }: ListFundsReleasesRequest): Relea
 
 function requireDate(field: string, date: string | undefined): void {
   if (date === undefined || isCivilDate(date)) return;
-  throw invalidArgument('INVALID_ARGUMENT', `${field}: is not a date of the calendar`, { field });
+  throw invalidArgument('INVALID_ARGUMENT', `${field}: is not a calendar date`, { field });
 }

@@ -5,8 +5,8 @@ import { requireGrant } from '../platform/rpc/call-context.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
 
 /**
- * The merchant that a request names, where it may also mean all of them: then undefined, for callers with the grant
- * operations. INVALID_ARGUMENT without an environment; PERMISSION_DENIED (GRANT_MISSING).
+ * The tenant of a request that may also address all merchants; undefined for all, which requires the grant operations.
+ * INVALID_ARGUMENT for a merchant without an environment; PERMISSION_DENIED (GRANT_MISSING).
  */
 export function optionalTenant(
   { merchantId, environment }: { merchantId?: string; environment: Environment },

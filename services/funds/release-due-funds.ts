@@ -28,8 +28,8 @@ interface Released {
 }
 
 /**
- * Releases due installments account by account, each in a transaction of its own. Reserved installments stay: their requests are
- * answered, to be refused before they are released.
+ * Releases due installments account by account, each in its own transaction. Reserved installments are not released:
+ * the response names their advance requests, which are to be refused first.
  */
 export async function releaseDueFunds(
   database: Database,
@@ -45,7 +45,7 @@ export async function releaseDueFunds(
   for (const account of accounts) {
     const work = async (tx: TenantTransaction, em: EntityManager) => {
       const done = await releaseAccount(tx, asOf, at);
-      // A person releases one account's, a system all.
+      // Only a release of one account is a person's action; all accounts are released by the system.
       if (tenant) await recordAudit(em, tenant, request, context);
       return done;
     };
@@ -79,9 +79,9 @@ async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date):
   };
 }
 
-function asOfDate(asked: string | undefined, today: CivilDate): CivilDate {
-  if (asked === undefined) return today;
-  if (isCivilDate(asked) && asked <= today) return asked;
+function asOfDate(requested: string | undefined, today: CivilDate): CivilDate {
+  if (requested === undefined) return today;
+  if (isCivilDate(requested) && requested <= today) return requested;
   throw invalidArgument('INVALID_ARGUMENT', `as_of: must be a date up to ${today}`, { field: 'as_of' });
 }
 

@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { ReleaseEntity, type ReleaseEntityRow } from './funds.entity.ts';
 import { type ReleaseRow, rowKey } from './release-rows.ts';
 
-/** The kept release rows of an account, read and written under its lock. */
+/** The release rows of an account, read and written under its lock. */
 export class ReleaseStore {
   readonly #tx: TenantTransaction;
 
@@ -10,7 +10,7 @@ export class ReleaseStore {
     this.#tx = tx;
   }
 
-  /** The rows of some dates, ascending. */
+  /** The rows of the given dates, ascending. */
   async onDates(dates: readonly string[]): Promise<ReleaseRow[]> {
     const rows = await this.#tx.find(
       ReleaseEntity,
@@ -20,7 +20,7 @@ export class ReleaseStore {
     return rows.map(rowOf);
   }
 
-  /** Writes rows; one that has lost its last sale is dropped. */
+  /** Writes rows; a row without sales is deleted. */
   async put(rows: readonly ReleaseRow[]): Promise<void> {
     const kept = await this.#tx.find(ReleaseEntity, {
       date: { $in: [...new Set(rows.map(({ date }) => date))] },
@@ -29,7 +29,7 @@ export class ReleaseStore {
     for (const row of rows) {
       const before = byKey.get(rowKey(row));
       if (before === undefined) {
-        if (row.salesCount > 0) this.#tx.create(ReleaseEntity, { ...columnsOf(row) });
+        if (row.salesCount > 0) this.#tx.create(ReleaseEntity, columnsOf(row));
       } else if (row.salesCount === 0) this.#tx.remove(before);
       else Object.assign(before, columnsOf(row));
     }

@@ -23,7 +23,7 @@ create table funds.sale (
   primary key (merchant_id, environment, id)
 );
 
--- One installment of a sale, with its share of gross and fees, and what has been taken from it.
+-- One installment of a sale, with its share of gross and fees, less what has been deducted or advanced.
 create table funds.installment (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -44,7 +44,7 @@ create table funds.installment (
   -- The advance request that reserved it, and the amount promised to that request.
   reserved_for uuid,
   reserved_minor bigint,
-  -- Rises with every change, so that a quote can tell an installment that has changed since.
+  -- Rises with every change, so that a quote detects a later change.
   version bigint not null check (version >= 1),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
@@ -53,7 +53,7 @@ create table funds.installment (
   unique (merchant_id, environment, sale_id, date),
   constraint released_status_is_released check ((status = 'RELEASED') <= released),
   constraint scheduled_status_is_not_released check ((status = 'SCHEDULED') <= not released),
-  constraint blocked_has_something_left check (status <> 'BLOCKED' or (remaining_minor > 0 and advanced_minor = 0)),
+  constraint blocked_has_remaining_amount check (status <> 'BLOCKED' or (remaining_minor > 0 and advanced_minor = 0)),
   constraint reservation_is_complete check ((reserved_for is null) = (reserved_minor is null)),
   constraint only_scheduled_is_reserved
     check (reserved_for is null or (status = 'SCHEDULED' and reserved_minor between 1 and remaining_minor))
@@ -69,7 +69,8 @@ create index installment_due on funds.installment (merchant_id, environment, dat
 create index installment_released on funds.installment (merchant_id, environment, date, id)
   where status = 'RELEASED' and remaining_minor > 0;
 -- The installments of a reservation.
-create index installment_reserved on funds.installment (merchant_id, environment, reserved_for) where reserved_for is not null;
+create index installment_reserved on funds.installment (merchant_id, environment, reserved_for)
+  where reserved_for is not null;
 
 -- What blocks all installments of a sale: a dispute, a refund case or a review, by its id.
 create table funds.block (
@@ -81,7 +82,7 @@ create table funds.block (
   source_id uuid not null,
   opened_at timestamptz(3) not null,
   closed_at timestamptz(3),
-  -- Whether the blocked amount went back to the installments or was deducted.
+  -- Whether the blocked amount returned to the installments or was deducted.
   outcome text check (outcome in ('RETURNED', 'CONSUMED')),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
@@ -94,8 +95,9 @@ create unique index block_open on funds.block (merchant_id, environment, sale_id
 -- Whether a source's block was lifted before.
 create index block_source on funds.block (merchant_id, environment, source_id);
 
--- The sums of the installments of one date and status, kept in the transaction that changes the installments. The remaining amount is
--- the amount that the status names, so that original = deducted + advanced + blocked + released + scheduled holds.
+-- The sums of the installments of one date and status, updated in the transaction that changes the installments. The
+-- remaining amount is the amount that the status names, so that
+-- original = deducted + advanced + blocked + released + scheduled holds.
 create table funds.release (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -125,7 +127,7 @@ create index release_of_status on funds.release (merchant_id, environment, statu
 -- The daily release finds accounts with something due, across merchants.
 create index release_due on funds.release (date, merchant_id, environment) where status = 'SCHEDULED';
 
--- A deduction of a source, and the share of it that no installment could bear: a debt until installments are free again.
+-- A deduction of a source, and the rest that no installment covered: a debt until installments are free again.
 create table funds.deduction (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -188,8 +190,9 @@ create table funds.reservation (
 -- The daily release frees reservations whose first date has come, across merchants.
 create index reservation_due on funds.reservation (first_date) where state = 'HELD';
 
--- Append-only: every amount taken from an installment or returned to it. An installment's deducted_minor is the sum of its postings but
--- ADVANCE, with REFUND_REVERSAL counted as negative; its advanced_minor is the sum of ADVANCE.
+-- Append-only: every amount deducted from an installment, advanced, or restored to it. An installment's deducted_minor is
+-- the sum of its postings except ADVANCE, with REFUND_REVERSAL counted as negative; its advanced_minor is the sum of
+-- ADVANCE.
 create table funds.posting (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -205,5 +208,5 @@ create table funds.posting (
   foreign key (merchant_id, environment, installment_id) references funds.installment
 );
 
--- A reversal reads what a refund's debit took.
+-- A reversal reads the postings of a refund's debit.
 create index posting_source on funds.posting (merchant_id, environment, source_id);

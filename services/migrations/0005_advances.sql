@@ -16,7 +16,7 @@ create table advances.rate (
 -- The rate in effect at a time.
 create index rate_latest on advances.rate (merchant_id, environment, effective_from desc, id desc);
 
--- What an advance would cover and cost at a time. Immutable but for taken_up_by, lapsed and stale.
+-- What an advance would cover and cost at a time. Immutable except for requested_by, expired and stale.
 create table advances.quote (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -30,10 +30,10 @@ create table advances.quote (
   quoted_at timestamptz(3) not null,
   expires_at timestamptz(3) not null check (expires_at > quoted_at),
   -- The caller and idempotency key that first requested the quote: others are refused.
-  taken_up_by text,
-  -- A request found it expired: no later request of it succeeds.
-  lapsed boolean not null,
-  -- Funds refused its installments: no later request of it succeeds.
+  requested_by text,
+  -- A request found it expired: no later request succeeds, even if its clock is behind.
+  expired boolean not null,
+  -- Funds refused its installments: no later request succeeds.
   stale boolean not null,
   primary key (merchant_id, environment, id),
   constraint net_is_amount_less_fee check (net_minor = amount_minor - fee_minor)
@@ -49,7 +49,7 @@ create table advances.quote_installment (
   date date not null,
   amount_minor bigint not null check (amount_minor > 0),
   fee_minor bigint not null check (fee_minor >= 0),
-  -- For which the fee is charged.
+  -- The days for which the fee is charged.
   days integer not null check (days > 0),
   primary key (merchant_id, environment, quote_id, installment_id),
   foreign key (merchant_id, environment, quote_id) references advances.quote

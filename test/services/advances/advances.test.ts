@@ -232,7 +232,7 @@ describe('an advance whose steps are torn apart', () => {
     ]);
     const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     late.catch(() => undefined);
-    const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
+    const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
     await vi.waitFor(
       async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1),
       10_000,
@@ -262,7 +262,7 @@ describe('an advance whose steps are torn apart', () => {
     const asking = { ...funds.write(SOLD), quoteId: quote.id };
     const late = client.requestAdvance(asking);
     late.catch(() => undefined);
-    const isTaken = 'select from advances.quote where id = $1 and taken_up_by is not null';
+    const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
     await vi.waitFor(
       async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1),
       10_000,

@@ -176,7 +176,7 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
   [
     'a debited refund that waits',
     set('pending_debit', 'refund_case_id = (select refund_case_id from funds.refund_debit limit 1)'),
-    ['REFUND waiting_minor'],
+    ['REFUND pending_minor'],
   ],
   [
     'a reservation of another amount',

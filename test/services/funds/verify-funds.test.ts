@@ -10,7 +10,7 @@ import {
   FundsService,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { selectDifferences } from '../../../services/funds/funds-checks.ts';
+import { selectDifferences } from '../../../services/funds/verification/funds-checks.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';

@@ -95,7 +95,7 @@ export declare type AdvanceRequest = Message<"payments.advances.v1.AdvanceReques
 export declare const AdvanceRequestSchema: GenMessage<AdvanceRequest>;
 
 /**
- * Which page of requests to list.
+ * The account, and the page of its requests.
  *
  * @generated from message payments.advances.v1.ListAdvanceRequestsRequest
  */
@@ -118,7 +118,7 @@ export declare type ListAdvanceRequestsRequest = Message<"payments.advances.v1.L
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 256 characters.
+   * next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -157,7 +157,7 @@ export declare type ListAdvanceRequestsResponse = Message<"payments.advances.v1.
 export declare const ListAdvanceRequestsResponseSchema: GenMessage<ListAdvanceRequestsResponse>;
 
 /**
- * Which request to answer.
+ * The request to return.
  *
  * @generated from message payments.advances.v1.GetAdvanceRequestRequest
  */
@@ -203,7 +203,7 @@ export declare type GetAdvanceRequestResponse = Message<"payments.advances.v1.Ge
 export declare const GetAdvanceRequestResponseSchema: GenMessage<GetAdvanceRequestResponse>;
 
 /**
- * What quotes of a merchant cost.
+ * The rate of a merchant's quotes.
  *
  * @generated from message payments.advances.v1.AdvanceRate
  */
@@ -216,14 +216,14 @@ export declare type AdvanceRate = Message<"payments.advances.v1.AdvanceRate"> & 
   monthlyRateBps: number;
 
   /**
-   * Whether it is that of merchants without a rate of their own.
+   * Whether it is the default, because the merchant has no own rate.
    *
    * @generated from field: bool is_default = 2;
    */
   isDefault: boolean;
 
   /**
-   * When it was set; absent when none ever was.
+   * When it was set; absent if no rate was ever set.
    *
    * @generated from field: google.protobuf.Timestamp effective_from = 3;
    */
@@ -258,14 +258,14 @@ export declare type SetAdvanceRateRequest = Message<"payments.advances.v1.SetAdv
   idempotencyKey: string;
 
   /**
-   * Basis points a month, simple interest; absent: the default again.
+   * Basis points a month, simple interest; absent to return to the default.
    *
    * @generated from field: optional int32 monthly_rate_bps = 4;
    */
   monthlyRateBps?: number | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -279,7 +279,7 @@ export declare type SetAdvanceRateRequest = Message<"payments.advances.v1.SetAdv
 export declare const SetAdvanceRateRequestSchema: GenMessage<SetAdvanceRateRequest>;
 
 /**
- * The rate as it was set.
+ * The new rate.
  *
  * @generated from message payments.advances.v1.SetAdvanceRateResponse
  */
@@ -297,7 +297,7 @@ export declare type SetAdvanceRateResponse = Message<"payments.advances.v1.SetAd
 export declare const SetAdvanceRateResponseSchema: GenMessage<SetAdvanceRateResponse>;
 
 /**
- * Whose rate to answer.
+ * The account.
  *
  * @generated from message payments.advances.v1.GetAdvanceRateRequest
  */
@@ -359,21 +359,21 @@ export declare type QuoteAdvanceRequest = Message<"payments.advances.v1.QuoteAdv
   idempotencyKey: string;
 
   /**
-   * Whole installments are covered, nearest first, while their sum stays within this; absent: no bound.
+   * Covers whole installments, nearest first, while their sum stays within this amount; absent for no bound.
    *
    * @generated from field: optional int64 max_amount_minor = 4;
    */
   maxAmountMinor?: bigint | undefined;
 
   /**
-   * Only installments dated up to this date, inclusive; absent: no bound.
+   * Covers only installments dated up to this date, inclusive; absent for no bound.
    *
    * @generated from field: optional string to_date = 5;
    */
   toDate?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -503,7 +503,7 @@ export declare type QuoteAdvanceResponse = Message<"payments.advances.v1.QuoteAd
 export declare const QuoteAdvanceResponseSchema: GenMessage<QuoteAdvanceResponse>;
 
 /**
- * The quote to take up.
+ * The quote to request.
  *
  * @generated from message payments.advances.v1.RequestAdvanceRequest
  */
@@ -529,7 +529,7 @@ export declare type RequestAdvanceRequest = Message<"payments.advances.v1.Reques
   quoteId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -592,7 +592,7 @@ export declare type ApproveAdvanceRequest = Message<"payments.advances.v1.Approv
   reason?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -655,7 +655,7 @@ export declare type RefuseAdvanceRequest = Message<"payments.advances.v1.RefuseA
   reason: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -713,7 +713,7 @@ export declare type ReleaseAdvanceRequest = Message<"payments.advances.v1.Releas
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -771,7 +771,7 @@ export declare type SettleAdvanceRequest = Message<"payments.advances.v1.SettleA
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -845,12 +845,12 @@ export enum AdvanceRequestStatus {
 export declare const AdvanceRequestStatusSchema: GenEnum<AdvanceRequestStatus>;
 
 /**
- * Advances of receivables: a quote over scheduled installments, a request that reserves them, its review and payout.
+ * Advances of receivables: a quote for scheduled installments, a request that reserves them, its review and payout.
  *
- * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request answers as the first
- * time, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
- * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION
- * (ADVANCE_REQUEST_STATE) with the state in the metadata. A request of another merchant or environment is NOT_FOUND
+ * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request returns the first
+ * response, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
+ * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION (ADVANCE_REQUEST_STATE)
+ * with the state in the metadata. A request of another merchant or environment is NOT_FOUND
  * (ADVANCE_REQUEST_NOT_FOUND).
  *
  * @generated from service payments.advances.v1.AdvanceService
@@ -868,7 +868,7 @@ export declare const AdvanceService: GenService<{
     output: typeof ListAdvanceRequestsResponseSchema;
   },
   /**
-   * Answers one request. NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
+   * Returns one request. NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
    *
    * @generated from rpc payments.advances.v1.AdvanceService.GetAdvanceRequest
    */
@@ -878,8 +878,8 @@ export declare const AdvanceService: GenService<{
     output: typeof GetAdvanceRequestResponseSchema;
   },
   /**
-   * Sets the rate of the merchant's quotes from now on, or, with occurred_at, from that time until the rate set after
-   * it; quotes that were made keep theirs.
+   * Sets the rate of the merchant's quotes from now on or, with occurred_at, from that time until the next rate.
+   * Existing quotes keep their rate.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.SetAdvanceRate
    */
@@ -889,7 +889,7 @@ export declare const AdvanceService: GenService<{
     output: typeof SetAdvanceRateResponseSchema;
   },
   /**
-   * Answers the rate that a quote made now would bear.
+   * Returns the rate of a quote made now.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.GetAdvanceRate
    */
@@ -899,9 +899,8 @@ export declare const AdvanceService: GenService<{
     output: typeof GetAdvanceRateResponseSchema;
   },
   /**
-   * Quotes an advance of the installments that can be covered now, nearest first, up to an amount or a date, at the merchant's
-   * rate.
-   * FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when there is none or the fee would take it all.
+   * Quotes an advance of the installments that can be covered now, nearest first, up to an amount or a date, at the
+   * merchant's rate. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when there is none or the fee would consume the amount.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.QuoteAdvance
    */
@@ -912,9 +911,9 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * Requests the quoted advance and reserves its installments. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION
-   * (QUOTE_EXPIRED); (QUOTE_STALE) when a covered installment has changed or is due; (QUOTE_ALREADY_REQUESTED) when a call with
-   * another key has taken the quote up, with its request in the metadata. Of calls at the same time one stands. A call
-   * that failed half-way is completed within a minute; repeating it with its key answers the request.
+   * (QUOTE_EXPIRED); (QUOTE_STALE) when a covered installment has changed or is due; (QUOTE_ALREADY_REQUESTED) when a
+   * call with another key has requested the quote, with its request in the metadata. Of concurrent calls one succeeds.
+   * A call that fails halfway is completed within a minute; repeating it with its key returns the request.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RequestAdvance
    */
@@ -945,7 +944,7 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * APPROVED to RELEASED; the covered rows' advanced amount rises. FAILED_PRECONDITION (COVERED_PART_DUE). A call that
-   * failed half-way is completed within a minute; repeating it with its key answers the request.
+   * fails halfway is completed within a minute; repeating it with its key returns the request.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ReleaseAdvance
    */

@@ -196,12 +196,12 @@ export const AdvanceRequestStatus = /*@__PURE__*/
   tsEnum(AdvanceRequestStatusSchema);
 
 /**
- * Advances of receivables: a quote over scheduled installments, a request that reserves them, its review and payout.
+ * Advances of receivables: a quote for scheduled installments, a request that reserves them, its review and payout.
  *
- * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request answers as the first
- * time, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
- * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION
- * (ADVANCE_REQUEST_STATE) with the state in the metadata. A request of another merchant or environment is NOT_FOUND
+ * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request returns the first
+ * response, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
+ * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION (ADVANCE_REQUEST_STATE)
+ * with the state in the metadata. A request of another merchant or environment is NOT_FOUND
  * (ADVANCE_REQUEST_NOT_FOUND).
  *
  * @generated from service payments.advances.v1.AdvanceService

@@ -90,7 +90,7 @@ export declare type FundsRelease = Message<"payments.funds.v1.FundsRelease"> & {
 export declare const FundsReleaseSchema: GenMessage<FundsRelease>;
 
 /**
- * Which releases to list, and which page of them.
+ * Filters and page of a list of releases.
  *
  * @generated from message payments.funds.v1.ListFundsReleasesRequest
  */
@@ -132,7 +132,7 @@ export declare type ListFundsReleasesRequest = Message<"payments.funds.v1.ListFu
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 100 characters.
+   * next_page_token of the previous page; at most 100 characters.
    *
    * @generated from field: string page_token = 7;
    */
@@ -178,7 +178,7 @@ export declare type ListFundsReleasesResponse = Message<"payments.funds.v1.ListF
 export declare const ListFundsReleasesResponseSchema: GenMessage<ListFundsReleasesResponse>;
 
 /**
- * Which month to answer.
+ * The month of the calendar.
  *
  * @generated from message payments.funds.v1.GetReleaseCalendarRequest
  */
@@ -194,7 +194,7 @@ export declare type GetReleaseCalendarRequest = Message<"payments.funds.v1.GetRe
   environment: Environment;
 
   /**
-   * YYYY-MM; absent is the current month in the account's time zone.
+   * YYYY-MM; defaults to the current month in the account's time zone.
    *
    * @generated from field: optional string month = 3;
    */
@@ -311,7 +311,7 @@ export declare type GetReleaseCalendarResponse = Message<"payments.funds.v1.GetR
   timezone: string;
 
   /**
-   * By which installments are rolled to the next business day, ascending, on weekends too; two may share a date.
+   * Holidays that move installments to the next business day, ascending, also those on weekends; two may share a date.
    *
    * @generated from field: repeated payments.funds.v1.ReleaseCalendarHoliday holidays = 4;
    */
@@ -325,7 +325,7 @@ export declare type GetReleaseCalendarResponse = Message<"payments.funds.v1.GetR
 export declare const GetReleaseCalendarResponseSchema: GenMessage<GetReleaseCalendarResponse>;
 
 /**
- * Whose balance to answer.
+ * The account.
  *
  * @generated from message payments.funds.v1.GetBalanceRequest
  */
@@ -348,7 +348,7 @@ export declare type GetBalanceRequest = Message<"payments.funds.v1.GetBalanceReq
 export declare const GetBalanceRequestSchema: GenMessage<GetBalanceRequest>;
 
 /**
- * The balance: available = released - open debts.
+ * The balance: available = released - open debts. May be negative.
  *
  * @generated from message payments.funds.v1.GetBalanceResponse
  */
@@ -359,7 +359,7 @@ export declare type GetBalanceResponse = Message<"payments.funds.v1.GetBalanceRe
   availableAmountMinor: bigint;
 
   /**
-   * Released, after debits of refunds.
+   * After debits of refunds.
    *
    * @generated from field: int64 released_amount_minor = 2;
    */
@@ -388,7 +388,7 @@ export declare type GetBalanceResponse = Message<"payments.funds.v1.GetBalanceRe
 export declare const GetBalanceResponseSchema: GenMessage<GetBalanceResponse>;
 
 /**
- * Whose debts to list, and which page of them.
+ * The account, and the page of its debts.
  *
  * @generated from message payments.funds.v1.ListDebtsRequest
  */
@@ -411,7 +411,7 @@ export declare type ListDebtsRequest = Message<"payments.funds.v1.ListDebtsReque
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 256 characters.
+   * next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -425,34 +425,34 @@ export declare type ListDebtsRequest = Message<"payments.funds.v1.ListDebtsReque
 export declare const ListDebtsRequestSchema: GenMessage<ListDebtsRequest>;
 
 /**
- * A deduction that the merchant's installments have not borne in full.
+ * A deduction that the merchant's installments have not covered in full.
  *
  * @generated from message payments.funds.v1.Debt
  */
 export declare type Debt = Message<"payments.funds.v1.Debt"> & {
   /**
-   * What the deduction is for.
+   * The source of the deduction.
    *
    * @generated from field: string source_id = 1;
    */
   sourceId: string;
 
   /**
-   * The sale whose installments were taken first, if one was named.
+   * The sale whose installments were used first, if one was given.
    *
    * @generated from field: optional string sale_id = 2;
    */
   saleId?: string | undefined;
 
   /**
-   * The whole deduction.
+   * The full deduction.
    *
    * @generated from field: int64 amount_minor = 3;
    */
   amountMinor: bigint;
 
   /**
-   * What is still owed of it.
+   * The unpaid rest.
    *
    * @generated from field: int64 open_amount_minor = 4;
    */
@@ -519,13 +519,13 @@ export declare type FundsAccount = Message<"payments.funds.v1.FundsAccount"> & {
 export declare const FundsAccountSchema: GenMessage<FundsAccount>;
 
 /**
- * Whose funds to verify.
+ * The account to verify, or where to continue across all accounts.
  *
  * @generated from message payments.funds.v1.VerifyFundsRequest
  */
 export declare type VerifyFundsRequest = Message<"payments.funds.v1.VerifyFundsRequest"> & {
   /**
-   * Absent: every account, some at a time; takes the grant operations.
+   * Absent for all accounts, a few per call; requires the grant operations.
    *
    * @generated from field: optional string merchant_id = 1;
    */
@@ -539,7 +539,7 @@ export declare type VerifyFundsRequest = Message<"payments.funds.v1.VerifyFundsR
   environment: Environment;
 
   /**
-   * `next` of the call before; absent for the first accounts. Not with merchant_id.
+   * `next` of the previous call; absent for the first accounts. Not with merchant_id.
    *
    * @generated from field: payments.funds.v1.FundsAccount after = 3;
    */
@@ -553,7 +553,7 @@ export declare type VerifyFundsRequest = Message<"payments.funds.v1.VerifyFundsR
 export declare const VerifyFundsRequestSchema: GenMessage<VerifyFundsRequest>;
 
 /**
- * Something kept that is not what the rest of the account makes it.
+ * A stored figure that differs from what the rest of the account implies.
  *
  * @generated from message payments.funds.v1.FundsDifference
  */
@@ -569,15 +569,15 @@ export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference
   invariant: FundsInvariant;
 
   /**
-   * What differs: gross_minor, sales_count, status, …
+   * The figure that differs: gross_minor, sales_count, status, …
    *
    * @generated from field: string figure = 3;
    */
   figure: string;
 
   /**
-   * What it differs of: of a row the date and the status, of a day the date, of an installment the installment with its sale, date and
-   * status, of a sale the sale, of a deduction, refund or reservation its source_id; of the account none of them.
+   * The subject: for a row date and status, for a day the date, for an installment its id, sale, date and status, for a
+   * sale its id, for a deduction, refund or reservation the source_id; nothing for the account as a whole.
    *
    * @generated from field: optional string date = 4;
    */
@@ -604,15 +604,13 @@ export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference
   sourceId?: string | undefined;
 
   /**
-   * As it should be: a number, a name, or a bound.
+   * A number, a name, or a bound.
    *
    * @generated from field: string expected = 9;
    */
   expected: string;
 
   /**
-   * As it is.
-   *
    * @generated from field: string found = 10;
    */
   found: string;
@@ -625,13 +623,13 @@ export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference
 export declare const FundsDifferenceSchema: GenMessage<FundsDifference>;
 
 /**
- * What was found.
+ * The differences found.
  *
  * @generated from message payments.funds.v1.VerifyFundsResponse
  */
 export declare type VerifyFundsResponse = Message<"payments.funds.v1.VerifyFundsResponse"> & {
   /**
-   * Of each account and check the first hundred.
+   * The first hundred of each account and check.
    *
    * @generated from field: repeated payments.funds.v1.FundsDifference differences = 1;
    */
@@ -643,7 +641,7 @@ export declare type VerifyFundsResponse = Message<"payments.funds.v1.VerifyFunds
   verifiedAccounts: number;
 
   /**
-   * The last account verified, when there are more; absent when all are.
+   * The last account verified, if there are more; absent at the end.
    *
    * @generated from field: payments.funds.v1.FundsAccount next = 3;
    */
@@ -657,7 +655,7 @@ export declare type VerifyFundsResponse = Message<"payments.funds.v1.VerifyFunds
 export declare const VerifyFundsResponseSchema: GenMessage<VerifyFundsResponse>;
 
 /**
- * Whose installments to list.
+ * The account, and the dates to list.
  *
  * @generated from message payments.funds.v1.ListAdvanceableInstallmentsRequest
  */
@@ -680,7 +678,7 @@ export declare type ListAdvanceableInstallmentsRequest = Message<"payments.funds
   toDate?: string | undefined;
 
   /**
-   * As of when today is meant, not in the future; absent is now. Takes the grant backdate.
+   * The time that determines today, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
@@ -717,7 +715,7 @@ export declare type AdvanceableInstallment = Message<"payments.funds.v1.Advancea
   date: string;
 
   /**
-   * What is still scheduled, after deductions.
+   * The remaining amount, after deductions.
    *
    * @generated from field: int64 amount_minor = 4;
    */
@@ -731,7 +729,7 @@ export declare type AdvanceableInstallment = Message<"payments.funds.v1.Advancea
 export declare const AdvanceableInstallmentSchema: GenMessage<AdvanceableInstallment>;
 
 /**
- * The installments, and the version of the schedule they were read at.
+ * The installments, and the version of the schedule that they belong to.
  *
  * @generated from message payments.funds.v1.ListAdvanceableInstallmentsResponse
  */
@@ -808,14 +806,14 @@ export declare type RecordSaleRequest = Message<"payments.funds.v1.RecordSaleReq
   feesAmountMinor: bigint;
 
   /**
-   * 1 for an instant transfer; 1 or more for a card.
+   * The number of installments: 1 for an instant transfer, 1 or more for a card.
    *
    * @generated from field: int32 installments = 8;
    */
   installments: number;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 9;
    */
@@ -891,7 +889,7 @@ export declare type SaleInstallment = Message<"payments.funds.v1.SaleInstallment
 export declare const SaleInstallmentSchema: GenMessage<SaleInstallment>;
 
 /**
- * The sale's installments as recorded.
+ * The recorded installments.
  *
  * @generated from message payments.funds.v1.RecordSaleResponse
  */
@@ -935,7 +933,7 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
   idempotencyKey: string;
 
   /**
-   * What the deduction is for; unique per merchant and environment.
+   * The source of the deduction; unique per merchant and environment.
    *
    * @generated from field: string source_id = 4;
    */
@@ -947,14 +945,14 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
   amountMinor: bigint;
 
   /**
-   * The sale whose installments are taken first; absent: any scheduled installments.
+   * The sale whose installments are used first.
    *
    * @generated from field: optional string sale_id = 6;
    */
   saleId?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
@@ -968,7 +966,7 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
 export declare const ApplyDeductionRequestSchema: GenMessage<ApplyDeductionRequest>;
 
 /**
- * What a deduction took.
+ * The outcome of a deduction.
  *
  * @generated from message payments.funds.v1.ApplyDeductionResponse
  */
@@ -979,7 +977,7 @@ export declare type ApplyDeductionResponse = Message<"payments.funds.v1.ApplyDed
   deductedAmountMinor: bigint;
 
   /**
-   * What became a debt.
+   * The amount that became a debt.
    *
    * @generated from field: int64 debt_amount_minor = 2;
    */
@@ -1024,21 +1022,21 @@ export declare type BlockFundsRequest = Message<"payments.funds.v1.BlockFundsReq
   reason: BlockReason;
 
   /**
-   * The dispute, refund or hold it is for.
+   * The dispute, refund case or hold.
    *
    * @generated from field: string source_id = 6;
    */
   sourceId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
   occurredAt?: Timestamp | undefined;
 
   /**
-   * Nothing is blocked when a block of the sale for this reason and source has been lifted before: it comes late.
+   * Blocks nothing if a block of the sale for this reason and source was lifted before: the request is late.
    *
    * @generated from field: bool once = 8;
    */
@@ -1052,7 +1050,7 @@ export declare type BlockFundsRequest = Message<"payments.funds.v1.BlockFundsReq
 export declare const BlockFundsRequestSchema: GenMessage<BlockFundsRequest>;
 
 /**
- * What a block holds.
+ * What the block holds.
  *
  * @generated from message payments.funds.v1.BlockFundsResponse
  */
@@ -1075,7 +1073,7 @@ export declare type BlockFundsResponse = Message<"payments.funds.v1.BlockFundsRe
 export declare const BlockFundsResponseSchema: GenMessage<BlockFundsResponse>;
 
 /**
- * A block to lift.
+ * The block to lift.
  *
  * @generated from message payments.funds.v1.UnblockFundsRequest
  */
@@ -1116,7 +1114,7 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
   outcome: BlockOutcome;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 8;
    */
@@ -1130,7 +1128,7 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
 export declare const UnblockFundsRequestSchema: GenMessage<UnblockFundsRequest>;
 
 /**
- * The sale's installments that the block had held.
+ * The installments that the block held.
  *
  * @generated from message payments.funds.v1.UnblockFundsResponse
  */
@@ -1154,7 +1152,7 @@ export declare const UnblockFundsResponseSchema: GenMessage<UnblockFundsResponse
  */
 export declare type ReleaseDueFundsRequest = Message<"payments.funds.v1.ReleaseDueFundsRequest"> & {
   /**
-   * Absent: every merchant; takes the grant operations.
+   * Absent for all merchants; requires the grant operations.
    *
    * @generated from field: optional string merchant_id = 1;
    */
@@ -1168,7 +1166,7 @@ export declare type ReleaseDueFundsRequest = Message<"payments.funds.v1.ReleaseD
   environment: Environment;
 
   /**
-   * The date up to which is released, not after today; absent is today.
+   * The last date to release, not after today; absent is today.
    *
    * @generated from field: optional string as_of = 3;
    */
@@ -1198,14 +1196,15 @@ export declare type ReleaseDueFundsResponse = Message<"payments.funds.v1.Release
   releasedInstallments: number;
 
   /**
-   * Advance requests whose reserved installments are due and were not released; they are refused and freed first.
+   * Advance requests with reserved installments that are due. These are not released before their request is refused
+   * and its reservation freed.
    *
    * @generated from field: repeated payments.funds.v1.DueReservation due_reservations = 3;
    */
   dueReservations: DueReservation[];
 
   /**
-   * True when more is due than one call releases.
+   * Whether more is due than one call releases.
    *
    * @generated from field: bool has_more = 4;
    */
@@ -1247,7 +1246,7 @@ export declare type DueReservation = Message<"payments.funds.v1.DueReservation">
 export declare const DueReservationSchema: GenMessage<DueReservation>;
 
 /**
- * An installment as quoted.
+ * A quoted installment.
  *
  * @generated from message payments.funds.v1.QuotedInstallment
  */
@@ -1270,7 +1269,7 @@ export declare type QuotedInstallment = Message<"payments.funds.v1.QuotedInstall
 export declare const QuotedInstallmentSchema: GenMessage<QuotedInstallment>;
 
 /**
- * Installments to reserve.
+ * The installments to reserve.
  *
  * @generated from message payments.funds.v1.ReserveForAdvanceRequest
  */
@@ -1301,7 +1300,7 @@ export declare type ReserveForAdvanceRequest = Message<"payments.funds.v1.Reserv
   installments: QuotedInstallment[];
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -1340,7 +1339,7 @@ export declare type ReserveForAdvanceResponse = Message<"payments.funds.v1.Reser
 export declare const ReserveForAdvanceResponseSchema: GenMessage<ReserveForAdvanceResponse>;
 
 /**
- * A reservation to free.
+ * The reservation to free.
  *
  * @generated from message payments.funds.v1.FreeReservationRequest
  */
@@ -1366,7 +1365,7 @@ export declare type FreeReservationRequest = Message<"payments.funds.v1.FreeRese
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -1380,7 +1379,7 @@ export declare type FreeReservationRequest = Message<"payments.funds.v1.FreeRese
 export declare const FreeReservationRequestSchema: GenMessage<FreeReservationRequest>;
 
 /**
- * Nothing more to say.
+ * Empty.
  *
  * @generated from message payments.funds.v1.FreeReservationResponse
  */
@@ -1394,7 +1393,7 @@ export declare type FreeReservationResponse = Message<"payments.funds.v1.FreeRes
 export declare const FreeReservationResponseSchema: GenMessage<FreeReservationResponse>;
 
 /**
- * A reservation to pay out.
+ * The reservation to pay out.
  *
  * @generated from message payments.funds.v1.SettleReservationRequest
  */
@@ -1420,7 +1419,7 @@ export declare type SettleReservationRequest = Message<"payments.funds.v1.Settle
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -1452,7 +1451,7 @@ export declare type SettleReservationResponse = Message<"payments.funds.v1.Settl
 export declare const SettleReservationResponseSchema: GenMessage<SettleReservationResponse>;
 
 /**
- * A refund's debit.
+ * The refund to debit.
  *
  * @generated from message payments.funds.v1.DebitForRefundRequest
  */
@@ -1490,7 +1489,7 @@ export declare type DebitForRefundRequest = Message<"payments.funds.v1.DebitForR
   saleId?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
@@ -1504,7 +1503,7 @@ export declare type DebitForRefundRequest = Message<"payments.funds.v1.DebitForR
 export declare const DebitForRefundRequestSchema: GenMessage<DebitForRefundRequest>;
 
 /**
- * Nothing more to say.
+ * Empty.
  *
  * @generated from message payments.funds.v1.DebitForRefundResponse
  */
@@ -1518,7 +1517,7 @@ export declare type DebitForRefundResponse = Message<"payments.funds.v1.DebitFor
 export declare const DebitForRefundResponseSchema: GenMessage<DebitForRefundResponse>;
 
 /**
- * A refund that the balance did not cover.
+ * The refund that awaits funding.
  *
  * @generated from message payments.funds.v1.AwaitFundingRequest
  */
@@ -1556,21 +1555,21 @@ export declare type AwaitFundingRequest = Message<"payments.funds.v1.AwaitFundin
   saleId?: string | undefined;
 
   /**
-   * Which execution of the case it is, from 1.
+   * The execution of the case, from 1.
    *
    * @generated from field: int32 execution = 7;
    */
   execution: number;
 
   /**
-   * When the case was requested: the oldest goes first.
+   * When the case was requested; the oldest comes first.
    *
    * @generated from field: google.protobuf.Timestamp requested_at = 8;
    */
   requestedAt?: Timestamp | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 9;
    */
@@ -1584,7 +1583,7 @@ export declare type AwaitFundingRequest = Message<"payments.funds.v1.AwaitFundin
 export declare const AwaitFundingRequestSchema: GenMessage<AwaitFundingRequest>;
 
 /**
- * Whether the balance covers the refund by now; otherwise it waits.
+ * Whether the balance covers the refund now; otherwise it awaits funding.
  *
  * @generated from message payments.funds.v1.AwaitFundingResponse
  */
@@ -1602,7 +1601,7 @@ export declare type AwaitFundingResponse = Message<"payments.funds.v1.AwaitFundi
 export declare const AwaitFundingResponseSchema: GenMessage<AwaitFundingResponse>;
 
 /**
- * A refund that waits no more.
+ * The refund whose wait ends.
  *
  * @generated from message payments.funds.v1.EndFundingWaitRequest
  */
@@ -1628,7 +1627,7 @@ export declare type EndFundingWaitRequest = Message<"payments.funds.v1.EndFundin
   refundCaseId: string;
 
   /**
-   * The last execution of the case that waits no more; the wait of a later one goes on.
+   * The last execution whose wait ends; a later one keeps waiting.
    *
    * @generated from field: int32 execution = 5;
    */
@@ -1642,7 +1641,7 @@ export declare type EndFundingWaitRequest = Message<"payments.funds.v1.EndFundin
 export declare const EndFundingWaitRequestSchema: GenMessage<EndFundingWaitRequest>;
 
 /**
- * Nothing more to say.
+ * Empty.
  *
  * @generated from message payments.funds.v1.EndFundingWaitResponse
  */
@@ -1656,7 +1655,7 @@ export declare type EndFundingWaitResponse = Message<"payments.funds.v1.EndFundi
 export declare const EndFundingWaitResponseSchema: GenMessage<EndFundingWaitResponse>;
 
 /**
- * Whose waiting refunds.
+ * The account.
  *
  * @generated from message payments.funds.v1.FindCoveredRefundRequest
  */
@@ -1679,7 +1678,7 @@ export declare type FindCoveredRefundRequest = Message<"payments.funds.v1.FindCo
 export declare const FindCoveredRefundRequestSchema: GenMessage<FindCoveredRefundRequest>;
 
 /**
- * The refund; absent when the balance covers none.
+ * The refund case; absent when the balance covers none.
  *
  * @generated from message payments.funds.v1.FindCoveredRefundResponse
  */
@@ -1697,7 +1696,7 @@ export declare type FindCoveredRefundResponse = Message<"payments.funds.v1.FindC
 export declare const FindCoveredRefundResponseSchema: GenMessage<FindCoveredRefundResponse>;
 
 /**
- * A refund's debit to reverse.
+ * The debit to reverse.
  *
  * @generated from message payments.funds.v1.ReverseRefundDebitRequest
  */
@@ -1723,7 +1722,7 @@ export declare type ReverseRefundDebitRequest = Message<"payments.funds.v1.Rever
   refundCaseId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -1737,7 +1736,7 @@ export declare type ReverseRefundDebitRequest = Message<"payments.funds.v1.Rever
 export declare const ReverseRefundDebitRequestSchema: GenMessage<ReverseRefundDebitRequest>;
 
 /**
- * Nothing more to say.
+ * Empty.
  *
  * @generated from message payments.funds.v1.ReverseRefundDebitResponse
  */
@@ -1858,7 +1857,7 @@ export enum BlockOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * The installments go back to SCHEDULED or RELEASED by their date.
+   * The installments return to SCHEDULED or RELEASED by their date.
    *
    * @generated from enum value: BLOCK_OUTCOME_RETURNED = 1;
    */
@@ -1878,7 +1877,7 @@ export enum BlockOutcome {
 export declare const BlockOutcomeSchema: GenEnum<BlockOutcome>;
 
 /**
- * The days on which Brazil's banks are closed, beside weekends.
+ * The days on which Brazilian banks are closed, besides weekends.
  *
  * @generated from enum payments.funds.v1.BankHoliday
  */
@@ -1962,7 +1961,7 @@ export enum BankHoliday {
 export declare const BankHolidaySchema: GenEnum<BankHoliday>;
 
 /**
- * What must hold of an account after every transaction.
+ * What holds for every account after every transaction.
  *
  * @generated from enum payments.funds.v1.FundsInvariant
  */
@@ -1987,22 +1986,23 @@ export enum FundsInvariant {
   DISTRIBUTION = 2,
 
   /**
-   * (C) Nothing is negative; installments stand in the row that their blocks and releases say; a row is BLOCKED exactly when it
-   * has a blocked amount and reasons.
+   * (C) Nothing is negative; an installment counts in the row that follows from its blocks and its release; a row is
+   * BLOCKED exactly when it has a blocked amount and reasons.
    *
    * @generated from enum value: FUNDS_INVARIANT_STATUS = 3;
    */
   STATUS = 3,
 
   /**
-   * (D) The installments of a sale are all there and share its gross and its fees by largest remainder.
+   * (D) A sale has all its installments, which share its gross and its fees by largest remainder.
    *
    * @generated from enum value: FUNDS_INVARIANT_SALE = 4;
    */
   SALE = 4,
 
   /**
-   * (E) No more is deducted than there is; what is not deducted is a debt; no debt is open while an installment is free.
+   * (E) Deductions do not exceed the original; what is not deducted is a debt; no debt is open while an installment is
+   * free.
    *
    * @generated from enum value: FUNDS_INVARIANT_DEBT = 5;
    */
@@ -2016,21 +2016,21 @@ export enum FundsInvariant {
   SALES_COUNT = 6,
 
   /**
-   * What was taken from an installment is the sum of its postings, and every posting has its cause.
+   * An installment's deducted and advanced amounts are the sums of its postings, and every posting has a cause.
    *
    * @generated from enum value: FUNDS_INVARIANT_POSTING = 7;
    */
   POSTING = 7,
 
   /**
-   * A refund's debit is posted in full, and its reversal too; a refund that was debited does not wait.
+   * A refund's debit is posted in full, and so is its reversal; a debited refund does not await funding.
    *
    * @generated from enum value: FUNDS_INVARIANT_REFUND = 8;
    */
   REFUND = 8,
 
   /**
-   * What is reserved is what the reservation says, and all of it is advanced, once.
+   * The reserved installments match their reservation, which is advanced in full, once.
    *
    * @generated from enum value: FUNDS_INVARIANT_RESERVATION = 9;
    */
@@ -2050,12 +2050,12 @@ export enum FundsInvariant {
 export declare const FundsInvariantSchema: GenEnum<FundsInvariant>;
 
 /**
- * A merchant's funds: sales, their installments, the release rows summed from them, and what takes from them.
+ * A merchant's funds: sales, their installments, the release rows that sum them up, and what reduces or reserves them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
- * the same key with the same request answers as the first time, with another request it is ALREADY_EXISTS
- * (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take a
- * row's or a day's sum above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
+ * the same key with the same request returns the first response, with another request it is ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take the
+ * sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
  *
  * @generated from service payments.funds.v1.FundsService
  */
@@ -2072,7 +2072,7 @@ export declare const FundsService: GenService<{
     output: typeof ListFundsReleasesResponseSchema;
   },
   /**
-   * Answers the days of a month that have a release, and its bank holidays, ascending.
+   * Returns the days of a month that have a release, and its bank holidays, ascending.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetReleaseCalendar
    */
@@ -2082,7 +2082,7 @@ export declare const FundsService: GenService<{
     output: typeof GetReleaseCalendarResponseSchema;
   },
   /**
-   * Answers the available balance and what it is made of. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a sum over all days
+   * Returns the available balance and its components. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a sum over all days
    * exceeds 64 bits.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetBalance
@@ -2093,7 +2093,7 @@ export declare const FundsService: GenService<{
     output: typeof GetBalanceResponseSchema;
   },
   /**
-   * Lists the open debts of a merchant, ascending by (occurred_at, source_id): the order in which they are taken.
+   * Lists the open debts of a merchant, ascending by (occurred_at, source_id): the order in which they are collected.
    * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant and environment.
    *
    * @generated from rpc payments.funds.v1.FundsService.ListDebts
@@ -2104,9 +2104,10 @@ export declare const FundsService: GenService<{
     output: typeof ListDebtsResponseSchema;
   },
   /**
-   * Recomputes everything kept of an account from its sales, installments, blocks and postings, of one merchant or, with the
-   * grant operations and no merchant, of all. What does not agree is answered, never an error. Each account is checked
-   * as of one moment and nobody waits for it; across merchants, call again with `after` while `next` is there.
+   * Recomputes the stored sums of an account from its sales, installments, blocks and postings: of one merchant or,
+   * with the grant operations and without a merchant, of all merchants. Returns the differences; a difference is not an
+   * error. Each account is read at one moment, without locking it. Across merchants, call again with `after` while
+   * `next` is set.
    *
    * @generated from rpc payments.funds.v1.FundsService.VerifyFunds
    */
@@ -2116,8 +2117,8 @@ export declare const FundsService: GenService<{
     output: typeof VerifyFundsResponseSchema;
   },
   /**
-   * Lists the installments that an advance can cover now: scheduled, dated after today, neither blocked nor reserved, with
-   * an amount left; nearest date first, at most 1000.
+   * Lists the installments that an advance can cover now: scheduled, dated after today, neither blocked nor reserved,
+   * and with a remaining amount; nearest date first, at most 1000.
    *
    * @generated from rpc payments.funds.v1.FundsService.ListAdvanceableInstallments
    */
@@ -2127,9 +2128,10 @@ export declare const FundsService: GenService<{
     output: typeof ListAdvanceableInstallmentsResponseSchema;
   },
   /**
-   * Records a captured sale: an instant transfer (one installment, same day) or a card sale (an installment per installment).
-   * An installment dated today or earlier is released at once; open debts are taken from the new installments.
-   * ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS, INSTALLMENTS_NOT_ALLOWED).
+   * Records a captured sale: an instant transfer (one installment, on the same day) or a card sale (one or more
+   * installments). An installment dated today or earlier is released at once; open debts are collected from the new
+   * installments. ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS,
+   * INSTALLMENTS_NOT_ALLOWED).
    *
    * @generated from rpc payments.funds.v1.FundsService.RecordSale
    */
@@ -2139,9 +2141,9 @@ export declare const FundsService: GenService<{
     output: typeof RecordSaleResponseSchema;
   },
   /**
-   * Takes an amount from a sale's installments, if one is named, then from free scheduled ones, each nearest date first; what
-   * is left over becomes a debt, taken from scheduled installments as they become free.
-   * NOT_FOUND (SALE_NOT_FOUND); ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) when the source had one.
+   * Deducts an amount: from the installments of the given sale, if any, then from free installments, each nearest date
+   * first. The rest becomes a debt, collected from installments as they become free.
+   * NOT_FOUND (SALE_NOT_FOUND); ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) for a second deduction of the source.
    *
    * @generated from rpc payments.funds.v1.FundsService.ApplyDeduction
    */
@@ -2151,8 +2153,8 @@ export declare const FundsService: GenService<{
     output: typeof ApplyDeductionResponseSchema;
   },
   /**
-   * Blocks whole installments of a sale for a reason and a source, except those advanced or reserved.
-   * NOT_FOUND (SALE_NOT_FOUND). Repeating the same reason and source is no error; once it is lifted, it blocks anew
+   * Blocks the installments of a sale for a reason and a source, except those advanced or reserved.
+   * NOT_FOUND (SALE_NOT_FOUND). Repeating an open block is not an error. Repeating a lifted block opens it again,
    * unless `once` is set.
    *
    * @generated from rpc payments.funds.v1.FundsService.BlockFunds
@@ -2163,8 +2165,8 @@ export declare const FundsService: GenService<{
     output: typeof BlockFundsResponseSchema;
   },
   /**
-   * Lifts a block: installments without another block go back by date; when lost, all that the block held is deducted.
-   * NOT_FOUND (BLOCK_NOT_FOUND).
+   * Lifts a block: installments without another block are released or scheduled by their date; with the outcome
+   * CONSUMED, everything that the block held is deducted. NOT_FOUND (BLOCK_NOT_FOUND).
    *
    * @generated from rpc payments.funds.v1.FundsService.UnblockFunds
    */
@@ -2174,8 +2176,8 @@ export declare const FundsService: GenService<{
     output: typeof UnblockFundsResponseSchema;
   },
   /**
-   * Releases what is scheduled for as_of or earlier, for one merchant or, with the grant operations and no merchant,
-   * for all. Exactly once however often it runs; call again while has_more.
+   * Releases what is scheduled for as_of or earlier: of one merchant or, with the grant operations and without a
+   * merchant, of all merchants. Releases each installment exactly once; call again while has_more is set.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReleaseDueFunds
    */
@@ -2185,9 +2187,9 @@ export declare const FundsService: GenService<{
     output: typeof ReleaseDueFundsResponseSchema;
   },
   /**
-   * Reserves installments for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when an installment has changed since the
-   * quote, is reserved, blocked, or dated today or earlier. Unique by advance request: repeating answers what was
-   * reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed, also before it came to be.
+   * Reserves installments for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when an installment has
+   * changed since the quote, is reserved, blocked, or dated today or earlier. Unique by advance request: repeating
+   * returns what was reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed, even before it was made.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReserveForAdvance
    */
@@ -2197,9 +2199,9 @@ export declare const FundsService: GenService<{
     output: typeof ReserveForAdvanceResponseSchema;
   },
   /**
-   * Frees a reservation; open blocks of the sale and open debts apply in the same transaction.
-   * Repeating is no error, nor is a reservation that there is not: none will be. FAILED_PRECONDITION
-   * (RESERVATION_SETTLED).
+   * Frees a reservation; open blocks of the sales and open debts apply in the same transaction. Repeating is not an
+   * error. Freeing a reservation that does not exist is not an error either, and keeps it from being made.
+   * FAILED_PRECONDITION (RESERVATION_SETTLED).
    *
    * @generated from rpc payments.funds.v1.FundsService.FreeReservation
    */
@@ -2209,7 +2211,7 @@ export declare const FundsService: GenService<{
     output: typeof FreeReservationResponseSchema;
   },
   /**
-   * Pays a reservation out: the rows' advanced amount rises and scheduled falls. Repeating is no error.
+   * Pays out a reservation: the rows' advanced amount rises and scheduled falls. Repeating is not an error.
    * NOT_FOUND (RESERVATION_NOT_FOUND); FAILED_PRECONDITION (RESERVATION_FREED, COVERED_PART_DUE).
    *
    * @generated from rpc payments.funds.v1.FundsService.SettleReservation
@@ -2220,10 +2222,11 @@ export declare const FundsService: GenService<{
     output: typeof SettleReservationResponseSchema;
   },
   /**
-   * Debits a refund, unique by case: the sale's own installments, released or blocked for the case (latest date first), then
-   * released rows (oldest first). Never makes a debt: FAILED_PRECONDITION (INSUFFICIENT_AVAILABLE_BALANCE) with the
-   * available amount in the metadata. Repeating is no error; FAILED_PRECONDITION (REFUND_DEBIT_REVERSED) after its
-   * reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with another amount.
+   * Debits a refund, unique by case: from the sale's installments that are released or blocked for the case (latest
+   * date first), then from released rows (oldest first). Never makes a debt: FAILED_PRECONDITION
+   * (INSUFFICIENT_AVAILABLE_BALANCE) with the available amount in the metadata. Repeating is not an error;
+   * FAILED_PRECONDITION (REFUND_DEBIT_REVERSED) after its reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with
+   * another amount.
    *
    * @generated from rpc payments.funds.v1.FundsService.DebitForRefund
    */
@@ -2233,9 +2236,9 @@ export declare const FundsService: GenService<{
     output: typeof DebitForRefundResponseSchema;
   },
   /**
-   * Has a refund that was refused for its amount wait for the balance, unless the balance covers it by now: then it is
-   * to be debited again. A command that makes the balance cover a waiting refund starts the workflow
-   * refund-funding-<id>, which executes the account's waiting refunds, oldest case first. The debit ends the wait.
+   * Records that a refund refused for its amount awaits funding, unless the balance covers it now: then it can be
+   * debited again. A command that makes the balance cover such a refund starts the workflow refund-funding-<id>, which
+   * executes the account's pending refunds, oldest case first. The debit ends the wait.
    *
    * @generated from rpc payments.funds.v1.FundsService.AwaitFunding
    */
@@ -2245,7 +2248,7 @@ export declare const FundsService: GenService<{
     output: typeof AwaitFundingResponseSchema;
   },
   /**
-   * Ends the wait of a refund that has not come to a later execution meanwhile. One that does not wait is no error.
+   * Ends the wait of a refund, unless a later execution of it waits. For a refund that does not wait it is not an error.
    *
    * @generated from rpc payments.funds.v1.FundsService.EndFundingWait
    */
@@ -2255,7 +2258,7 @@ export declare const FundsService: GenService<{
     output: typeof EndFundingWaitResponseSchema;
   },
   /**
-   * Answers the oldest waiting refund that the balance covers now.
+   * Returns the oldest pending refund that the balance covers now.
    *
    * @generated from rpc payments.funds.v1.FundsService.FindCoveredRefund
    */
@@ -2265,7 +2268,7 @@ export declare const FundsService: GenService<{
     output: typeof FindCoveredRefundResponseSchema;
   },
   /**
-   * Posts the reversal of a refund's debit. Repeating is no error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND).
+   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND).
    *
    * @generated from rpc payments.funds.v1.FundsService.ReverseRefundDebit
    */

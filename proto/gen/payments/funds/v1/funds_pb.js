@@ -412,7 +412,7 @@ export const BankHolidaySchema = /*@__PURE__*/
   enumDesc(file_payments_funds_v1_funds, 4);
 
 /**
- * The days on which Brazil's banks are closed, beside weekends.
+ * The days on which Brazilian banks are closed, besides weekends.
  *
  * @generated from enum payments.funds.v1.BankHoliday
  */
@@ -426,7 +426,7 @@ export const FundsInvariantSchema = /*@__PURE__*/
   enumDesc(file_payments_funds_v1_funds, 5);
 
 /**
- * What must hold of an account after every transaction.
+ * What holds for every account after every transaction.
  *
  * @generated from enum payments.funds.v1.FundsInvariant
  */
@@ -434,12 +434,12 @@ export const FundsInvariant = /*@__PURE__*/
   tsEnum(FundsInvariantSchema);
 
 /**
- * A merchant's funds: sales, their installments, the release rows summed from them, and what takes from them.
+ * A merchant's funds: sales, their installments, the release rows that sum them up, and what reduces or reserves them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
- * the same key with the same request answers as the first time, with another request it is ALREADY_EXISTS
- * (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take a
- * row's or a day's sum above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
+ * the same key with the same request returns the first response, with another request it is ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take the
+ * sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
  *
  * @generated from service payments.funds.v1.FundsService
  */

@@ -1,5 +1,4 @@
 import type { HandlerContext } from '@connectrpc/connect';
-import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import {
   type FundsAccount,
@@ -8,24 +7,27 @@ import {
   FundsReleaseStatus,
   type VerifyFundsRequest,
   type VerifyFundsResponse,
-} from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../platform/database/database.ts';
-import { invalidArgument } from '../platform/errors.ts';
-import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
-import { type DifferenceReadRow, selectDifferences } from './funds-checks.ts';
-import { optionalTenant } from './optional-tenant.ts';
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Database } from '../../platform/database/database.ts';
+import { invalidArgument } from '../../platform/errors.ts';
+import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
+import { selectAccounts } from '../funds.queries.ts';
+import { optionalTenant } from '../optional-tenant.ts';
+import type { DifferenceReadRow } from './difference.sql.ts';
+import { selectDifferences } from './funds-checks.ts';
 import { fundsDifferences, verificationEnd, verifiedAccounts } from './verification-metrics.ts';
 
 const ACCOUNTS_PER_CALL = 20;
-/** Of a call's minute; an account with millions of installments takes many seconds. */
+/** A third of the longest deadline of a call; an account with millions of installments takes many seconds. */
 const CALL_BUDGET_MS = 20_000;
+const DIFFERENCES_LOGGED = 10;
 
 export interface VerifyFundsDependencies {
   readonly database: Database;
   readonly logger: Logger;
 }
 
-/** Verifies one account, or the next ones of all: as many as a call has time for, and at least one. */
+/** Verifies one account, or the next of all accounts: as many as the call has time for, and at least one. */
 export async function verifyFunds(
   { database, logger }: VerifyFundsDependencies,
   request: VerifyFundsRequest,
@@ -44,7 +46,7 @@ export async function verifyFunds(
   for (const account of accounts) {
     if (verified > 0 && (verified === ACCOUNTS_PER_CALL || performance.now() > endBy)) break;
     const rows = await database.read(selectDifferences(account));
-    note(logger, account, rows);
+    report(logger, account, rows);
     differences.push(...rows.map((row) => differenceMessage(account, row)));
     verified += 1;
   }
@@ -59,26 +61,25 @@ export async function verifyFunds(
   };
 }
 
-/** The accounts behind one, in the order of their key: one more than a call verifies. */
+/** The accounts after one, in the order of their keys: one more than a call verifies, to know whether there are more. */
 async function accountsAfter(database: Database, after: FundsAccount | undefined): Promise<Tenant[]> {
-  const from = after && tenantOf(after);
-  const position = from ? 'where (merchant_id, environment) > ($2, $3)' : '';
-  const sql = `select merchant_id, environment from funds.account ${position}
-    order by merchant_id, environment limit $1`;
-  const values = [ACCOUNTS_PER_CALL + 1, ...(from ? [from.merchantId, from.environment] : [])];
-  const read = CompiledQuery.raw(sql, values) as CompiledQuery<{
-    merchant_id: string;
-    environment: Tenant['environment'];
-  }>;
-  const rows = await database.read(read);
+  const position = after && tenantOf(after);
+  const rows = await database.read(
+    selectAccounts({
+      afterMerchantId: position?.merchantId,
+      afterEnvironment: position?.environment,
+      limit: ACCOUNTS_PER_CALL + 1,
+    }),
+  );
   return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
 }
 
-function note(logger: Logger, account: Tenant, rows: readonly DifferenceReadRow[]): void {
+function report(logger: Logger, account: Tenant, rows: readonly DifferenceReadRow[]): void {
   verifiedAccounts.inc();
   for (const { invariant } of rows) fundsDifferences.inc({ invariant });
   if (rows.length === 0) return;
-  logger.error({ ...account, differences: rows.slice(0, 10), count: rows.length }, 'funds do not add up');
+  const differences = rows.slice(0, DIFFERENCES_LOGGED);
+  logger.error({ ...account, differences, count: rows.length }, 'stored and recomputed funds differ');
 }
 
 const accountMessage = (tenant: Tenant): FundsAccount => ({

@@ -1,0 +1,57 @@
+import { compare, subject } from './difference.sql.ts';
+
+const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'id' };
+
+const AMOUNTS = ['gross_minor', 'fees_minor', 'deducted_minor', 'advanced_minor', 'remaining_minor'];
+const NAMED_AMOUNTS = AMOUNTS.map((column) => `('${column}', ${column})`).join(', ');
+
+/** (C), (E): no amount of an installment is negative, and so none of a row is; deductions do not exceed the original. */
+const NEGATIVE_AMOUNTS = `
+select ${subject(INSTALLMENT)},
+       case amount.figure when 'remaining_minor' then 'DEBT' else 'STATUS' end, amount.figure, '>= 0', amount.minor::text
+  from installment cross join lateral (values ${NAMED_AMOUNTS}) as amount (figure, minor)
+ where least(${AMOUNTS.join(', ')}) < 0 and amount.minor < 0`;
+
+/** (C): the status follows from the sale's open blocks and from the release. */
+const STATUSES = `
+select ${subject(INSTALLMENT)}, 'STATUS', 'status', expected, status
+  from (select installment.*, case
+          when advanced_minor = 0 and reserved_for is null and remaining_minor > 0
+               and sale_id in (select sale_id from block where closed_at is null) then 'BLOCKED'
+          when released then 'RELEASED' else 'SCHEDULED' end as expected
+        from installment) as installment
+ where status <> expected`;
+
+/** (D): the installments of a sale add up to the sale. */
+const SALES = `
+select ${subject({ sale: 'sale.id' })}, figure.* from sale full join (
+  select sale_id, count(*) as count, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor
+    from installment group by sale_id
+) as recorded on recorded.sale_id = sale.id
+${compare({
+  installments: [`'SALE'`, 'sale.installments', 'recorded.count'],
+  sale_gross_minor: [`'SALE'`, 'sale.gross_minor', 'recorded.gross_minor'],
+  sale_fees_minor: [`'SALE'`, 'sale.fees_minor', 'recorded.fees_minor'],
+})}`;
+
+const SHARE = {
+  date: 'installment.date',
+  status: 'installment.status',
+  sale: 'sale.id',
+  installment: 'installment.id',
+};
+
+const share = (column: string) =>
+  `sale.${column} / sale.installments + (installment.number <= sale.${column} % sale.installments)::int`;
+
+/** (D): each installment has its share of the sale; the first ones have the remaining cents. */
+const SHARES = `
+select ${subject(SHARE)}, figure.*
+  from installment join sale on sale.id = installment.sale_id
+${compare({
+  installment_gross_minor: [`'SALE'`, share('gross_minor'), 'installment.gross_minor'],
+  installment_fees_minor: [`'SALE'`, share('fees_minor'), 'installment.fees_minor'],
+})}`;
+
+/** The checks of installments and sales. */
+export const INSTALLMENT_CHECKS = [NEGATIVE_AMOUNTS, STATUSES, SALES, SHARES];

@@ -1,0 +1,29 @@
+import { Counter, Gauge } from 'prom-client';
+import { metrics } from '../../platform/process/telemetry.ts';
+import { INVARIANTS } from './difference.sql.ts';
+
+/**
+ * Counted in the process that verifies an account. One verification may use several processes, so evaluate sums and
+ * the latest value over all of them. Alert on `increase(…differences_total[1d]) > 0`, or when the last verification
+ * ended more than a day ago.
+ */
+export const verifiedAccounts = new Counter({
+  name: 'payments_funds_verified_accounts_total',
+  help: 'Accounts whose funds were recomputed.',
+  registers: [metrics],
+});
+
+export const fundsDifferences = new Counter({
+  name: 'payments_funds_differences_total',
+  help: 'Differences found between stored and recomputed funds, by invariant.',
+  labelNames: ['invariant'],
+  registers: [metrics],
+});
+// Starts every series at 0, so that the first difference is an increase.
+for (const invariant of INVARIANTS) fundsDifferences.inc({ invariant }, 0);
+
+export const verificationEnd = new Gauge({
+  name: 'payments_funds_verification_end_timestamp_seconds',
+  help: 'When a verification of all accounts last ended in this process.',
+  registers: [metrics],
+});

@@ -1,10 +1,10 @@
-// The certificate library wants this polyfill first.
+// @peculiar/x509 needs this polyfill loaded first.
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
-/** PEM texts. A certificate authority has the same form, so it can be kept in two files and read again. */
+/** A certificate, or a certificate authority, and its private key as PEM text. */
 export interface CertificatePair {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
@@ -13,9 +13,9 @@ export interface CertificatePair {
 export interface CertificateRequest {
   /** DNS names and IP addresses; the first is the subject. */
   readonly names: readonly string[];
-  /** Default: from an hour ago. */
+  /** Default: an hour ago. */
   readonly notBefore?: Date;
-  /** Default: for two years from now. */
+  /** Default: two years from now. */
   readonly notAfter?: Date;
 }
 
@@ -23,7 +23,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Makes a certificate authority, good for ten years, for development and tests. */
+/** Creates a certificate authority for development and tests, valid for ten years. */
 export async function createAuthority(): Promise<CertificatePair> {
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -42,7 +42,7 @@ export async function createAuthority(): Promise<CertificatePair> {
   return toPair(certificate, keys.privateKey);
 }
 
-/** Issues a server certificate for the names. */
+/** Issues a server certificate for these names. */
 export async function issueCertificate(
   authority: CertificatePair,
   { names, notBefore, notAfter }: CertificateRequest,
@@ -91,7 +91,7 @@ async function toPair(
   };
 }
 
-/** Positive, as X.509 demands. */
+/** X.509 requires a positive number, hence the leading 01. */
 function randomSerial(): string {
   return `01${randomBytes(15).toString('hex')}`;
 }

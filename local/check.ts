@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a step found: `passed`, `skipped` with the reason, or `failed` with what to read. */
+/** The result of a check, with its output: for `skipped` the reason, for `failed` the faults. */
 interface Outcome {
   readonly result: 'passed' | 'skipped' | 'failed';
   readonly output: string;
@@ -11,8 +11,8 @@ interface Outcome {
 
 const scratch = mkdtempSync(join(tmpdir(), 'payments-check-'));
 
-/** All that has to hold besides the slow tests, in the order of what is quickest to mend. */
-const STEPS: Readonly<Record<string, () => Outcome>> = {
+/** Everything CI checks besides the slow tests; the quickest to fix come first. */
+const CHECKS: Readonly<Record<string, () => Outcome>> = {
   types: () => run('tsc', '--noEmit'),
   'lint and format': () => run('biome', 'ci', '--colors=off'),
   'proto lint': () => run('buf', 'lint'),
@@ -34,7 +34,7 @@ const STEPS: Readonly<Record<string, () => Outcome>> = {
 function run(command: string, ...args: string[]): Outcome {
   const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, REDOCLY_TELEMETRY: 'off' };
   const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
-  const output = error ? `${command} cannot be run: ${error.message}\n` : stdout + stderr;
+  const output = error ? `cannot run ${command}: ${error.message}\n` : stdout + stderr;
   return { result: status === 0 ? 'passed' : 'failed', output };
 }
 
@@ -42,8 +42,7 @@ function protoCompatible(): Outcome {
   const main = ['origin/main', 'main'].find(
     (ref) => run('git', 'rev-parse', '--verify', '--quiet', `${ref}:proto/payments`).result === 'passed',
   );
-  if (!main)
-    return { result: 'skipped', output: 'there is no branch main with a proto folder to compare with\n' };
+  if (!main) return { result: 'skipped', output: 'no main branch with a proto folder to compare with\n' };
   const archive = join(scratch, 'main.tar');
   const archived = run('git', 'archive', `--output=${archive}`, main, 'proto', 'buf.yaml');
   return archived.result === 'passed' ? run('buf', 'breaking', '--against', archive) : archived;
@@ -55,7 +54,7 @@ function generatedCodeFresh(): Outcome {
   return run('git', 'diff', '--no-index', '--stat', 'proto/gen', join(scratch, 'proto/gen'));
 }
 
-/** Both documents, as they are served, by the public rules and without the network. */
+/** Lints both documents as served, with the rules for public APIs, without network access. */
 function openApiLint(): Outcome {
   for (const environment of ['live', 'test']) {
     const written = run('node', 'local/openapi.ts', environment);
@@ -69,12 +68,14 @@ function openApiLint(): Outcome {
 }
 
 let failed = 0;
-for (const [name, step] of Object.entries(STEPS)) {
-  const { result, output } = step();
+for (const [name, check] of Object.entries(CHECKS)) {
+  const { result, output } = check();
   console.log(`${result.padEnd(7)}  ${name}`);
   if (result !== 'passed') console.log(output.replaceAll(/^(?=.)/gm, '         '));
   if (result === 'failed') failed += 1;
 }
 rmSync(scratch, { recursive: true });
-console.log(failed === 0 ? 'All checks passed.' : `${failed} of ${Object.keys(STEPS).length} checks failed.`);
+console.log(
+  failed === 0 ? 'All checks passed.' : `${failed} of ${Object.keys(CHECKS).length} checks failed.`,
+);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -13,9 +14,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { StartError } from './start-error.ts';
 
 const SQLITE_BUSY = 5;
+const LOCK_FILE = 'lock';
+/** Outlasts an `isInUse` check, which holds a read lock for a moment. */
+const LOCK_TIMEOUT_MS = 100;
 
-/** DATA_DIR: all state of `npm start`, locked by the process that runs on it. */
+/** DATA_DIR: all state of `npm start`, locked by the process that uses it. */
 export class DataFolder {
+  /** Keeps open folders reachable: garbage collection would close the database and release its lock. */
+  static readonly #open = new Set<DataFolder>();
+
   /** Absolute. */
   readonly path: string;
   readonly #lock: DatabaseSync;
@@ -26,23 +33,40 @@ export class DataFolder {
   }
 
   /**
-   * Makes the folder where it is missing and locks it for this process. The kernel frees the lock with the process,
-   * so a killed start never leaves one behind. Throws StartError: DATA_FOLDER_IN_USE, DATA_FOLDER_UNREADABLE.
+   * Creates the folder if missing and locks it for this process. The kernel releases the lock when the process ends, so a
+   * killed start leaves none behind. Throws StartError: DATA_FOLDER_IN_USE, DATA_FOLDER_UNREADABLE.
    */
-  static open(folder: string): DataFolder {
-    const path = resolve(folder);
+  static open(dataDir: string): DataFolder {
+    const path = resolve(dataDir);
     try {
       mkdirSync(path, { recursive: true });
-      // As root PostgreSQL runs as another user, who has to pass through; every secret has a mode of its own.
+      // Started by root, PostgreSQL runs as another user, who must be able to enter. Files with secrets are 0600.
       chmodSync(path, process.getuid?.() === 0 ? 0o711 : 0o700);
       for (const name of ['run', 'logs']) mkdirSync(join(path, name), { recursive: true, mode: 0o700 });
-      const opened = new DataFolder(path, lock(path));
-      writeFileSync(opened.file('run/owner'), String(process.pid), { mode: 0o600 });
-      return opened;
+      const folder = new DataFolder(path, lock(path));
+      DataFolder.#open.add(folder);
+      writeFileSync(folder.file('run/owner'), String(process.pid), { mode: 0o600 });
+      return folder;
     } catch (error) {
       if (error instanceof StartError) throw error;
       const message = `DATA_DIR ${path} cannot be used: ${(error as Error).message}`;
       throw new StartError('DATA_FOLDER_UNREADABLE', message, { cause: error });
+    }
+  }
+
+  /** Whether a running process holds the lock. Changes nothing; false when the folder does not exist. */
+  static isInUse(dataDir: string): boolean {
+    const path = join(dataDir, LOCK_FILE);
+    if (!existsSync(path)) return false;
+    const file = new DatabaseSync(path, { readOnly: true });
+    try {
+      file.prepare('SELECT name FROM sqlite_schema').get();
+      return false;
+    } catch (error) {
+      if (isBusy(error)) return true;
+      throw error;
+    } finally {
+      file.close();
     }
   }
 
@@ -51,12 +75,12 @@ export class DataFolder {
     return join(this.path, name);
   }
 
-  /** The text of a file; undefined when there is none. */
+  /** The text of a file; undefined when it does not exist. */
   read(name: string): string | undefined {
-    return readIfThere(this.file(name));
+    return readIfExists(this.file(name));
   }
 
-  /** Writes a file whole or not at all, on disk when it returns; made readable by the owner alone (0600). */
+  /** Replaces a file atomically and durably, readable only by its owner (0600). Creates missing folders. */
   write(name: string, text: string): void {
     const path = this.file(name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -68,22 +92,23 @@ export class DataFolder {
     closeSync(parent);
   }
 
-  /** Frees the lock. */
+  /** Releases the lock. */
   close(): void {
+    DataFolder.#open.delete(this);
     this.#lock.close();
   }
 }
 
-/** SQLite's lock is the one file lock that Node has built in. */
+/** Node has no file locks of its own, so this holds a lock of SQLite's. */
 function lock(path: string): DatabaseSync {
-  const file = new DatabaseSync(join(path, 'lock'));
+  const file = new DatabaseSync(join(path, LOCK_FILE), { timeout: LOCK_TIMEOUT_MS });
   try {
     file.exec('BEGIN EXCLUSIVE');
     return file;
   } catch (error) {
     file.close();
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
-    const owner = readIfThere(join(path, 'run/owner')) ?? 'unknown';
+    if (!isBusy(error)) throw error;
+    const owner = readIfExists(join(path, 'run/owner')) ?? 'unknown';
     throw new StartError(
       'DATA_FOLDER_IN_USE',
       `DATA_DIR ${path} is in use by another running instance (process ${owner}): stop it, or set another DATA_DIR`,
@@ -91,7 +116,11 @@ function lock(path: string): DatabaseSync {
   }
 }
 
-function readIfThere(path: string): string | undefined {
+function isBusy(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === SQLITE_BUSY;
+}
+
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -5,15 +5,13 @@ import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
 import { listEventTypes } from '../services/webhooks/events/list-event-types.ts';
 
-/** `npm run openapi [live|test]`: writes the document as the gateway serves it, without a running system. */
+/** `npm run openapi [live|test]`: prints the document that the gateway serves, without a running system. */
 const [environment = 'live'] = process.argv.slice(2);
 if (environment !== 'live' && environment !== 'test') {
   console.error('usage: npm run openapi [live|test]');
   process.exit(2);
 }
-const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, {
-  unused: KEY_RINGS,
-});
+const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, { unused: KEY_RINGS });
 const local = (port: number) => `http://${config.HOST}:${port}`;
 const gateway = createGateway({
   environment,
@@ -27,7 +25,7 @@ const gateway = createGateway({
   }),
   logger: createLogger('fatal'),
 });
-const answer = await gateway.inject('/openapi.json');
-if (answer.statusCode !== 200) throw new Error(answer.body);
-process.stdout.write(`${JSON.stringify(answer.json(), null, 2)}\n`);
+const response = await gateway.inject('/openapi.json');
+if (response.statusCode !== 200) throw new Error(response.body);
+process.stdout.write(`${JSON.stringify(response.json(), null, 2)}\n`);
 await gateway.close();

@@ -3,32 +3,32 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { StartError } from './start-error.ts';
 
-/** A port that a setting names. */
+/** A port and the setting it comes from. */
 export interface NamedPort {
-  /** Name of the setting, for the message. */
+  /** Names the port in messages. */
   readonly setting: string;
-  /** 0: any free one, which is never in use. */
+  /** 0: any free port. */
   readonly port: number;
   /** Default: 127.0.0.1. */
   readonly host?: string;
 }
 
 /**
- * Throws one StartError that tells every port that cannot be had: PORT_IN_USE, PORT_NOT_ALLOWED. Children left over
- * from a killed start are to be stopped before.
+ * Throws one StartError that lists every port that cannot be opened: PORT_IN_USE, PORT_NOT_ALLOWED. Stop the orphaned
+ * processes of a killed start first.
  */
 export async function assertPortsFree(ports: readonly NamedPort[]): Promise<void> {
-  const faults = [...findTwins(ports), ...(await Promise.all(ports.map(findFault)))].filter(
+  const faults = [...findDuplicates(ports), ...(await Promise.all(ports.map(findFault)))].filter(
     (fault) => fault !== undefined,
   );
   const [first] = faults;
   if (first) throw new StartError(first.reason, faults.map(({ message }) => message).join('; '));
 }
 
-/** None of these is given to who asks for any port, or calls somebody: they stay free until they are taken. */
+/** Below the ephemeral range of Linux and macOS, so no outgoing connection or listener on port 0 takes one of these meanwhile. */
 const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
 
-/** A port of the loopback address that nobody listens on now. */
+/** A port of the loopback address on which no process listens now. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, LAST_PORT);
@@ -38,17 +38,17 @@ export async function findFreePort(): Promise<number> {
 
 type Fault = Pick<StartError, 'reason' | 'message'>;
 
-function findTwins(ports: readonly NamedPort[]): Fault[] {
+function findDuplicates(ports: readonly NamedPort[]): Fault[] {
   return ports.flatMap(({ setting, port }, index) => {
-    const twin = ports.slice(0, index).find((other) => port !== 0 && other.port === port);
-    if (!twin) return [];
-    return [{ reason: 'PORT_IN_USE', message: `${twin.setting} and ${setting} are both ${port}` }];
+    const duplicate = ports.slice(0, index).find((other) => port !== 0 && other.port === port);
+    if (!duplicate) return [];
+    return [{ reason: 'PORT_IN_USE', message: `${duplicate.setting} and ${setting} are both ${port}` }];
   });
 }
 
 async function findFault({ setting, port, host = '127.0.0.1' }: NamedPort): Promise<Fault | undefined> {
   if (port === 0) return undefined;
-  // Who listens on [::1] takes the calls that people send to localhost, so that counts as in use too.
+  // Clients that resolve localhost to [::1] would reach a process that listens there.
   for (const address of new Set([host, '::1'])) {
     const code = await tryListen(port, address);
     if (code === 'EADDRINUSE') {
@@ -64,7 +64,7 @@ async function findFault({ setting, port, host = '127.0.0.1' }: NamedPort): Prom
   return undefined;
 }
 
-/** Undefined when it could listen, else the error's code. */
+/** Undefined when the port can be opened, else the error's code. */
 async function tryListen(port: number, host: string): Promise<string | undefined> {
   const server = createServer().listen({ port, host, exclusive: true });
   try {

@@ -9,7 +9,7 @@ export type StartErrorReason =
   | 'POSTGRES_NOT_INSTALLED'
   | 'CHILD_DID_NOT_START';
 
-/** What keeps the system from starting, as one line that says what to do: printed without a stack. */
+/** A reason the system cannot start. The message is one line that says what to do; it is printed without a stack. */
 export class StartError extends Error {
   readonly reason: StartErrorReason;
 

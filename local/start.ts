@@ -3,31 +3,32 @@ import { createLogger } from '../services/platform/process/telemetry.ts';
 import { DataFolder } from './data-folder.ts';
 import { loadDemoCertificate } from './demo/demo-certificate.ts';
 import { type DemoAccess, writeDemoData } from './demo/demo-data.ts';
-import { type DemoReceiver, startDemoReceiver } from './demo/demo-receiver.ts';
+import { DEMO_FILE, type DemoFile } from './demo/demo-file.ts';
+import { startDemoReceiver } from './demo/demo-receiver.ts';
 import { DemoSignIn } from './demo/demo-sign-in.ts';
-import { type GeneratedSecrets, loadGeneratedSecrets } from './generated-secrets.ts';
-import { LOCAL_CALLER, type LocalSystem, localConfig, startLocalSystem } from './local-system.ts';
+import { loadGeneratedSecrets } from './generated-secrets.ts';
+import { LOCAL_CALLER, localConfig } from './local-config.ts';
+import { type LocalSystem, startLocalSystem } from './local-system.ts';
 import { assertPortsFree } from './ports.ts';
-import { givenDatabase } from './postgres/external-database.ts';
+import { assertDatabaseReachable } from './postgres/external-database.ts';
 import { startPostgres } from './postgres/postgres-server.ts';
-import { stopLeftOvers } from './processes/tracked-process.ts';
+import { stopOrphans } from './processes/tracked-process.ts';
 import { settingsHelp } from './settings-table.ts';
 import { StartError } from './start-error.ts';
-import { ownPorts, TemporalServer } from './temporal/temporal-server.ts';
+import { embeddedPorts, TemporalServer } from './temporal/temporal-server.ts';
 
-const DEMO_FILE = 'demo.json';
 const LOG_FILE = 'logs/payments.log';
 
-const say = (line: string) => console.log(line);
+const print = (line: string) => console.log(line);
 
-/** `npm start`: the whole system in one process, beside its own PostgreSQL and Temporal. */
+/** `npm start`: the whole system in one process, with its own PostgreSQL and Temporal server. */
 async function start(stack: AsyncDisposableStack): Promise<void> {
-  // Faults of the settings come before anything is made.
+  // Reports faulty settings before anything is created.
   const { DATA_DIR } = readConfig(process.env, { unused: KEY_RINGS });
   const folder = DataFolder.open(DATA_DIR);
   stack.defer(() => folder.close());
-  await stopLeftOvers(folder, say);
-  const secrets = loadGeneratedSecrets(folder, [LOCAL_CALLER]);
+  await stopOrphans(folder, print);
+  const secrets = loadGeneratedSecrets(folder, [LOCAL_CALLER.name]);
   const { caFile } = await loadDemoCertificate(folder);
   const settings = localConfig(process.env, folder, secrets, caFile);
   await assertPortsFree(portsOf(settings));
@@ -37,42 +38,48 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   stack.defer(() => temporal.stop());
   const TEMPORAL_UI_URL = settings.TEMPORAL_UI_URL ?? temporal.uiUrl;
   const config = { ...settings, ...signIn?.settings, TEMPORAL_UI_URL };
-  const databaseUrl = config.DATABASE_URL
-    ? await givenDatabase(config.DATABASE_URL)
-    : await startOwnPostgres(folder, stack);
+  const databaseUrl = await connectDatabase(config, folder, stack);
   const receiver = await startDemoReceiver({ folder, port: config.DEMO_RECEIVER_PORT });
   stack.defer(() => receiver.stop());
   const logger = createLogger(config.LOG_LEVEL, folder.file(LOG_FILE));
-  const system = await startLocalSystem({
-    config,
-    databaseUrl,
-    temporalAddress: temporal.address,
-    logger,
-    stack,
-  });
+  const system = await startLocalSystem({ config, databaseUrl, temporal, logger, stack });
 
   const provider = await signIn?.start(system.dashboardUrl);
   stack.defer(async () => provider?.stop());
 
-  const access = await demoAccess(folder, system, signIn);
-  const addresses = addressesOf(system, temporal, config, secrets, receiver);
-  const dashboard = { baseUrl: system.dashboardUrl, ...signIn?.access };
-  folder.write(DEMO_FILE, `${JSON.stringify({ ...withAddresses(access, addresses), dashboard }, null, 2)}\n`);
-  // After the demo data, which takes the steps of its workflows itself.
+  const { live, sandbox, other } = await demoAccess(folder, system, signIn);
+  const demo: DemoFile = {
+    live: { ...live, baseUrl: system.liveUrl },
+    sandbox: { ...sandbox, baseUrl: system.sandboxUrl },
+    other,
+    grpc: { baseUrl: system.grpcUrl, token: secrets.serviceTokens[LOCAL_CALLER.name]! },
+    operations: { baseUrl: system.opsUrl },
+    dashboard: { baseUrl: system.dashboardUrl, ...signIn?.access },
+    temporal: { address: temporal.address, ui: TEMPORAL_UI_URL, namespace: config.TEMPORAL_NAMESPACE },
+    receiver: { url: `${receiver.url}/webhooks/demo`, ca: receiver.caFile },
+  };
+  folder.write(DEMO_FILE, `${JSON.stringify(demo, null, 2)}\n`);
+  // The demo data takes the steps of its workflows itself, so the worker starts after it.
   system.startWorker();
-  announce(system, temporal, receiver.url, folder, signIn);
+  print(summary(demo, folder));
+  print('ready: Ctrl-C stops everything');
 }
 
-/** The ports that this start takes. */
+/** The ports that this start listens on, by setting. */
 function portsOf(config: Config) {
   const { LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DASHBOARD_PORT, DEMO_RECEIVER_PORT } = config;
-  const named = Object.entries({
-    ...{ LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DASHBOARD_PORT, DEMO_RECEIVER_PORT },
-    ...(config.OIDC_ISSUER ? {} : { OIDC_PORT: config.OIDC_PORT }),
-  });
-  const own = named.map(([setting, port]) => ({ setting, port }));
-  if (config.TEMPORAL_ADDRESS) return own;
-  return [...own, ...ownPorts({ port: config.TEMPORAL_PORT, uiPort: config.TEMPORAL_UI_PORT })];
+  const ports: Record<string, number> = {
+    LIVE_PORT,
+    SANDBOX_PORT,
+    GRPC_PORT,
+    OPS_PORT,
+    DASHBOARD_PORT,
+    DEMO_RECEIVER_PORT,
+  };
+  if (!config.OIDC_ISSUER) ports.OIDC_PORT = config.OIDC_PORT;
+  const named = Object.entries(ports).map(([setting, port]) => ({ setting, port }));
+  if (config.TEMPORAL_ADDRESS) return named;
+  return [...named, ...embeddedPorts({ port: config.TEMPORAL_PORT, uiPort: config.TEMPORAL_UI_PORT })];
 }
 
 function startTemporal(config: Config, folder: DataFolder): TemporalServer {
@@ -83,96 +90,68 @@ function startTemporal(config: Config, folder: DataFolder): TemporalServer {
     port: config.TEMPORAL_PORT,
     uiPort: config.TEMPORAL_UI_PORT,
   });
-  temporal.on('status', ({ state, detail }) => say(state === 'up' ? detail : `deliveries wait: ${detail}`));
+  temporal.on('status', ({ state, detail }) => print(state === 'up' ? detail : `deliveries wait: ${detail}`));
   return temporal;
 }
 
-async function startOwnPostgres(folder: DataFolder, stack: AsyncDisposableStack): Promise<string> {
-  const postgres = await startPostgres({ folder, log: say });
+/** The URL of DATABASE_URL, else of an embedded PostgreSQL. */
+async function connectDatabase(
+  { DATABASE_URL }: Config,
+  folder: DataFolder,
+  stack: AsyncDisposableStack,
+): Promise<string> {
+  if (DATABASE_URL) {
+    await assertDatabaseReachable(DATABASE_URL);
+    return DATABASE_URL;
+  }
+  const postgres = await startPostgres({ folder, log: print });
   stack.defer(() => postgres.stop());
   return postgres.url;
 }
 
-/** Who the demo merchants are and their keys: of the first start, which writes the demo data and makes members. */
+/** The demo merchants and their keys. The first start writes the demo data and makes the demo's people members. */
 async function demoAccess(
   folder: DataFolder,
   { transport }: LocalSystem,
   signIn: DemoSignIn | undefined,
 ): Promise<DemoAccess> {
   const text = folder.read(DEMO_FILE);
-  const kept = text === undefined ? undefined : (JSON.parse(text) as DemoAccess & { dashboard?: object });
-  if (!kept) say('writing demo data, once …');
-  const access = kept ?? (await writeDemoData(transport, new Date()));
-  if (kept?.dashboard && 'email' in kept.dashboard) return access;
-  await signIn?.makeMembers(transport, [access.live.merchantId, access.other.merchantId]);
+  const saved = text === undefined ? undefined : (JSON.parse(text) as DemoAccess & { dashboard?: object });
+  if (!saved) print('writing demo data, once …');
+  const access = saved ?? (await writeDemoData(transport, new Date()));
+  if (saved?.dashboard && 'email' in saved.dashboard) return access;
+  await signIn?.addMembers(transport, [access.live.merchantId, access.other.merchantId]);
   return access;
 }
 
-/** What demo.json holds: a start on other ports writes its own addresses. */
-function withAddresses(
-  { live, sandbox, other }: DemoAccess,
-  { liveUrl, sandboxUrl, ...addresses }: ReturnType<typeof addressesOf>,
-) {
-  return {
-    live: { ...live, baseUrl: liveUrl },
-    sandbox: { ...sandbox, baseUrl: sandboxUrl },
-    other,
-    ...addresses,
-  };
-}
-
-function addressesOf(
-  { liveUrl, sandboxUrl, grpcUrl }: LocalSystem,
-  temporal: TemporalServer,
-  config: Config,
-  secrets: GeneratedSecrets,
-  receiver: DemoReceiver,
-) {
-  return {
-    liveUrl,
-    sandboxUrl,
-    grpc: { baseUrl: grpcUrl, token: secrets.serviceTokens[LOCAL_CALLER] },
-    temporal: {
-      address: temporal.address,
-      ui: config.TEMPORAL_UI_URL,
-      namespace: config.TEMPORAL_NAMESPACE,
-    },
-    receiver: { url: `${receiver.url}/webhooks/demo`, ca: receiver.caFile },
-  };
-}
-
-function announce(
-  system: LocalSystem,
-  temporal: TemporalServer,
-  receiverUrl: string,
+function summary(
+  { live, sandbox, dashboard, grpc, operations, temporal, receiver }: DemoFile,
   folder: DataFolder,
-  signIn: DemoSignIn | undefined,
-): void {
-  const { live } = JSON.parse(folder.read(DEMO_FILE)!) as { live: { apiKey: string } };
-  say(`
-  live API       ${system.liveUrl}
-  sandbox API    ${system.sandboxUrl}
-  dashboard      ${system.dashboardUrl}${signIn ? `   as ${signIn.access.email}, password ${signIn.access.password}` : ''}
-  internal API   ${system.grpcUrl}   gRPC, gRPC-Web and Connect
-  operations     ${system.opsUrl}   /healthz /readyz /metrics
-  Temporal       ${temporal.address}${temporal.uiUrl ? `   UI ${temporal.uiUrl}` : ''}
-  demo receiver  ${receiverUrl}
+) {
+  const signIn = dashboard.email ? `   as ${dashboard.email}, password ${dashboard.password}` : '';
+  return `
+  live API       ${live.baseUrl}
+  sandbox API    ${sandbox.baseUrl}
+  dashboard      ${dashboard.baseUrl}${signIn}
+  internal API   ${grpc.baseUrl}   gRPC, gRPC-Web and Connect
+  operations     ${operations.baseUrl}   /healthz /readyz /metrics
+  Temporal       ${temporal.address}${temporal.ui ? `   UI ${temporal.ui}` : ''}
+  demo receiver  ${new URL(receiver.url).origin}
   secrets        ${folder.file(DEMO_FILE)}
   log            ${folder.file(LOG_FILE)}
 
-  curl -s -H 'Authorization: Bearer ${live.apiKey}' '${system.liveUrl}/v1/refund-cases?limit=2'
-`);
-  say('ready: Ctrl-C stops everything');
+  curl -s -H 'Authorization: Bearer ${live.apiKey}' '${live.baseUrl}/v1/refund-cases?limit=2'
+`;
 }
 
-/** One line for what a user can mend; a stack only for what nobody foresaw. */
-function tell(error: unknown): void {
-  const foreseen = error instanceof StartError || error instanceof ConfigError;
-  console.error(foreseen ? error.message : error);
+/** Prints one line for a fault that the user can fix, and the stack of any other error. */
+function printError(error: unknown): void {
+  const isExpected = error instanceof StartError || error instanceof ConfigError;
+  console.error(isExpected ? error.message : error);
 }
 
 if (process.argv.includes('--help')) {
-  say(settingsHelp());
+  print(settingsHelp());
   process.exit(0);
 }
 const stack = new AsyncDisposableStack();
@@ -180,12 +159,12 @@ let stopping = false;
 const stop = async (code: number) => {
   if (stopping) process.exit(code || 1);
   stopping = true;
-  if (code === 0) say('stopping …');
-  await stack.disposeAsync().catch(tell);
+  if (code === 0) print('stopping …');
+  await stack.disposeAsync().catch(printError);
   process.exit(code);
 };
 process.on('SIGINT', () => stop(0)).on('SIGTERM', () => stop(0));
 await start(stack).catch((error) => {
-  if (!stopping) tell(error);
+  if (!stopping) printError(error);
   return stop(1);
 });

@@ -1,4 +1,4 @@
-/** Rows of cells as lines with aligned columns, two spaces apart. */
+/** Formats rows of cells as lines with aligned columns, two spaces apart. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -6,12 +6,10 @@ export function textTable(rows: readonly (readonly string[])[]): string {
       widths[column] = Math.max(widths[column] ?? 0, cell.length);
     });
   }
-  return rows
-    .map((row) =>
-      row
-        .map((cell, n) => cell.padEnd(widths[n]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const formatRow = (row: readonly string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd();
+  return rows.map(formatRow).join('\n');
 }

@@ -15,11 +15,14 @@ import { DemoTenant } from './data/demo-tenant.ts';
 const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
 const OTHER_MERCHANT_ID = 'c2f7d3b4-1e6a-4b58-8f0e-93a5d47e6c21';
 const SCOPES = [
-  ...[ApiKeyScope.REFUNDS_READ, ApiKeyScope.CATALOG_READ, ApiKeyScope.FUNDS_READ],
-  ...[ApiKeyScope.ADVANCES_READ, ApiKeyScope.WEBHOOKS_MANAGE],
+  ApiKeyScope.REFUNDS_READ,
+  ApiKeyScope.CATALOG_READ,
+  ApiKeyScope.FUNDS_READ,
+  ApiKeyScope.ADVANCES_READ,
+  ApiKeyScope.WEBHOOKS_MANAGE,
 ];
 
-/** What scripts and examples need to use the demo data. */
+/** The demo merchants and their API keys. */
 export interface DemoAccess {
   readonly live: { merchantId: string; apiKey: string; productId: string };
   readonly sandbox: { merchantId: string; apiKey: string; productId: string };
@@ -27,8 +30,8 @@ export interface DemoAccess {
 }
 
 /**
- * Writes the demo data through the services' RPCs: two merchants in both environments. The transport's caller has
- * every grant. A run that was stopped is gone on with on the same day.
+ * Writes the demo data through the services' RPCs: two merchants in both environments. The transport's caller needs every
+ * grant. An interrupted run can be repeated on the same day.
  */
 export async function writeDemoData(transport: Transport, now: Date): Promise<DemoAccess> {
   const tenant = (merchantId: string, environment: Environment) =>
@@ -53,7 +56,7 @@ export async function writeDemoData(transport: Transport, now: Date): Promise<De
 async function writeTenant(transport: Transport, demo: DemoTenant) {
   const productId = await createDemoProducts(demo);
   const sales = planDemoSales(demo);
-  const released = await liveThroughHalfAYear(demo, sales);
+  const released = await writeSalesAndAdvances(demo, sales);
   await releaseDueFunds(demo);
   await settleDemoAdvances(demo, released);
   await requestOpenAdvances(demo);
@@ -61,7 +64,7 @@ async function writeTenant(transport: Transport, demo: DemoTenant) {
   await openDemoRefunds(demo, sales);
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
     ...demo.tenant,
-    // A key is answered once: a run that goes on issues another.
+    // A key is returned only once, so a repeated run issues another.
     idempotencyKey: `demo-${Date.now()}`,
     name: 'demo',
     scopes: SCOPES,
@@ -69,15 +72,15 @@ async function writeTenant(transport: Transport, demo: DemoTenant) {
   return { apiKey: key, productId };
 }
 
-/** Sales and past advances in the order of their days; answers the advances that were paid out. */
-async function liveThroughHalfAYear(demo: DemoTenant, sales: readonly DemoSale[]): Promise<string[]> {
+/** Writes the sales and past advances of half a year in date order. Returns the ids of the advances paid out. */
+async function writeSalesAndAdvances(demo: DemoTenant, sales: readonly DemoSale[]): Promise<string[]> {
   const released: string[] = [];
-  const waiting = [...sales];
+  const pending = [...sales];
   for (const advance of planPastAdvances()) {
-    while (waiting[0] && waiting[0].daysAgo >= advance.daysAgo) await recordDemoSale(demo, waiting.shift()!);
+    while (pending[0] && pending[0].daysAgo >= advance.daysAgo) await recordDemoSale(demo, pending.shift()!);
     released.push(...(await requestPastAdvance(demo, advance)));
   }
-  for (const sale of waiting) await recordDemoSale(demo, sale);
+  for (const sale of pending) await recordDemoSale(demo, sale);
   return released;
 }
 

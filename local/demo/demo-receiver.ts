@@ -6,20 +6,20 @@ import { Webhook } from 'standardwebhooks';
 import type { DataFolder } from '../data-folder.ts';
 import { loadDemoCertificate } from './demo-certificate.ts';
 
-const KEPT_DELIVERIES = 200;
-const KEPT_SECRETS = 100;
+const MAX_DELIVERIES = 200;
+const MAX_SECRETS = 100;
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const RENEWAL_CHECK_MS = 24 * 60 * 60 * 1000;
 
-/** A delivery as it came in; GET /deliveries answers the newest first. */
+/** A delivery as it arrived. */
 export interface ReceivedDelivery {
   readonly receivedAt: string;
   readonly path: string;
   /** The header `webhook-id`. */
   readonly webhookId: string | null;
-  /** By the npm package standardwebhooks; null while this path has no secret. */
+  /** Whether the npm package standardwebhooks accepts the signature; null while the path has no secret. */
   readonly verified: boolean | null;
-  /** The status that was answered. */
+  /** The status that the receiver returned. */
   readonly answered: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -39,28 +39,30 @@ export interface DemoReceiver {
   stop(): Promise<void>;
 }
 
-interface Failure {
+interface PlannedFailure {
   readonly path: string | undefined;
   readonly status: number;
-  left: number;
+  remaining: number;
 }
 
 /**
- * Starts an HTTPS endpoint for demos, on loopback only:
- * `POST /webhooks/<any>` takes a delivery (204; 401 when the path has a secret and the signature is not by it);
- * `GET /deliveries?path=` lists what came; `PUT /secrets?path=` (body: the `whsec_…` secret) lets it verify;
- * `POST /fail?count=2&status=500&path=` answers the next deliveries so.
+ * Starts an HTTPS webhook endpoint for demos, on loopback only:
+ * `POST /webhooks/<any>` accepts a delivery (204; 401 when the path has a secret that did not sign it);
+ * `GET /deliveries?path=` lists deliveries, newest first;
+ * `PUT /secrets?path=` sets the path's `whsec_…` secret, the request body;
+ * `POST /fail?count=2&status=500&path=` makes the next deliveries fail with this status.
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { folder, port, onDelivery } = options;
   const inbox = new DeliveryInbox(onDelivery);
   const { caFile, certificatePem, privateKeyPem } = await loadDemoCertificate(folder);
-  const answer = (request: IncomingMessage, response: ServerResponse) => void inbox.answer(request, response);
-  const open = () => createServer({ cert: certificatePem, key: privateKeyPem }, answer);
-  const first = open().listen(port, '127.0.0.1');
-  await once(first, 'listening');
-  const { port: opened } = first.address() as AddressInfo;
-  const servers = [first, await listenOnIpv6(open(), opened)].filter((server) => server !== undefined);
+  const handle = (request: IncomingMessage, response: ServerResponse) => void inbox.handle(request, response);
+  const newServer = () => createServer({ cert: certificatePem, key: privateKeyPem }, handle);
+  const ipv4Server = newServer().listen(port, '127.0.0.1');
+  await once(ipv4Server, 'listening');
+  const { port: actualPort } = ipv4Server.address() as AddressInfo;
+  const ipv6Server = await listenOnIpv6(newServer(), actualPort);
+  const servers = ipv6Server ? [ipv4Server, ipv6Server] : [ipv4Server];
   const renewal = setInterval(async () => {
     const renewed = await loadDemoCertificate(folder);
     for (const server of servers) {
@@ -74,10 +76,10 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
       server.closeAllConnections();
     }
   };
-  return { url: `https://localhost:${opened}`, caFile, stop };
+  return { url: `https://localhost:${actualPort}`, caFile, stop };
 }
 
-/** `localhost` may mean either address; a machine without IPv6 has only the other. */
+/** `localhost` may resolve to either address. Undefined on a machine without IPv6. */
 async function listenOnIpv6(server: Server, port: number): Promise<Server | undefined> {
   server.listen(port, '::1');
   return once(server, 'listening').then(
@@ -90,18 +92,18 @@ class DeliveryInbox {
   readonly #deliveries: ReceivedDelivery[] = [];
   readonly #secrets = new Map<string, string>();
   readonly #onDelivery: DemoReceiverOptions['onDelivery'];
-  #failures: Failure[] = [];
+  #failures: PlannedFailure[] = [];
 
   constructor(onDelivery: DemoReceiverOptions['onDelivery']) {
     this.#onDelivery = onDelivery;
   }
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await readBody(request);
       const url = new URL(request.url ?? '/', 'https://localhost');
       if (request.method === 'POST' && url.pathname.startsWith('/webhooks/')) {
-        return void response.writeHead(this.#take(url.pathname, request, body)).end();
+        return void response.writeHead(this.#receive(url.pathname, request, body)).end();
       }
       const path = url.searchParams.get('path') ?? undefined;
       switch (`${request.method} ${url.pathname}`) {
@@ -113,7 +115,7 @@ class DeliveryInbox {
           return void response.end(JSON.stringify({ deliveries: deliveries.toReversed() }));
         }
         case 'PUT /secrets':
-          return void response.writeHead(this.#keepSecret(path, body)).end();
+          return void response.writeHead(this.#setSecret(path, body)).end();
         case 'POST /fail':
           return void response.writeHead(this.#planFailure(path, url.searchParams)).end();
         default:
@@ -124,17 +126,17 @@ class DeliveryInbox {
     }
   }
 
-  #take(path: string, request: IncomingMessage, body: string): number {
+  #receive(path: string, request: IncomingMessage, body: string): number {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
     );
     const verified = this.#verify(path, headers, body);
-    const answered = this.#plannedFailure(path) ?? (verified === false ? 401 : 204);
+    const answered = this.#nextFailure(path) ?? (verified === false ? 401 : 204);
     const webhookId = headers['webhook-id'] ?? null;
     const receivedAt = new Date().toISOString();
     const delivery = { receivedAt, path, webhookId, verified, answered, headers, body };
     this.#deliveries.push(delivery);
-    if (this.#deliveries.length > KEPT_DELIVERIES) this.#deliveries.shift();
+    if (this.#deliveries.length > MAX_DELIVERIES) this.#deliveries.shift();
     this.#onDelivery?.(delivery);
     return answered;
   }
@@ -150,26 +152,29 @@ class DeliveryInbox {
     }
   }
 
-  #keepSecret(path: string | undefined, secret: string): number {
+  #setSecret(path: string | undefined, secret: string): number {
     if (!path?.startsWith('/webhooks/') || !secret.startsWith('whsec_')) return 400;
     this.#secrets.set(path, secret.trim());
     const oldest = this.#secrets.keys().next().value;
-    if (this.#secrets.size > KEPT_SECRETS && oldest !== undefined) this.#secrets.delete(oldest);
+    if (this.#secrets.size > MAX_SECRETS && oldest !== undefined) this.#secrets.delete(oldest);
     return 204;
   }
 
   #planFailure(path: string | undefined, parameters: URLSearchParams): number {
-    const left = Number(parameters.get('count') ?? 1);
+    const remaining = Number(parameters.get('count') ?? 1);
     const status = Number(parameters.get('status') ?? 500);
-    if (!Number.isSafeInteger(left) || left < 0) return 400;
+    if (!Number.isSafeInteger(remaining) || remaining < 0) return 400;
     if (!Number.isInteger(status) || status < 300 || status > 599) return 400;
-    this.#failures = [...this.#failures.filter((failure) => failure.path !== path), { path, status, left }];
+    const others = this.#failures.filter((failure) => failure.path !== path);
+    this.#failures = [...others, { path, status, remaining }];
     return 204;
   }
 
-  #plannedFailure(path: string): number | undefined {
-    const failure = this.#failures.find((planned) => planned.left > 0 && (planned.path ?? path) === path);
-    if (failure) failure.left -= 1;
+  #nextFailure(path: string): number | undefined {
+    const failure = this.#failures.find(
+      (planned) => planned.remaining > 0 && (planned.path === undefined || planned.path === path),
+    );
+    if (failure) failure.remaining -= 1;
     return failure?.status;
   }
 }
@@ -180,7 +185,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request) {
-    // Read to its end all the same, so that the connection stays good.
+    // A body that is too long is still read to its end, to keep the connection usable.
     length += chunk.length;
     if (length <= BODY_LIMIT_BYTES) chunks.push(chunk);
   }

@@ -5,12 +5,16 @@ import type { DataFolder } from '../data-folder.ts';
 import { DEMO_PEOPLE } from '../oidc/demo-people.ts';
 import { type OidcProvider, startOidcProvider } from '../oidc/openid-provider.ts';
 import { loadProviderSecrets, type ProviderSecrets } from '../oidc/provider-secrets.ts';
-import { makeDemoMembers } from './data/demo-members.ts';
+import { addDemoMembers } from './data/demo-members.ts';
 
-/** How the dashboard's people sign in on this machine when no provider is given: one of our own, and who they are. */
+/** Sign-in to the dashboard through an OpenID provider of `npm start`, used when OIDC_ISSUER is not set. */
 export class DemoSignIn {
-  /** The settings by which the dashboard finds the provider. */
-  readonly settings: Pick<Config, 'OIDC_ISSUER' | 'OIDC_CLIENT_ID' | 'OIDC_CLIENT_SECRET'>;
+  /** The settings with which the dashboard finds the provider. */
+  readonly settings: {
+    readonly OIDC_ISSUER: string;
+    readonly OIDC_CLIENT_ID: string;
+    readonly OIDC_CLIENT_SECRET: string;
+  };
   readonly #folder: DataFolder;
   readonly #port: number;
   readonly #secrets: ProviderSecrets;
@@ -20,29 +24,34 @@ export class DemoSignIn {
     this.#port = OIDC_PORT;
     this.#secrets = loadProviderSecrets(folder, DEMO_PEOPLE);
     this.settings = {
-      ...{ OIDC_ISSUER: `http://127.0.0.1:${OIDC_PORT}`, OIDC_CLIENT_ID },
+      OIDC_ISSUER: `http://127.0.0.1:${OIDC_PORT}`,
+      OIDC_CLIENT_ID,
       OIDC_CLIENT_SECRET: OIDC_CLIENT_SECRET ?? this.#secrets.clientSecret,
     };
   }
 
-  /** The first of the demo's people, as demo.json names her. */
+  /** Email and password of the demo's administrator, for demo.json. */
   get access(): { readonly email: string; readonly password: string } {
     const [{ email, subject }] = DEMO_PEOPLE;
     return { email, password: this.#secrets.passwords[subject]! };
   }
 
-  /** Starts the provider, which sends people back to the dashboard at this address. */
+  /** Starts the provider, which redirects people to the dashboard at this address. */
   start(dashboardUrl: string): Promise<OidcProvider> {
     return startOidcProvider({
-      ...{ folder: this.#folder, secrets: this.#secrets, people: DEMO_PEOPLE, port: this.#port },
+      folder: this.#folder,
+      secrets: this.#secrets,
+      people: DEMO_PEOPLE,
+      port: this.#port,
       clientId: this.settings.OIDC_CLIENT_ID,
-      clientSecret: this.settings.OIDC_CLIENT_SECRET!,
-      ...{ dashboardUrl, redirectUri: `${dashboardUrl}${CALLBACK_PATH}` },
+      clientSecret: this.settings.OIDC_CLIENT_SECRET,
+      dashboardUrl,
+      redirectUri: `${dashboardUrl}${CALLBACK_PATH}`,
     });
   }
 
-  /** Makes the demo's people members of these merchants, once. */
-  makeMembers(transport: Transport, merchantIds: readonly string[]): Promise<void> {
-    return makeDemoMembers(transport, this.settings.OIDC_ISSUER!, DEMO_PEOPLE, merchantIds);
+  /** Adds the demo's people to these merchants, unless they are members already. */
+  addMembers(transport: Transport, merchantIds: readonly string[]): Promise<void> {
+    return addDemoMembers(transport, this.settings.OIDC_ISSUER, DEMO_PEOPLE, merchantIds);
   }
 }

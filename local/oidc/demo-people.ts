@@ -1,16 +1,16 @@
 import { Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 
-/** Somebody whom the local OpenID provider vouches for. */
+/** A person who can sign in at the local OpenID provider. */
 export interface DemoPerson {
-  /** Never changes. */
+  /** The OpenID subject, which never changes. */
   readonly subject: string;
   readonly email: string;
   readonly name: string;
-  /** At both demo merchants. */
+  /** The role at both demo merchants. */
   readonly role: Role;
 }
 
-/** Who works with the demo data; the first is in demo.json. */
+/** Members of the demo merchants. demo.json has the first one's email and password. */
 export const DEMO_PEOPLE = [
   { subject: 'ana', email: 'ana@demo.example', name: 'Ana Souza', role: Role.ADMIN },
   { subject: 'vera', email: 'vera@demo.example', name: 'Vera Lima', role: Role.VIEWER },

@@ -16,17 +16,17 @@ const HOUR_S = 60 * 60;
 const STYLE = readFileSync(new URL('provider.css', import.meta.url));
 
 export interface OidcProviderOptions {
-  /** Keeps who is signed in at the provider. */
+  /** Stores the provider's sessions. */
   readonly folder: DataFolder;
   readonly secrets: ProviderSecrets;
   readonly people: readonly DemoPerson[];
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The dashboard's address, without a slash at its end. */
+  /** The dashboard's address, without a trailing slash. */
   readonly dashboardUrl: string;
-  /** Where the dashboard takes sign-ins up again. */
+  /** The dashboard's callback. */
   readonly redirectUri: string;
 }
 
@@ -37,8 +37,8 @@ export interface OidcProvider {
 }
 
 /**
- * Starts an OpenID provider for this machine, on loopback only: one confidential client, the dashboard; people who sign
- * in with address and password; PKCE asked for, consent not. Who is signed in stays so over a restart.
+ * Starts an OpenID provider for local use, on loopback only. Its one confidential client is the dashboard; people sign in
+ * with email and password. PKCE is required, consent is not requested, and sessions survive a restart.
  */
 export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
   const { folder, port, dashboardUrl } = options;
@@ -49,8 +49,12 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   const provider = new Provider(issuer, configurationOf(options, store));
   const policy = contentPolicy(new URL(dashboardUrl).origin);
   provider.use(async (ctx, next) => {
-    ctx.set({ 'content-security-policy': policy, 'x-content-type-options': 'nosniff' });
-    ctx.set({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' });
+    ctx.set({
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    });
     if (ctx.path !== '/provider.css') return next();
     ctx.type = 'css';
     ctx.body = STYLE;
@@ -65,7 +69,7 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   return { issuer, stop };
 }
 
-/** The sign-in form's way leads back to the dashboard, and browsers hold redirects after a form to its rule. */
+/** Submitting the sign-in form ends in a redirect to the dashboard, and browsers apply form-action to redirects too. */
 const contentPolicy = (dashboard: string) =>
   `default-src 'none'; script-src 'none'; style-src 'self'; form-action 'self' ${dashboard}; base-uri 'none'; frame-ancestors 'none'`;
 
@@ -76,8 +80,11 @@ function configurationOf(options: OidcProviderOptions, store: ProviderStore): Co
     adapter: (model) => store.adapterOf(model),
     clients: [
       {
-        ...{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] },
-        ...{ response_types: ['code'], grant_types: ['authorization_code'] },
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
       },
     ],
     jwks: { keys: [secrets.signingKey] },
@@ -87,8 +94,12 @@ function configurationOf(options: OidcProviderOptions, store: ProviderStore): Co
     responseTypes: ['code'],
     clientBasedCORS: () => false,
     ttl: {
-      ...{ AccessToken: HOUR_S, AuthorizationCode: 60, IdToken: HOUR_S, Interaction: HOUR_S },
-      ...{ Session: 14 * DAY_S, Grant: 14 * DAY_S },
+      AccessToken: HOUR_S,
+      AuthorizationCode: 60,
+      IdToken: HOUR_S,
+      Interaction: HOUR_S,
+      Session: 14 * DAY_S,
+      Grant: 14 * DAY_S,
     },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     loadExistingGrant: grantAll,
@@ -116,12 +127,12 @@ async function show(ctx: KoaContextWithOIDC, page: Promise<string>): Promise<voi
   ctx.body = await page;
 }
 
-/** Nobody is asked for consent: the dashboard and its provider belong together. */
+/** Grants every scope without asking for consent: the provider belongs to the dashboard. */
 async function grantAll({ oidc }: KoaContextWithOIDC) {
   const clientId = oidc.client!.clientId;
   const grantId = oidc.session!.grantIdFor(clientId);
-  const granted = grantId === undefined ? undefined : await oidc.provider.Grant.find(grantId);
-  if (granted) return granted;
+  const existing = grantId === undefined ? undefined : await oidc.provider.Grant.find(grantId);
+  if (existing) return existing;
   const grant = new oidc.provider.Grant({ clientId, accountId: oidc.session!.accountId! });
   grant.addOIDCScope('openid email profile');
   await grant.save();

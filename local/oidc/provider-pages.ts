@@ -10,9 +10,9 @@ const texts = {
     password: 'Senha',
     cancel: 'Cancelar',
     refused: 'E-mail ou senha incorretos.',
-    hint: 'O endereço e a senha de demonstração estão em demo.json, na pasta de dados.',
-    expired: 'Esta entrada expirou ou já foi usada.',
-    failed: 'Este pedido não pode ser atendido',
+    hint: 'O e-mail e a senha de demonstração estão em demo.json, na pasta de dados.',
+    expired: 'Esta página de acesso expirou ou já foi usada.',
+    failed: 'Não foi possível concluir a solicitação',
     back: 'Voltar ao painel',
     signOutQuestion: 'Sair também do provedor de identidade?',
     signOut: 'Sair',
@@ -22,13 +22,13 @@ const texts = {
   en: {
     provider: 'Local identity provider',
     signIn: 'Sign in',
-    email: 'E-mail',
+    email: 'Email',
     password: 'Password',
     cancel: 'Cancel',
-    refused: 'Wrong e-mail or password.',
-    hint: 'The address and the password of the demo are in demo.json, in the data folder.',
-    expired: 'This sign-in has expired or was already used.',
-    failed: 'This request cannot be served',
+    refused: 'Incorrect email or password.',
+    hint: 'The demo email and password are in demo.json, in the data folder.',
+    expired: 'This sign-in page has expired or was already used.',
+    failed: 'The request could not be completed',
     back: 'Back to the dashboard',
     signOutQuestion: 'Sign out of the identity provider as well?',
     signOut: 'Sign out',
@@ -37,18 +37,18 @@ const texts = {
   },
 };
 
-/** The provider's pages in a language that the browser asks for, as text; every value is escaped. */
+/** The provider's pages as HTML text, in the browser's language. Every value is escaped. */
 export class ProviderPages {
   readonly #language: Language;
   readonly #dashboardUrl: string;
 
-  /** `wanted`: the request's ui_locales or Accept-Language. */
-  constructor(wanted: string | undefined, dashboardUrl: string) {
-    this.#language = /^\s*en\b/i.test(wanted ?? '') ? 'en' : 'pt-BR';
+  /** `acceptLanguage`: the request's header. */
+  constructor(acceptLanguage: string | undefined, dashboardUrl: string) {
+    this.#language = /^\s*en\b/i.test(acceptLanguage ?? '') ? 'en' : 'pt-BR';
     this.#dashboardUrl = dashboardUrl;
   }
 
-  /** `refused`: the address that was given with a wrong password, or is nobody's. */
+  /** `refused`: the email of a failed attempt. */
   signIn(refused?: string): Promise<string> {
     const text = texts[this.#language];
     return this.#page(
@@ -69,15 +69,15 @@ export class ProviderPages {
 
   expired(): Promise<string> {
     const { expired } = texts[this.#language];
-    return this.#page(expired, this.#wayBack());
+    return this.#page(expired, this.#backLink());
   }
 
-  /** `reason`: an OAuth error and what it says, such as `invalid_request: missing redirect_uri`. */
+  /** `reason`: an OAuth error and its description, such as `invalid_request: missing redirect_uri`. */
   failed(reason: string): Promise<string> {
-    return this.#page(texts[this.#language].failed, html`<p>${reason}</p>${this.#wayBack()}`);
+    return this.#page(texts[this.#language].failed, html`<p>${reason}</p>${this.#backLink()}`);
   }
 
-  /** `form`: HTML of oidc-provider, whose buttons are ours. */
+  /** `form`: the form that oidc-provider renders, without buttons. */
   signOut(form: string): Promise<string> {
     const text = texts[this.#language];
     return this.#page(
@@ -90,10 +90,10 @@ export class ProviderPages {
   }
 
   signedOut(): Promise<string> {
-    return this.#page(texts[this.#language].signedOut, this.#wayBack());
+    return this.#page(texts[this.#language].signedOut, this.#backLink());
   }
 
-  #wayBack() {
+  #backLink() {
     return html`<p><a href="${this.#dashboardUrl}">${texts[this.#language].back}</a></p>`;
   }
 

@@ -6,30 +6,30 @@ import type { DemoPerson } from './demo-people.ts';
 const FILE = 'oidc-provider.json';
 const KEY_BITS = 2048;
 
-/** What the local OpenID provider keeps to itself, made once for a data folder. */
+/** The secrets of the local OpenID provider, generated once per data folder. */
 export interface ProviderSecrets {
-  /** The dashboard's at the token endpoint. */
+  /** The dashboard's client secret. */
   readonly clientSecret: string;
   /** Signs the provider's cookies. */
   readonly cookieKey: string;
   /** Signs ID tokens: an RSA private key. */
   readonly signingKey: JsonWebKey & { readonly kty: 'RSA'; readonly kid: string };
-  /** By subject, in clear, so that demo.json can name them. */
+  /** By subject, in plain text, because demo.json shows one. */
   readonly passwords: Readonly<Record<string, string>>;
 }
 
 /**
- * The secrets of a data folder's provider, from oidc-provider.json (0600); what is missing there is made and kept.
- * StartError DATA_FOLDER_UNREADABLE.
+ * Reads oidc-provider.json (0600) of a data folder; generates and saves the secrets that are missing. Throws StartError
+ * DATA_FOLDER_UNREADABLE for a damaged file.
  */
 export function loadProviderSecrets(folder: DataFolder, people: readonly DemoPerson[]): ProviderSecrets {
-  const kept = parse(folder);
+  const saved = parse(folder);
   const newPasswords = Object.fromEntries(people.map(({ subject }) => [subject, newSecret()]));
   const secrets: ProviderSecrets = {
-    clientSecret: kept.clientSecret ?? newSecret(),
-    cookieKey: kept.cookieKey ?? newSecret(),
-    signingKey: kept.signingKey ?? newSigningKey(),
-    passwords: { ...newPasswords, ...kept.passwords },
+    clientSecret: saved.clientSecret ?? newSecret(),
+    cookieKey: saved.cookieKey ?? newSecret(),
+    signingKey: saved.signingKey ?? newSigningKey(),
+    passwords: { ...newPasswords, ...saved.passwords },
   };
   const text = `${JSON.stringify(secrets, null, 2)}\n`;
   if (folder.read(FILE) !== text) folder.write(FILE, text);
@@ -42,7 +42,7 @@ function parse(folder: DataFolder): Partial<ProviderSecrets> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const message = `${folder.file(FILE)} is not valid JSON: delete it, and everybody gets a new password`;
+    const message = `${folder.file(FILE)} is not valid JSON: delete it to generate new passwords`;
     throw new StartError('DATA_FOLDER_UNREADABLE', message, { cause: error });
   }
 }

@@ -2,11 +2,11 @@ import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-/** What the local OpenID provider remembers: sessions, grants and codes, in a file that outlives a restart. */
+/** Stores the local OpenID provider's sessions, grants and codes in a SQLite file. */
 export class ProviderStore {
   readonly #database: DatabaseSync;
 
-  /** `path` is made where it is missing, readable by the owner alone. */
+  /** Creates the file if it is missing, readable only by its owner. */
   constructor(path: string) {
     closeSync(openSync(path, 'a', 0o600));
     this.#database = new DatabaseSync(path);
@@ -17,7 +17,7 @@ export class ProviderStore {
       ) without rowid`);
   }
 
-  /** The records of one kind, as oidc-provider wants them. */
+  /** oidc-provider's adapter for the records of one model. */
   adapterOf(model: string): Adapter {
     const run = (sql: string, ...values: (string | number | null)[]) =>
       void this.#database.prepare(sql).run(model, ...values);
@@ -33,13 +33,16 @@ export class ProviderStore {
         const { uid = null, grantId = null } = payload;
         run(
           'insert or replace into record (model, id, payload, uid, grant_id, expires_at) values (?, ?, ?, ?, ?, ?)',
-          ...[id, JSON.stringify(payload), uid, grantId],
+          id,
+          JSON.stringify(payload),
+          uid,
+          grantId,
           expiresIn === undefined ? Number.MAX_SAFE_INTEGER : now() + expiresIn,
         );
       },
       find: (id) => find('id', id),
       findByUid: (uid) => find('uid', uid),
-      // Only of the device flow, which is off.
+      // Only the device flow needs it, which is disabled.
       findByUserCode: async () => undefined,
       consume: async (id) =>
         run(

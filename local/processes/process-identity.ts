@@ -1,21 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** What tells a running process from a later one that got the same number. */
+/** Distinguishes a running process from a later one with the same pid. */
 export interface ProcessIdentity {
   readonly startedAt: string;
   readonly commandLine: string;
 }
 
-/** The process of that number; undefined when none runs (one that has ended but was not collected does not run). */
+/** Reads /proc on Linux and asks `ps` on macOS. Undefined when no process has this pid, or only a zombie. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
-  return process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
+  return process.platform === 'linux' ? readProc(pid) : askPs(pid);
 }
 
-function fromProc(pid: number): ProcessIdentity | undefined {
+function readProc(pid: number): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field, the name in brackets, may hold spaces and brackets itself.
+    // The second field, the name in parentheses, may itself contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -26,7 +26,7 @@ function fromProc(pid: number): ProcessIdentity | undefined {
   }
 }
 
-function fromPs(pid: number): ProcessIdentity | undefined {
+function askPs(pid: number): ProcessIdentity | undefined {
   try {
     const text = execFileSync('ps', ['-ww', '-o', 'stat=,lstart=,command=', '-p', String(pid)], {
       encoding: 'utf8',

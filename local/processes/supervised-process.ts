@@ -1,56 +1,56 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataFolder } from '../data-folder.ts';
 import { StartError } from '../start-error.ts';
-import { type ChildCommand, RecordedChild } from './tracked-process.ts';
+import { type ChildCommand, TrackedProcess } from './tracked-process.ts';
 
-const FIRST_BACK_OFF_MS = 200;
-const LONGEST_BACK_OFF_MS = 15_000;
-/** After so long up, the next death counts as the first. */
+const FIRST_BACKOFF_MS = 200;
+const MAX_BACKOFF_MS = 15_000;
+/** A process that stayed up this long restarts with the first backoff. */
 const STABLE_MS = 60_000;
 
-/** What is kept running, and how it is known to serve. */
+/** A process to keep running, and how to tell that it is ready. */
 export interface SupervisedOptions {
   readonly folder: DataFolder;
-  /** Of its pid and log files. */
+  /** Names its pid and log files. */
   readonly name: string;
-  /** As people call it. */
+  /** Names it in messages. */
   readonly label: string;
   readonly command: ChildCommand;
   /** Runs before each start; a rejection counts as a failed start. */
   readonly prepare?: () => Promise<void>;
-  /** Resolves once it serves; ends when the signal says that the child has died. */
+  /** Resolves once the process is ready; the signal aborts when the process ends first. */
   readonly ready: (signal: AbortSignal) => Promise<void>;
   readonly onUp?: () => void;
-  /** The child has died or a start has failed, as the sentence says; another start follows. */
+  /** The process ended or failed to start, as `detail` says; a restart follows. */
   readonly onDown?: (detail: string) => void;
 }
 
-/** A child process that is started again, with back-off, whenever it dies, until it is stopped. */
+/** A child process that is restarted with exponential backoff whenever it ends, until `stop`. */
 export class SupervisedProcess {
   readonly #options: SupervisedOptions;
   readonly #stopping = new AbortController();
-  #child: RecordedChild | undefined;
+  #child: TrackedProcess | undefined;
   #launching: Promise<void> | undefined;
-  #keeping: Promise<void> | undefined;
+  #supervising: Promise<void> | undefined;
 
   constructor(options: SupervisedOptions) {
     this.#options = options;
   }
 
-  /** Of the child that runs now. */
+  /** The pid of the current child. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Resolves when it serves; rejects with StartError CHILD_DID_NOT_START when the first start fails. */
+  /** Resolves when it is ready; rejects with StartError CHILD_DID_NOT_START when the first start fails. */
   async start(): Promise<void> {
     await this.#launch();
-    this.#keeping = this.#keepUp(true);
+    this.#supervising = this.#supervise(true);
   }
 
-  /** Starts it in the background, again and again until it serves; onUp and onDown tell of it. */
+  /** Starts it in the background and retries until it is ready; onUp and onDown report the outcome. */
   startInBackground(): void {
-    this.#keeping = this.#keepUp(false);
+    this.#supervising = this.#supervise(false);
   }
 
   /** Resolves when the child has ended. */
@@ -58,10 +58,10 @@ export class SupervisedProcess {
     this.#stopping.abort();
     await this.#child?.stop();
     await this.#launching?.catch(() => undefined);
-    await this.#keeping;
+    await this.#supervising;
   }
 
-  async #keepUp(isUp: boolean): Promise<void> {
+  async #supervise(isUp: boolean): Promise<void> {
     let failures = 0;
     while (!this.#stopping.signal.aborted) {
       if (isUp) {
@@ -85,7 +85,7 @@ export class SupervisedProcess {
   }
 
   async #backOff(failures: number): Promise<void> {
-    const waitMs = Math.min(FIRST_BACK_OFF_MS * 2 ** failures, LONGEST_BACK_OFF_MS);
+    const waitMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
     await delay(waitMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
@@ -98,7 +98,7 @@ export class SupervisedProcess {
     const { folder, name, label, command, prepare, ready, onUp } = this.#options;
     await prepare?.();
     this.#stopping.signal.throwIfAborted();
-    const child = new RecordedChild(folder, name, command);
+    const child = new TrackedProcess(folder, name, command);
     this.#child = child;
     const died = new AbortController();
     const outcome = await Promise.race([child.ended, ready(died.signal)]).catch(async (error) => {
@@ -108,7 +108,7 @@ export class SupervisedProcess {
     died.abort();
     this.#stopping.signal.throwIfAborted();
     if (outcome !== undefined) {
-      const message = `${label} did not start (${outcome}): ${child.lastWords()} (${child.logFile})`;
+      const message = `${label} did not start (${outcome}): ${child.lastLogLine()} (${child.logFile})`;
       throw new StartError('CHILD_DID_NOT_START', message);
     }
     onUp?.();

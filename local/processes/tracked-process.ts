@@ -6,7 +6,7 @@ import type { DataFolder } from '../data-folder.ts';
 import { identifyProcess } from './process-identity.ts';
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
-const LOG_TAIL_BYTES = 4_000;
+const PID_SUFFIX = '.pid';
 
 /** A program to run as a child process. */
 export interface ChildCommand {
@@ -14,14 +14,15 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** The user it runs as, where that is another one. */
+  /** Default: the user of this process. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
-  /** Gives way to everything else on the machine. */
+  /** Runs at the lowest scheduling priority. */
   readonly lowPriority?: boolean;
-  /** How it is stopped: each signal in turn, the next after the wait; at last SIGKILL. Default: SIGTERM, 10 s. */
+  /** Signals to stop it with, in order; SIGKILL follows the last one. Default: SIGTERM, 10 s. */
   readonly stopSteps?: readonly StopStep[];
 }
 
+/** A signal, and how long to wait for the process to end before the next one. */
 export interface StopStep {
   readonly signal: NodeJS.Signals;
   readonly waitMs: number;
@@ -34,28 +35,32 @@ interface ProcessRecord {
 }
 
 const DEFAULT_STOP_STEPS: readonly StopStep[] = [{ signal: 'SIGTERM', waitMs: 10_000 }];
+const KILL_STEP: StopStep = { signal: 'SIGKILL', waitMs: 5_000 };
 
-/** The environment for a child that needs nothing of ours: no settings, no secrets. */
-export function plainEnvironment(): NodeJS.ProcessEnv {
+/** The environment for a child that needs none of our settings and secrets. */
+export function minimalEnvironment(): NodeJS.ProcessEnv {
   const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'];
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));
 }
 
 /**
- * A child process that a later start can find again. It is in run/<name>.pid while it runs and writes to
- * logs/<name>.log itself; it has a process group of its own, so Ctrl-C in the terminal reaches this process alone,
- * which then stops its children in order.
+ * A child process that a later `npm start` can find and stop: run/<name>.pid identifies it while it runs. It writes to
+ * logs/<name>.log directly, so its output survives this process. It has its own process group: Ctrl-C in the terminal
+ * reaches only this process, which then stops its children in order.
  */
-export class RecordedChild {
+export class TrackedProcess {
   readonly logFile: string;
-  /** Resolves with how it ended: `exit code 1`, `signal SIGKILL`, or why it could not be run. */
+  /** Resolves with how it ended: `exit code 1`, `signal SIGKILL`, or the reason it could not be run. */
   readonly ended: Promise<string>;
   readonly #record: ProcessRecord | undefined;
+  readonly #logOffset: number;
 
   constructor(folder: DataFolder, name: string, command: ChildCommand) {
     this.logFile = folder.file(`logs/${name}.log`);
-    const pidFile = `run/${name}.pid`;
-    const log = openLog(this.logFile);
+    const pidFile = `run/${name}${PID_SUFFIX}`;
+    rotateLog(this.logFile);
+    const log = openSync(this.logFile, 'a', 0o600);
+    this.#logOffset = statSync(this.logFile).size;
     const child = spawn(command.file, command.args, {
       cwd: command.cwd,
       env: command.env,
@@ -81,58 +86,71 @@ export class RecordedChild {
     return this.#record?.pid;
   }
 
-  /** Stops it by its steps; resolves when it has ended. */
+  /** Stops it with its stop steps; resolves when it has ended. */
   async stop(): Promise<void> {
     if (this.#record) await stopRecorded(this.#record);
     await this.ended;
   }
 
-  /** The line of its log that most likely says why it ended. */
-  lastWords(): string {
-    const lines = readFileSync(this.logFile, 'utf8').slice(-LOG_TAIL_BYTES).trim().split('\n');
-    return (lines.findLast((line) => /fatal|panic|error|cannot/i.test(line)) ?? lines.at(-1) ?? '').trim();
+  /** The lines that this process has logged so far. */
+  logLines(): string[] {
+    const text = readFileSync(this.logFile).subarray(this.#logOffset).toString('utf8');
+    return text.split('\n').map((line) => line.trim());
+  }
+
+  /** The last line that reports an error, else the last one; single words, such as the packages that Go builds, are skipped. */
+  lastLogLine(): string {
+    const messages = this.logLines().filter((line) => line.includes(' '));
+    return messages.findLast((line) => /(fatal|panic|error|cannot)\b/i.test(line)) ?? messages.at(-1) ?? '';
   }
 }
 
-/** Runs a program to its end; rejects unless it ends with code 0. An abort stops it. */
-export async function runToEnd(
+/**
+ * Runs a program and returns its process; rejects with one line unless it exits with code 0. An abort stops it.
+ * `onStart` receives the process while it runs.
+ */
+export async function runToCompletion(
   folder: DataFolder,
   name: string,
   command: ChildCommand,
-  signal?: AbortSignal,
-): Promise<void> {
+  { signal, onStart }: { signal?: AbortSignal; onStart?: (process: TrackedProcess) => void } = {},
+): Promise<TrackedProcess> {
   signal?.throwIfAborted();
-  const child = new RecordedChild(folder, name, command);
+  const child = new TrackedProcess(folder, name, command);
+  onStart?.(child);
   const stop = () => void child.stop();
   signal?.addEventListener('abort', stop, { once: true });
   const outcome = await child.ended;
   signal?.removeEventListener('abort', stop);
   signal?.throwIfAborted();
-  if (outcome !== 'exit code 0') throw new Error(`${name}: ${outcome}: ${child.lastWords()}`);
+  if (outcome === 'exit code 0') return child;
+  throw new Error([name, outcome, child.lastLogLine()].filter((part) => part !== '').join(': '));
 }
 
-/** Stops the children that a killed start left running on this data folder. */
-export async function stopLeftOvers(folder: DataFolder, log: (line: string) => void): Promise<void> {
-  const names = readdirSync(folder.file('run')).filter((name) => name.endsWith('.pid'));
-  const stopOne = async (name: string) => {
-    const record = parseRecord(folder.read(`run/${name}`));
+/** Stops the child processes that a killed `npm start` left running on this data folder. */
+export async function stopOrphans(folder: DataFolder, log: (line: string) => void): Promise<void> {
+  const files = readdirSync(folder.file('run')).filter((file) => file.endsWith(PID_SUFFIX));
+  const stopOne = async (file: string) => {
+    const record = parseRecord(folder.read(`run/${file}`));
     if (record && isRunning(record)) {
-      log(`stopping ${name.slice(0, -'.pid'.length)} (process ${record.pid}), left over from a killed start`);
+      log(
+        `stopping ${file.slice(0, -PID_SUFFIX.length)} (process ${record.pid}), left over from a killed start`,
+      );
       await stopRecorded(record);
     }
-    rmSync(folder.file(`run/${name}`), { force: true });
+    rmSync(folder.file(`run/${file}`), { force: true });
   };
-  await Promise.all(names.map(stopOne));
+  await Promise.all(files.map(stopOne));
 }
 
-/** Stops a process that is no child of this one, by the same steps. */
-export async function stopStray(pid: number, stopSteps: readonly StopStep[]): Promise<void> {
+/** Stops a process that is not a child of this one, with the same steps. */
+export async function stopByPid(pid: number, stopSteps: readonly StopStep[]): Promise<void> {
   const identity = identifyProcess(pid);
   if (identity) await stopRecorded({ pid, startedAt: identity.startedAt, stopSteps });
 }
 
 async function stopRecorded(record: ProcessRecord): Promise<void> {
-  for (const { signal, waitMs } of [...record.stopSteps, { signal: 'SIGKILL', waitMs: 5_000 } as const]) {
+  for (const { signal, waitMs } of [...record.stopSteps, KILL_STEP]) {
     if (!isRunning(record)) return;
     signalGroup(record.pid, signal);
     for (let waitedMs = 0; waitedMs < waitMs && isRunning(record); waitedMs += 20) await delay(20);
@@ -159,8 +177,7 @@ function parseRecord(text: string | undefined): ProcessRecord | undefined {
   }
 }
 
-function openLog(file: string): number {
+function rotateLog(file: string): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`);
-  return openSync(file, 'a', 0o600);
 }

@@ -1,5 +1,5 @@
-// Run as a program: fetches the Temporal server as the SDK does, into the folder given. In a process of its own
-// because the SDK's native runtime is one per process and belongs to the worker.
+// A program: downloads the Temporal server into the given folder with the Temporal SDK. It runs in its own process because
+// the SDK allows one native runtime per process, which the worker uses.
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
 const [downloadDir] = process.argv.slice(2);

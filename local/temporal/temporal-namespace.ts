@@ -7,12 +7,12 @@ const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 const CONNECT_TIMEOUT_MS = 3_000;
 const CALL_TIMEOUT_MS = 5_000;
 
-/** Resolves when the server answers for the namespace. */
-export async function assertAnswers(address: string, namespace: string): Promise<void> {
+/** Rejects unless a Temporal server at this address serves the namespace. */
+export async function assertNamespaceReachable(address: string, namespace: string): Promise<void> {
   await withConnection(address, ({ workflowService }) => workflowService.describeNamespace({ namespace }));
 }
 
-/** Has the namespace keep closed workflows for 7 days: a dev server makes it with one. Rejects as assertAnswers. */
+/** Makes the namespace keep closed workflows for 7 days, in place of a dev server's one. Rejects as assertNamespaceReachable does. */
 export async function setRetention(address: string, namespace: string): Promise<void> {
   await withConnection(address, async ({ workflowService }) => {
     const { config } = await workflowService.describeNamespace({ namespace });

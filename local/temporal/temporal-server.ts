@@ -4,35 +4,40 @@ import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts
 import type { DataFolder } from '../data-folder.ts';
 import { assertPortsFree } from '../ports.ts';
 import { SupervisedProcess } from '../processes/supervised-process.ts';
-import { type ChildCommand, plainEnvironment } from '../processes/tracked-process.ts';
-import { assertAnswers, setRetention } from './temporal-namespace.ts';
-import { findTemporalProgram } from './temporal-program.ts';
+import { type ChildCommand, minimalEnvironment } from '../processes/tracked-process.ts';
+import { assertNamespaceReachable, setRetention } from './temporal-namespace.ts';
+import { findTemporalProgram, type SlowStep } from './temporal-program.ts';
 
 const TYPE_NAMES = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const;
+const SEARCHING = 'looking for a Temporal server';
 const POLL_MS = 100;
 const SLOW_START_MS = 15_000;
-const WATCH_MS = 5_000;
-const SEARCH_AGAIN_MS = 120_000;
+const EXTERNAL_CHECK_MS = 5_000;
+const SEARCH_RETRY_MS = 120_000;
 
-/** Whether Temporal is there; `detail` is one line for people: what is waited for, and what helps. */
+/** The state of the Temporal server, with one line for people: what is happening, or what to do. */
 export interface TemporalStatus {
   readonly state: 'searching' | 'building' | 'starting' | 'up' | 'unavailable';
   readonly detail: string;
+  /** When this state and detail began. */
+  readonly since: Date;
+  /** How far a build is, as one line. */
+  readonly progress?: string | undefined;
 }
 
 export interface TemporalOptions {
   readonly folder: DataFolder;
   readonly namespace: string;
-  /** TEMPORAL_ADDRESS: a server that others run. Absent: one of our own, on the ports. */
+  /** TEMPORAL_ADDRESS: an external server. Absent: start one on these ports. */
   readonly address?: string | undefined;
   readonly port: number;
-  /** Absent: no UI. */
+  /** Absent: the server runs without a UI. */
   readonly uiPort?: number | undefined;
-  /** Where PATH, the cache folder and Go are looked up. Default: process.env. */
+  /** PATH, the user's cache folder, and what Go and the download need. Default: process.env. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** A Temporal server, found, started and kept running in the background. Emits each new status. */
+/** Finds or builds a Temporal server in the background, starts it and keeps it running. Emits each change of state or detail. */
 export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
   /** `host:port`, known before the server is up. */
   readonly address: string;
@@ -41,42 +46,44 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #supervised: SupervisedProcess | undefined;
-  #status: TemporalStatus = { state: 'searching', detail: 'looking for a Temporal server' };
+  #status: Omit<TemporalStatus, 'progress'> = { state: 'searching', detail: SEARCHING, since: new Date() };
+  #progress: SlowStep['progress'];
 
   constructor(options: TemporalOptions) {
     super();
     this.#options = options;
-    const isOwn = options.address === undefined;
+    const isEmbedded = options.address === undefined;
     this.address = options.address ?? `127.0.0.1:${options.port}`;
-    this.uiUrl = isOwn && options.uiPort !== undefined ? `http://127.0.0.1:${options.uiPort}` : undefined;
-    this.#running = (isOwn ? this.#runOwn() : this.#watchOther()).catch((error) => {
+    this.uiUrl =
+      isEmbedded && options.uiPort !== undefined ? `http://127.0.0.1:${options.uiPort}` : undefined;
+    this.#running = (isEmbedded ? this.#runEmbedded() : this.#watchExternal()).catch((error) => {
       if (!this.#stopping.signal.aborted) this.#become('unavailable', (error as Error).message);
     });
   }
 
   get status(): TemporalStatus {
-    return this.#status;
+    return { ...this.#status, progress: this.#progress?.() };
   }
 
-  /** Of our own server that runs now. */
+  /** The pid of the current server process; undefined for an external server. */
   get pid(): number | undefined {
     return this.#supervised?.pid;
   }
 
-  /** Resolves once Temporal is up; rejects when it is stopped or the signal aborts before. */
+  /** Resolves once Temporal is up; rejects when it is stopped or the signal aborts first. */
   async whenUp(signal?: AbortSignal): Promise<void> {
-    const given = AbortSignal.any([this.#stopping.signal, ...(signal ? [signal] : [])]);
-    while (this.#status.state !== 'up') await once(this, 'status', { signal: given });
+    const aborted = AbortSignal.any(signal ? [this.#stopping.signal, signal] : [this.#stopping.signal]);
+    while (this.#status.state !== 'up') await once(this, 'status', { signal: aborted });
   }
 
-  /** Stops looking, building, and a server of our own; resolves when that has ended. */
+  /** Stops the search, the build and the embedded server; resolves when they have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#supervised?.stop();
     await this.#running;
   }
 
-  async #runOwn(): Promise<void> {
+  async #runEmbedded(): Promise<void> {
     const { folder } = this.#options;
     const program = await this.#findProgram();
     this.#stopping.signal.throwIfAborted();
@@ -86,10 +93,10 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
       name: 'temporal',
       label: 'Temporal',
       command: serverCommand(program, this.#options),
-      prepare: () => assertPortsFree(ownPorts(this.#options)),
-      ready: (signal) => this.#whenServing(signal),
+      prepare: () => assertPortsFree(embeddedPorts(this.#options)),
+      ready: (signal) => this.#waitUntilServing(signal),
       onUp: () => this.#become('up', `Temporal serves on ${this.address}`),
-      onDown: (detail) => this.#become('starting', `${detail}; starting it again`),
+      onDown: (detail) => this.#become('starting', `${detail}; restarting`),
     });
     this.#supervised.startInBackground();
   }
@@ -97,62 +104,61 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
   async #findProgram(): Promise<string> {
     const { folder, environment = process.env } = this.#options;
     const { signal } = this.#stopping;
-    const onSlowStep = (detail: string) => this.#become('building', detail);
+    const onSlowStep = ({ detail, progress }: SlowStep) => this.#become('building', detail, progress);
     for (;;) {
       try {
         return await findTemporalProgram({ folder, environment, onSlowStep, signal });
       } catch (error) {
         signal.throwIfAborted();
         this.#become('unavailable', (error as Error).message);
-        await delay(SEARCH_AGAIN_MS, undefined, { signal });
-        this.#become('searching', 'looking for a Temporal server');
+        await delay(SEARCH_RETRY_MS, undefined, { signal });
+        this.#become('searching', SEARCHING);
       }
     }
   }
 
-  async #whenServing(died: AbortSignal): Promise<void> {
+  async #waitUntilServing(died: AbortSignal): Promise<void> {
     const { namespace } = this.#options;
-    const since = Date.now();
+    const startedAt = Date.now();
     while (!died.aborted) {
       try {
         return await setRetention(this.address, namespace);
       } catch (error) {
-        const detail = `Temporal runs but does not serve yet: ${(error as Error).message}`;
-        if (Date.now() - since > SLOW_START_MS) this.#become('starting', detail);
+        const detail = `the Temporal server runs but does not answer yet: ${(error as Error).message}`;
+        if (Date.now() - startedAt > SLOW_START_MS) this.#become('starting', detail);
         await delay(POLL_MS);
       }
     }
   }
 
-  async #watchOther(): Promise<void> {
+  async #watchExternal(): Promise<void> {
     const { namespace } = this.#options;
     const { signal } = this.#stopping;
     this.#become('starting', `waiting for the Temporal server at ${this.address} (TEMPORAL_ADDRESS)`);
     for (;;) {
       try {
-        await assertAnswers(this.address, namespace);
+        await assertNamespaceReachable(this.address, namespace);
         this.#become('up', `Temporal serves on ${this.address}`);
       } catch (error) {
         const { message } = error as Error;
         this.#become('unavailable', `TEMPORAL_ADDRESS ${this.address} does not answer: ${message}`);
       }
-      await delay(WATCH_MS, undefined, { signal });
+      await delay(EXTERNAL_CHECK_MS, undefined, { signal });
     }
   }
 
-  #become(state: TemporalStatus['state'], detail: string): void {
+  #become(state: TemporalStatus['state'], detail: string, progress?: SlowStep['progress']): void {
+    this.#progress = progress;
     if (this.#status.state === state && this.#status.detail === detail) return;
-    this.#status = { state, detail };
-    this.emit('status', this.#status);
+    this.#status = { state, detail, since: new Date() };
+    this.emit('status', this.status);
   }
 }
 
-/** The ports that a server of our own takes, for a check before anything is started. */
-export function ownPorts({ port, uiPort }: Pick<TemporalOptions, 'port' | 'uiPort'>) {
-  return [
-    { setting: 'TEMPORAL_PORT', port },
-    ...(uiPort === undefined ? [] : [{ setting: 'TEMPORAL_UI_PORT', port: uiPort }]),
-  ];
+/** The ports that an embedded server listens on, by setting. */
+export function embeddedPorts({ port, uiPort }: Pick<TemporalOptions, 'port' | 'uiPort'>) {
+  const server = { setting: 'TEMPORAL_PORT', port };
+  return uiPort === undefined ? [server] : [server, { setting: 'TEMPORAL_UI_PORT', port: uiPort }];
 }
 
 function serverCommand(program: string, options: TemporalOptions): ChildCommand {
@@ -160,14 +166,19 @@ function serverCommand(program: string, options: TemporalOptions): ChildCommand 
   return {
     file: program,
     args: [
-      ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
-      ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
-      ...['--db-filename', folder.file('temporal.db')],
-      // Without these two a file-backed server is several times slower.
-      ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=full'],
-      ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${TYPE_NAMES[type]}`]),
+      'server',
+      'start-dev',
+      '--ip=127.0.0.1',
+      `--port=${port}`,
+      `--namespace=${namespace}`,
+      uiPort === undefined ? '--headless' : `--ui-port=${uiPort}`,
+      `--db-filename=${folder.file('temporal.db')}`,
+      // Without these two, a server with a database file is several times slower.
+      '--sqlite-pragma=journal_mode=wal',
+      '--sqlite-pragma=synchronous=full',
+      ...SEARCH_ATTRIBUTES.map(({ name, type }) => `--search-attribute=${name}=${TYPE_NAMES[type]}`),
     ],
     cwd: folder.path,
-    env: plainEnvironment(),
+    env: minimalEnvironment(),
   };
 }

@@ -8,7 +8,7 @@ import { readComposeFile } from '../support/compose-file.ts';
 const root = new URL('../../', import.meta.url);
 const secretNames = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
-test('compose starts the whole apart, each runtime by a file there is, after what it needs', async () => {
+test('every container runs an existing file and depends on existing containers', async () => {
   const { containers } = await readComposeFile();
   expect(Object.keys(containers)).toEqual([
     'postgres',
@@ -29,21 +29,24 @@ test('compose starts the whole apart, each runtime by a file there is, after wha
   }
 });
 
-test('every container of ours gets settings that its process takes, and no secret that it has no use for', async () => {
+test('every container gets valid settings, and only the secrets that it needs', async () => {
   const { containers } = await readComposeFile();
   const settingsOf = (name: string) => {
     const environment = containers[name]!.environment!;
     for (const setting of Object.keys(environment)) expect(SETTINGS).toHaveProperty(setting);
     return environment;
   };
-  const away = { required: ['SERVICES_URL', 'SERVICE_TOKEN'], unused: secretNames } as const;
+  const remote = { required: ['SERVICES_URL', 'SERVICE_TOKEN'], unused: secretNames } as const;
   readConfig(settingsOf('migrate'), { required: ['DATABASE_URL'], unused: secretNames });
   const services = readConfig(settingsOf('services'), { required: ['DATABASE_URL'] });
-  const gateway = readConfig(settingsOf('gateway'), away);
+  const gateway = readConfig(settingsOf('gateway'), remote);
   expect(signInFaults(gateway)).toEqual([]);
-  readConfig(settingsOf('worker'), { ...away, required: [...away.required, 'TEMPORAL_ADDRESS'] });
+  readConfig(settingsOf('worker'), { ...remote, required: [...remote.required, 'TEMPORAL_ADDRESS'] });
   expect(services.SERVICE_TOKENS.map(({ name }: Config['SERVICE_TOKENS'][number]) => name)).toEqual([
-    ...['gateway', 'dashboard', 'worker', 'operator'],
+    'gateway',
+    'dashboard',
+    'worker',
+    'operator',
   ]);
   for (const name of ['gateway', 'worker']) {
     for (const secret of [...secretNames, 'DATABASE_URL']) {
@@ -52,18 +55,18 @@ test('every container of ours gets settings that its process takes, and no secre
   }
 });
 
-test('Prometheus scrapes every process of ours at its operations port, and watches the alerts', async () => {
+test('Prometheus scrapes the operations port of every runtime and loads the alert rules', async () => {
   const { containers, files } = await readComposeFile();
   const { configs, volumes } = containers.prometheus!;
   expect(configs).toEqual([{ source: 'prometheus', target: '/etc/prometheus/prometheus.yml' }]);
   const { rule_files, scrape_configs } = parse(files.prometheus!.content);
-  const [rules, inside] = volumes![0]!.split(':');
+  const [rules, mountedAs] = volumes![0]!.split(':');
   await access(new URL(rules!, root));
-  expect(rule_files).toEqual([inside]);
+  expect(rule_files).toEqual([mountedAs]);
   const [{ names, port }] = scrape_configs[0].dns_sd_configs;
   expect(port).toBe(Number(SETTINGS.OPS_PORT.fallback));
-  const ours = Object.entries(containers).filter(([, { image }]) => image === 'merchant-payments');
-  expect(names).toEqual(ours.map(([name]) => name).filter((name) => name !== 'migrate'));
+  const runtimes = Object.entries(containers).filter(([, { image }]) => image === 'merchant-payments');
+  expect(names).toEqual(runtimes.map(([name]) => name).filter((name) => name !== 'migrate'));
   for (const name of names) {
     expect(containers[name]!.environment).toMatchObject({ HOST: '0.0.0.0' });
     expect(containers[name]!.environment).not.toHaveProperty('OPS_PORT');

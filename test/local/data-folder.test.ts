@@ -4,23 +4,27 @@ import { expect, test } from 'vitest';
 import { DataFolder } from '../../local/data-folder.ts';
 import { loadGeneratedSecrets } from '../../local/generated-secrets.ts';
 import { KeyRing } from '../../services/platform/key-ring.ts';
-import { killHard, startElsewhere } from './processes/other-start.ts';
+import { killHard, startInOtherProcess } from './processes/other-start.ts';
 import { makeFolder, temporaryDataFolder } from './temporary-data-folder.ts';
 
-test('a folder that another process runs on is refused, with its process number', async () => {
+test('a folder in use by another process is refused with its pid', async () => {
   const { path, remove } = makeFolder();
-  const other = await startElsewhere(path);
+  expect(DataFolder.isInUse(path)).toBe(false);
+  const other = await startInOtherProcess(path);
+  expect(DataFolder.isInUse(path)).toBe(true);
   expect(() => DataFolder.open(path)).toThrow(
     `DATA_DIR ${path} is in use by another running instance (process ${other.process.pid})`,
   );
   await killHard(other);
+  expect(DataFolder.isInUse(path)).toBe(false);
   DataFolder.open(path).close();
   remove();
+  expect(DataFolder.isInUse(path)).toBe(false);
 });
 
-test('the folder of a killed process is taken over at once', async () => {
+test('a folder can be opened again after its process is killed, by one process at a time', async () => {
   const { path, remove } = makeFolder();
-  await killHard(await startElsewhere(path));
+  await killHard(await startInOtherProcess(path));
   const folder = DataFolder.open(path);
   expect(() => DataFolder.open(path)).toThrow(expect.objectContaining({ reason: 'DATA_FOLDER_IN_USE' }));
   folder.close();
@@ -28,7 +32,7 @@ test('the folder of a killed process is taken over at once', async () => {
   remove();
 });
 
-test('a path that cannot be a folder is one clear line', () => {
+test('a path that cannot be a folder is reported in one line', () => {
   const { path, remove } = makeFolder();
   writeFileSync(join(path, 'file'), '');
   expect(() => DataFolder.open(join(path, 'file/below'))).toThrow(
@@ -40,18 +44,18 @@ test('a path that cannot be a folder is one clear line', () => {
   remove();
 });
 
-test('secrets are made once, readable by the owner alone, and accepted as settings', () => {
+test('secrets are generated once, readable only by their owner, and valid as settings', () => {
   using data = temporaryDataFolder();
-  const made = loadGeneratedSecrets(data.folder, ['gateway', 'worker']);
-  expect(loadGeneratedSecrets(data.folder, ['gateway', 'worker'])).toEqual(made);
+  const secrets = loadGeneratedSecrets(data.folder, ['gateway', 'worker']);
+  expect(loadGeneratedSecrets(data.folder, ['gateway', 'worker'])).toEqual(secrets);
   expect(statSync(data.folder.file('secrets.json')).mode & 0o777).toBe(0o600);
-  for (const ring of Object.values(made.keyRings)) expect(KeyRing.parse(ring).current.id).toBe(1);
-  expect(new Set(Object.values(made.keyRings)).size).toBe(3);
-  expect(made.serviceTokens.gateway).toMatch(/^mps_[\w-]{43}$/);
-  expect(made.serviceTokens.gateway).not.toBe(made.serviceTokens.worker);
+  for (const ring of Object.values(secrets.keyRings)) expect(KeyRing.parse(ring).current.id).toBe(1);
+  expect(new Set(Object.values(secrets.keyRings)).size).toBe(3);
+  expect(secrets.serviceTokens.gateway).toMatch(/^mps_[\w-]{43}$/);
+  expect(secrets.serviceTokens.gateway).not.toBe(secrets.serviceTokens.worker);
 });
 
-test('a caller that is new gets a token and the others keep theirs', () => {
+test('a new caller gets a token, and the others keep theirs', () => {
   using data = temporaryDataFolder();
   const before = loadGeneratedSecrets(data.folder, ['gateway']);
   const after = loadGeneratedSecrets(data.folder, ['gateway', 'demo']);
@@ -60,7 +64,7 @@ test('a caller that is new gets a token and the others keep theirs', () => {
   expect(loadGeneratedSecrets(data.folder, []).serviceTokens.demo).toBe(after.serviceTokens.demo);
 });
 
-test('damaged secrets are reported and never replaced', () => {
+test('damaged secrets are reported and not replaced', () => {
   using data = temporaryDataFolder();
   data.folder.write('secrets.json', '{"keyRings":');
   expect(() => loadGeneratedSecrets(data.folder, [])).toThrow('is not valid JSON: restore it');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type KeysResult, runKeys } from '../../local/keys.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
@@ -24,25 +25,23 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-interface Ran {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+const keys = (args: readonly string[], environment: Record<string, string> = { DATA_DIR: dataDir }) =>
+  runKeys(args, environment);
 
-function keys(args: string[], environment: Record<string, string> = { DATA_DIR: dataDir }): Promise<Ran> {
+/** The same as `keys`, as a process. */
+function spawnKeys(args: readonly string[]): Promise<KeysResult> {
   return new Promise((resolve) => {
     const script = new URL('../../local/keys.ts', import.meta.url).pathname;
-    execFile(process.execPath, [script, ...args], { env: environment }, (error, stdout, stderr) =>
-      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr }),
+    execFile(process.execPath, [script, ...args], { env: { DATA_DIR: dataDir } }, (error, stdout, stderr) =>
+      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr } as KeysResult),
     );
   });
 }
 
 const merchant = () => ['--merchant', randomUUID(), '--env', 'test'];
-const jsonOf = ({ stdout }: Ran) => JSON.parse(stdout);
+const jsonOf = ({ stdout }: KeysResult) => JSON.parse(stdout);
 
-test('issues a key that authenticates, lists it, rotates it, revokes it', async () => {
+test('issues a key that authenticates, then lists, rotates and revokes it', async () => {
   const tenant = merchant();
   const scopes = ['--scope', 'funds:read', '--scope', 'webhooks:manage'];
   const issued = jsonOf(await keys(['issue', ...tenant, '--name', 'Shop', ...scopes, '--json']));
@@ -54,18 +53,9 @@ test('issues a key that authenticates, lists it, rotates it, revokes it', async 
     scopes: [ApiKeyScope.FUNDS_READ, ApiKeyScope.WEBHOOKS_MANAGE],
   });
 
-  const rotation = [
-    'rotate',
-    ...tenant,
-    '--id',
-    issued.id,
-    '--overlap',
-    '2h',
-    '--expires-in',
-    '90d',
-    '--json',
-  ];
-  const { rotated, ...successor } = jsonOf(await keys(rotation));
+  const expiry = ['--overlap', '2h', '--expires-in', '90d'];
+  const rotation = await keys(['rotate', ...tenant, '--id', issued.id, ...expiry, '--json']);
+  const { rotated, ...successor } = jsonOf(rotation);
   const hoursAfter = (time: string) => (Date.parse(time) - Date.parse(successor.createdAt)) / 3_600_000;
   expect(hoursAfter(rotated.expiresAt)).toBe(2);
   expect(hoursAfter(successor.expiresAt)).toBeCloseTo(90 * 24, 1);
@@ -76,7 +66,7 @@ test('issues a key that authenticates, lists it, rotates it, revokes it', async 
   expect(listed[1].revokedAt).toBe(revoked.revokedAt);
 });
 
-test('shows people the key once, then a table without it', async () => {
+test('prints a new key once, and tables without keys', async () => {
   const tenant = merchant();
   const { stdout } = await keys(['issue', ...tenant, '--name', 'Shop', '--scope', 'refunds:read']);
   const [key] = stdout.split('\n');
@@ -87,7 +77,7 @@ test('shows people the key once, then a table without it', async () => {
   expect((await keys(['list', ...merchant()])).stdout).toBe('no keys\n');
 });
 
-test('asks the services of SERVICES_URL with SERVICE_TOKEN', async () => {
+test('calls the services at SERVICES_URL with SERVICE_TOKEN', async () => {
   const environment = { SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token };
   expect((await keys(['list', ...merchant()], environment)).exitCode).toBe(0);
   const refused = await keys(['list', ...merchant()], { ...environment, SERVICE_TOKEN: 'mps_other' });
@@ -95,31 +85,31 @@ test('asks the services of SERVICES_URL with SERVICE_TOKEN', async () => {
   expect(refused.stderr).toMatch(/^SERVICE_TOKEN_INVALID: /);
 });
 
-test('--help shows the usage, with every scope', async () => {
+test('--help prints the usage with every scope', async () => {
   const { exitCode, stdout, stderr } = await keys(['--help']);
   expect([exitCode, stderr]).toEqual([0, '']);
   for (const scope of Object.keys(API_KEY_SCOPES)) expect(stdout).toContain(scope);
 });
 
-test('rotation shows the new key and both records; nothing that lists shows a key', async () => {
+test('rotate prints the new key and both records; revoke and list print no key', async () => {
   const tenant = merchant();
   const scopes = Object.keys(API_KEY_SCOPES).flatMap((scope) => ['--scope', scope]);
   const issued = jsonOf(await keys(['issue', ...tenant, '--name', 'Shop', ...scopes, '--json']));
   expect(issued.scopes).toEqual(Object.keys(API_KEY_SCOPES));
   const { stdout } = await keys(['rotate', ...tenant, '--id', issued.id]);
-  const [key, , told, , ...table] = stdout.split('\n');
+  const [key, , notice, , ...table] = stdout.split('\n');
   expect(environmentOfApiKey(key!)).toBe('test');
-  expect(told).toContain('only time');
+  expect(notice).toContain('shown only once');
   expect(table.filter((row) => row.includes(' Shop '))).toHaveLength(2);
   const revoked = await keys(['revoke', ...tenant, '--id', issued.id]);
   const listed = await keys(['list', ...tenant, '--json']);
-  for (const ran of [revoked, listed]) {
-    expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
-    for (const secret of [issued.key, key]) expect(ran.stdout).not.toContain(secret);
+  for (const result of [revoked, listed]) {
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    for (const secret of [issued.key, key]) expect(result.stdout).not.toContain(secret);
   }
 });
 
-test('a rotated key lives on for a day, or for as long as is said', async () => {
+test('a rotated key works for another day, or for --overlap', async () => {
   const tenant = merchant();
   const scope = ['--scope', 'refunds:read'];
   for (const [overlap, hours] of [
@@ -135,37 +125,51 @@ test('a rotated key lives on for a day, or for as long as is said', async () => 
 
 test.each([
   [[], 'a command is missing'],
-  [['steal'], 'there is no command steal'],
+  [['steal'], 'unknown command steal'],
   [['list'], '--env is missing'],
-  [['list', '--merchant', 'm', '--env', 'prod'], '--env is live or test'],
+  [['list', '--merchant', 'm', '--env', 'prod'], '--env must be live or test'],
   [['list', '--everything'], "Unknown option '--everything'"],
   [['rotate', ...merchant(), '--id', 'k', '--overlap', 'long'], '--overlap must be a duration such as'],
   [['issue', ...merchant(), '--scope', 'refunds:read'], '--name is missing'],
-  [['issue', ...merchant(), '--name', 'Shop', '--scope', 'all'], '--scope is one of refunds:read'],
-  [['issue', ...merchant(), '--name', 'Shop', '--scope', 'toString'], '--scope is one of refunds:read'],
+  [['issue', ...merchant(), '--name', 'Shop', '--scope', 'all'], '--scope must be one of refunds:read'],
+  [['issue', ...merchant(), '--name', 'Shop', '--scope', 'toString'], '--scope must be one of refunds:read'],
   [['revoke', ...merchant()], '--id is missing'],
-])('answers %j with what is wrong and the usage', async (args, fault) => {
-  const ran = await keys(args);
-  expect(ran).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(ran.stderr).toContain(fault);
-  expect(ran.stderr).toContain('npm run keys -- issue');
+])('reports what is wrong with %j, and the usage', async (args, fault) => {
+  const { exitCode, stdout, stderr } = await keys(args);
+  expect([exitCode, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(fault);
+  expect(stderr).toContain('npm run keys -- issue');
 });
 
 test.each([
   [['issue', ...merchant(), '--name', 'Shop'], 'scopes'],
   [['issue', ...merchant(), '--name', 'x'.repeat(101), '--scope', 'refunds:read'], 'name'],
   [['list', '--merchant', 'shop', '--env', 'live'], 'merchant_id'],
-])('passes on in one line what the services refuse: %j', async (args, field) => {
-  const ran = await keys([...args, '--json']);
-  expect(ran).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(ran.stderr).toMatch(new RegExp(`^INVALID_ARGUMENT: ${field}.*\\n$`));
+])('reports in one line which field the services reject: %j', async (args, field) => {
+  const { exitCode, stdout, stderr } = await keys([...args, '--json']);
+  expect([exitCode, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(new RegExp(`^INVALID_ARGUMENT: ${field}.*\\n$`));
 });
 
-test('says a refusal, a missing system and one that is away in one line', async () => {
+test('reports an error, a missing demo.json and unreachable services in one line each', async () => {
   const unknown = await keys(['revoke', ...merchant(), '--id', randomUUID()]);
   expect(unknown).toMatchObject({ exitCode: 1, stderr: 'API_KEY_NOT_FOUND: the API key does not exist\n' });
   const nowhere = await keys(['list', ...merchant()], { DATA_DIR: join(dataDir, 'none') });
-  expect(nowhere.stderr).toMatch(/^.*demo\.json cannot be read: run npm start first.*\n$/);
+  expect(nowhere.stderr).toMatch(/^cannot read .*demo\.json: run npm start first.*\n$/);
   const away = await keys(['list', ...merchant()], { SERVICES_URL: 'http://127.0.0.1:9' });
-  expect(away.stderr).toMatch(/^the services cannot be reached: .*\n$/);
+  expect(away.stderr).toMatch(/^cannot reach the services: .*\n$/);
+});
+
+test('as a process, prints to stdout and stderr and exits with the code of the result', async () => {
+  const list = ['list', ...merchant(), '--json'];
+  const [listed, rejected, misused] = await Promise.all([
+    spawnKeys(list),
+    spawnKeys(['list', '--merchant', 'shop', '--env', 'live']),
+    spawnKeys([]),
+  ]);
+  expect(listed).toEqual({ exitCode: 0, stdout: '[]\n', stderr: '' });
+  expect(rejected).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(rejected.stderr).toMatch(/^INVALID_ARGUMENT: merchant_id.*\n$/);
+  expect(misused).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(misused.stderr).toMatch(/^a command is missing\n/);
 });

@@ -11,22 +11,22 @@ async function occupy(host: string) {
 }
 
 test.each(['127.0.0.1', '::1', '0.0.0.0', '::'])(
-  'a port taken on %s is named with its setting',
+  'a port in use on %s is reported with its setting',
   async (host) => {
-    using taken = await occupy(host);
+    using occupied = await occupy(host);
     const free = await findFreePort();
     const ports = [
       { setting: 'SANDBOX_PORT', port: free },
-      { setting: 'LIVE_PORT', port: taken.port },
+      { setting: 'LIVE_PORT', port: occupied.port },
     ];
     await expect(assertPortsFree(ports)).rejects.toMatchObject({
       reason: 'PORT_IN_USE',
-      message: `LIVE_PORT ${taken.port} is in use by another process`,
+      message: `LIVE_PORT ${occupied.port} is in use by another process`,
     });
   },
 );
 
-test('all taken ports are told on one line', async () => {
+test('all ports in use are reported in one line', async () => {
   using live = await occupy('127.0.0.1');
   using grpc = await occupy('127.0.0.1');
   await expect(
@@ -39,7 +39,7 @@ test('all taken ports are told on one line', async () => {
   );
 });
 
-test('two settings with one port are refused', async () => {
+test('two settings with the same port are refused', async () => {
   const port = await findFreePort();
   await expect(
     assertPortsFree([
@@ -49,7 +49,7 @@ test('two settings with one port are refused', async () => {
   ).rejects.toThrow(`LIVE_PORT and SANDBOX_PORT are both ${port}`);
 });
 
-test('an address that this machine does not have is refused by name', async () => {
+test('an address that this machine does not have is refused', async () => {
   const port = await findFreePort();
   await expect(assertPortsFree([{ setting: 'OPS_PORT', port, host: '192.0.2.1' }])).rejects.toMatchObject({
     reason: 'PORT_NOT_ALLOWED',
@@ -57,7 +57,7 @@ test('an address that this machine does not have is refused by name', async () =
   });
 });
 
-test('free ports, and 0 more than once, pass and can be opened afterwards', async () => {
+test('free ports pass and can be opened afterwards; 0 may appear more than once', async () => {
   const port = await findFreePort();
   await assertPortsFree([
     { setting: 'LIVE_PORT', port },

@@ -12,7 +12,7 @@ test('.env.example and docs/settings.md match the settings (npm run settings wri
   expect(page).toBe(withSettings(page));
 });
 
-test('.env.example uncommented is the same configuration as none', () => {
+test('.env.example with every line uncommented equals the defaults', () => {
   const key = `v1:${Buffer.alloc(32).toString('base64')}`;
   const secrets = { API_KEY_PEPPERS: key, WEBHOOK_SECRET_KEYS: key, CURSOR_KEYS: key };
   const example = parseEnv(envExample().replaceAll(/^#(?=[A-Z])/gm, ''));

@@ -8,7 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { StartError } from '../../local/start-error.ts';
-import { findTemporalProgram } from '../../local/temporal/temporal-program.ts';
+import { findTemporalProgram, type SlowStep } from '../../local/temporal/temporal-program.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 
 /** A Temporal dev server of a test's own, whose state outlives its death. */
@@ -103,7 +103,7 @@ async function temporalProgram(): Promise<string> {
       const folder = DataFolder.open(join(tmpdir(), `payments-temporal-search-${userInfo().uid}`));
       try {
         const { signal } = new AbortController();
-        const onSlowStep = (detail: string) => console.info(detail);
+        const onSlowStep = ({ detail }: SlowStep) => console.info(detail);
         return await findTemporalProgram({ folder, environment: process.env, onSlowStep, signal });
       } finally {
         folder.close();

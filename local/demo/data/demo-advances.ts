@@ -7,40 +7,40 @@ const OPEN_REQUESTS = 16;
 const FIRST_DAYS_AGO = 150;
 const LAST_DAYS_AGO = 2;
 
-/** How far a demo request gets. */
-type Fate = 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'REFUSED_AFTER_APPROVAL';
-const PAST_FATES = ['RELEASED', 'REFUSED', 'RELEASED', 'REFUSED_AFTER_APPROVAL'] as const;
-const OPEN_FATES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED'] as const;
+/** The final state of a demo request; REFUSED_AFTER_APPROVAL ends as REFUSED. */
+type Outcome = 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'REFUSED_AFTER_APPROVAL';
+const PAST_OUTCOMES = ['RELEASED', 'REFUSED', 'RELEASED', 'REFUSED_AFTER_APPROVAL'] as const;
+const OPEN_OUTCOMES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED'] as const;
 
-/** A request of the last months, and how it went. */
+/** A request of the last months. */
 export interface PastAdvance {
   readonly n: number;
   readonly daysAgo: number;
 }
 
-/** The past requests to come, oldest first. */
+/** The past requests to make, oldest first. */
 export function planPastAdvances(): PastAdvance[] {
   return Array.from({ length: PAST_REQUESTS }, (_, n) => {
-    const passed = ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (PAST_REQUESTS - 1);
-    return { n, daysAgo: Math.round(FIRST_DAYS_AGO - passed) };
+    const elapsed = ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (PAST_REQUESTS - 1);
+    return { n, daysAgo: Math.round(FIRST_DAYS_AGO - elapsed) };
   });
 }
 
-/** Makes a past request, which was refused or paid out; answers its id if it was paid out. */
+/** Makes a past request, which is refused or paid out. Returns its id if it is paid out. */
 export async function requestPastAdvance(demo: DemoTenant, { n, daysAgo }: PastAdvance): Promise<string[]> {
-  const fate = demo.pick(PAST_FATES, n);
-  const requestId = await requestAdvance(demo, n, fate, daysAgo);
-  return fate === 'RELEASED' ? [requestId] : [];
+  const outcome = demo.pick(PAST_OUTCOMES, n);
+  const requestId = await requestAdvance(demo, n, outcome, daysAgo);
+  return outcome === 'RELEASED' ? [requestId] : [];
 }
 
-/** Requests of now: waiting for review, approved, paid out. */
+/** Makes requests of today: pending review, approved, paid out. */
 export async function requestOpenAdvances(demo: DemoTenant): Promise<void> {
   for (let n = 0; n < OPEN_REQUESTS; n += 1) {
-    await requestAdvance(demo, PAST_REQUESTS + n, demo.pick(OPEN_FATES, n), undefined);
+    await requestAdvance(demo, PAST_REQUESTS + n, demo.pick(OPEN_OUTCOMES, n), undefined);
   }
 }
 
-/** Settles those whose last covered date has passed; the others stay RELEASED. */
+/** Settles the advances whose last covered date has passed; the others stay RELEASED. */
 export async function settleDemoAdvances(demo: DemoTenant, requestIds: readonly string[]): Promise<void> {
   for (const [n, advanceRequestId] of requestIds.entries()) {
     const request = { ...demo.write(`advance-settle-${n}`), advanceRequestId };
@@ -51,8 +51,8 @@ export async function settleDemoAdvances(demo: DemoTenant, requestIds: readonly 
   }
 }
 
-/** Quotes, requests and reviews as far as the fate says, minutes apart; without a day, now. */
-async function requestAdvance(demo: DemoTenant, n: number, fate: Fate, daysAgo: number | undefined) {
+/** Quotes, requests and reviews an advance up to its outcome, minutes apart. `daysAgo` undefined: now. */
+async function requestAdvance(demo: DemoTenant, n: number, outcome: Outcome, daysAgo: number | undefined) {
   const { advances } = demo.clients;
   const step = (name: string, minutes: number) => ({
     ...demo.write(`advance-${name}-${n}`),
@@ -64,17 +64,17 @@ async function requestAdvance(demo: DemoTenant, n: number, fate: Fate, daysAgo: 
   });
   const { advanceRequest } = await advances.requestAdvance({ ...step('request', 5), quoteId: quote!.id });
   const advanceRequestId = advanceRequest!.id;
-  if (fate === 'PENDING_REVIEW') return advanceRequestId;
-  if (fate === 'REFUSED') {
+  if (outcome === 'PENDING_REVIEW') return advanceRequestId;
+  if (outcome === 'REFUSED') {
     await advances.refuseAdvance({ ...step('refuse', 30), advanceRequestId, reason: 'Cadastro em análise' });
     return advanceRequestId;
   }
   const reason = n % 2 === 0 ? { reason: 'Aprovado pela política' } : {};
   await advances.approveAdvance({ ...step('approve', 30), advanceRequestId, ...reason });
-  if (fate === 'REFUSED_AFTER_APPROVAL') {
+  if (outcome === 'REFUSED_AFTER_APPROVAL') {
     const refusal = { ...step('refuse', 40), advanceRequestId, reason: 'Desistência do lojista' };
     await advances.refuseAdvance(refusal);
   }
-  if (fate === 'RELEASED') await advances.releaseAdvance({ ...step('release', 45), advanceRequestId });
+  if (outcome === 'RELEASED') await advances.releaseAdvance({ ...step('release', 45), advanceRequestId });
   return advanceRequestId;
 }

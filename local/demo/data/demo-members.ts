@@ -5,10 +5,10 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import type { DemoPerson } from '../../oidc/demo-people.ts';
 
 /**
- * Makes people members of the demo merchants before they sign in for the first time: they are invited as any merchant's
- * first administrator is, and accept in a session that ends at once. A run that was stopped is gone on with.
+ * Adds people to the demo merchants before their first sign-in: invites each one and accepts the invitation in a session
+ * that it ends at once. Skips existing members, so an interrupted run can be repeated.
  */
-export async function makeDemoMembers(
+export async function addDemoMembers(
   transport: Transport,
   issuer: string,
   people: readonly DemoPerson[],
@@ -18,8 +18,14 @@ export async function makeDemoMembers(
   for (const { subject, email, name, role } of people) {
     const tokenSha256 = Uint8Array.from(createHash('sha256').update(randomBytes(32)).digest());
     const { account, session } = await accounts.startSession({
-      ...{ issuer, subject, email, emailVerified: true, name, tokenSha256 },
-      ...{ ipAddress: '127.0.0.1', userAgent: 'npm start' },
+      issuer,
+      subject,
+      email,
+      emailVerified: true,
+      name,
+      tokenSha256,
+      ipAddress: '127.0.0.1',
+      userAgent: 'npm start',
     });
     const accountId = account!.id;
     const { memberships } = await accounts.authenticateSession({ tokenSha256 });

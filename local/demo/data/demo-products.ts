@@ -15,20 +15,20 @@ const NAMES = [
   'Oficina',
 ];
 
-/** Products in every state with prices and offers; answers the id of the one that shows everything. */
+/** Creates products in every state, with prices and offers. Returns the id of the one with every field set. */
 export async function createDemoProducts(demo: DemoTenant): Promise<string> {
-  let shown = '';
+  let completeProductId = '';
   for (const [n, name] of NAMES.entries()) {
     const productId = await createProduct(demo, n, name);
-    shown ||= productId;
-    // The last one is still without a price.
-    if (n < 5) await offer(demo, n, productId);
+    completeProductId ||= productId;
+    // The last one has no price yet.
+    if (n < 5) await createPricesAndOffer(demo, n, productId);
     if (n === 4) {
       const archive = { ...demo.write(`product-${n}-archive`), productId, occurredAt: demo.daysAgo(20) };
       await demo.clients.products.archiveProduct(archive);
     }
   }
-  return shown;
+  return completeProductId;
 }
 
 async function createProduct(demo: DemoTenant, n: number, name: string): Promise<string> {
@@ -47,8 +47,8 @@ async function createProduct(demo: DemoTenant, n: number, name: string): Promise
   return product!.id;
 }
 
-/** Two prices, the activation of all but a draft, and an offer, as a merchant would set a product up. */
-async function offer(demo: DemoTenant, n: number, productId: string): Promise<void> {
+/** Sets a product up as a merchant would: two prices, an offer, and activation, except for a draft. */
+async function createPricesAndOffer(demo: DemoTenant, n: number, productId: string): Promise<void> {
   const recurring = n % 2 === 1;
   const price = (step: string, amountMinor: bigint, installments: number) => ({
     ...demo.write(`product-${n}-${step}`),

@@ -27,7 +27,7 @@ const REASONS = [
   'Produto com defeito',
 ];
 
-/** A case that has been opened, and what the steps of its story need to know. */
+/** An opened case, with what its later steps need. */
 interface OpenedCase {
   readonly step: string;
   readonly caseId: string;
@@ -37,75 +37,75 @@ interface OpenedCase {
   readonly saleId: string | undefined;
 }
 
-interface Story {
+interface Scenario {
   readonly initiator: RefundInitiator;
   readonly approvalMode?: ApprovalMode;
-  /** Days before today at which the case opens: at least and at most. */
-  readonly opens: readonly [number, number];
+  /** How many days ago the case opens, at least and at most. */
+  readonly openedDaysAgo: readonly [number, number];
   readonly amountMinor?: bigint;
-  tell?(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void>;
+  /** What happens after the case opens. */
+  run?(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void>;
 }
 
 const { CUSTOMER, MERCHANT } = RefundInitiator;
-const instant = { initiator: CUSTOMER, approvalMode: ApprovalMode.INSTANT, opens: [1, 80] } as const;
+const instant = { initiator: CUSTOMER, approvalMode: ApprovalMode.INSTANT, openedDaysAgo: [1, 80] } as const;
 
-/** What happens to demo cases, in turn; between them they reach all nine states. */
-const STORIES: readonly Story[] = [
-  { initiator: CUSTOMER, opens: [0, REVIEW_DAYS - 2] },
-  { initiator: CUSTOMER, opens: [1, 60], tell: decide(MerchantDecisionKind.CONTESTED) },
-  { initiator: CUSTOMER, opens: [REVIEW_DAYS + 1, 60], tell: expire },
-  { initiator: CUSTOMER, opens: [1, 60], tell: decide(MerchantDecisionKind.APPROVED) },
-  { initiator: MERCHANT, opens: [1, 30], tell: block },
-  { ...instant, tell: execute() },
-  { ...instant, tell: execute(ProviderOutcome.SUBMITTED) },
-  { ...instant, tell: execute(ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED) },
-  { initiator: MERCHANT, opens: [1, 80], tell: execute(ProviderOutcome.SUCCEEDED) },
-  { ...instant, tell: execute(ProviderOutcome.FAILED) },
-  { ...instant, tell: execute(ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED, ProviderOutcome.FAILED) },
-  { initiator: CUSTOMER, opens: [1, 60], tell: cancel },
+/** Assigned to demo cases round robin; together they reach all nine states. */
+const SCENARIOS: readonly Scenario[] = [
+  { initiator: CUSTOMER, openedDaysAgo: [0, REVIEW_DAYS - 2] },
+  { initiator: CUSTOMER, openedDaysAgo: [1, 60], run: decide(MerchantDecisionKind.CONTESTED) },
+  { initiator: CUSTOMER, openedDaysAgo: [REVIEW_DAYS + 1, 60], run: expire },
+  { initiator: CUSTOMER, openedDaysAgo: [1, 60], run: decide(MerchantDecisionKind.APPROVED) },
+  { initiator: MERCHANT, openedDaysAgo: [1, 30], run: block },
+  { ...instant, run: execute() },
+  { ...instant, run: execute(ProviderOutcome.SUBMITTED) },
+  { ...instant, run: execute(ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED) },
+  { initiator: MERCHANT, openedDaysAgo: [1, 80], run: execute(ProviderOutcome.SUCCEEDED) },
+  { ...instant, run: execute(ProviderOutcome.FAILED) },
+  { ...instant, run: execute(ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED, ProviderOutcome.FAILED) },
+  { initiator: CUSTOMER, openedDaysAgo: [1, 60], run: cancel },
   {
     initiator: CUSTOMER,
-    opens: [1, 60],
-    tell: contestThenReview(ReviewDecision.REJECT, ApprovalMode.OPERATIONS),
+    openedDaysAgo: [1, 60],
+    run: contestThenReview(ReviewDecision.REJECT, ApprovalMode.OPERATIONS),
   },
   {
     initiator: CUSTOMER,
-    opens: [1, 60],
-    tell: contestThenReview(ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY),
+    openedDaysAgo: [1, 60],
+    run: contestThenReview(ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY),
   },
-  { initiator: MERCHANT, opens: [1, 60], amountMinor: 50_000_000n, tell: execute() },
-  { initiator: MERCHANT, opens: [1, 60], tell: dispute },
+  { initiator: MERCHANT, openedDaysAgo: [1, 60], amountMinor: 50_000_000n, run: execute() },
+  { initiator: MERCHANT, openedDaysAgo: [1, 60], run: dispute },
 ];
 
-/** More than 200 cases over all nine states and every nullable field both ways. */
+/** Opens more than 200 cases that cover all nine states, and every nullable field with and without a value. */
 export async function openDemoRefunds(demo: DemoTenant, sales: readonly DemoSale[]): Promise<void> {
   for (let n = 0; n < CASES; n += 1) {
-    const story = demo.pick(STORIES, n);
-    const opened = await open(demo, story, n, sales);
-    await story.tell?.(demo, opened, n);
+    const scenario = demo.pick(SCENARIOS, n);
+    const opened = await open(demo, scenario, n, sales);
+    await scenario.run?.(demo, opened, n);
   }
 }
 
 async function open(
   demo: DemoTenant,
-  story: Story,
+  scenario: Scenario,
   n: number,
   sales: readonly DemoSale[],
 ): Promise<OpenedCase> {
-  const round = Math.floor(n / STORIES.length);
-  const [least, most] = story.opens;
-  // Evenly, so that no two large cases fall into the same 24 hours.
-  const daysAgo =
-    least + ((most - least) * (round + demo.between(300, 700) / 1_000) * STORIES.length) / CASES;
+  const round = Math.floor(n / SCENARIOS.length);
+  const [min, max] = scenario.openedDaysAgo;
+  // Spread evenly, so that no two large cases fall into the same 24 hours.
+  const daysAgo = min + ((max - min) * (round + demo.between(300, 700) / 1_000) * SCENARIOS.length) / CASES;
   const sale = round % 4 === 0 ? demo.pick(sales, n) : undefined;
-  const amountMinor = story.amountMinor ?? BigInt(demo.between(500, 4_500));
+  const amountMinor = scenario.amountMinor ?? BigInt(demo.between(500, 4_500));
   const paymentIntentId = demo.id(`payment-${n}`);
   const { refundCase } = await demo.clients.refunds.openRefundCase({
     ...demo.write(`refund-${n}`),
     paymentIntentId,
     amountMinor,
-    initiator: story.initiator,
-    ...(story.approvalMode && { approvalMode: story.approvalMode }),
+    initiator: scenario.initiator,
+    ...(scenario.approvalMode && { approvalMode: scenario.approvalMode }),
     reason: demo.pick(REASONS, n),
     evidenceCount: n % 4,
     paidAmountMinor: amountMinor * 2n,
@@ -126,14 +126,14 @@ async function open(
 
 const holdOf = (caseId: string) => ({ reason: BlockReason.REFUND_IN_PROGRESS, sourceId: caseId });
 
-/** A case that is over lets go of its sale's funds. */
-async function endHold(demo: DemoTenant, { step, caseId, saleId }: OpenedCase): Promise<void> {
+/** Returns the funds held for a finished case. */
+async function releaseHold(demo: DemoTenant, { step, caseId, saleId }: OpenedCase): Promise<void> {
   if (saleId === undefined) return;
-  const lifted = { saleId, ...holdOf(caseId), outcome: BlockOutcome.RETURNED };
-  await demo.clients.funds.unblockFunds({ ...demo.write(`${step}-hold-end`), ...lifted });
+  const release = { saleId, ...holdOf(caseId), outcome: BlockOutcome.RETURNED };
+  await demo.clients.funds.unblockFunds({ ...demo.write(`${step}-hold-end`), ...release });
 }
 
-/** The fields that lead a step of a case's story, some days after it opened. */
+/** The common fields of a step, a number of days after the case opened. */
 function next(demo: DemoTenant, opened: OpenedCase, name: string, daysLater: number) {
   return {
     ...demo.write(`${opened.step}-${name}`),
@@ -158,13 +158,13 @@ async function expire(demo: DemoTenant, opened: OpenedCase): Promise<void> {
 }
 
 async function block(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void> {
-  const blocker = demo.pick(BLOCKERS, Math.floor(n / STORIES.length));
+  const blocker = demo.pick(BLOCKERS, Math.floor(n / SCENARIOS.length));
   await demo.clients.refunds.addBlocker({ ...next(demo, opened, 'block', 0.2), blocker });
 }
 
 async function cancel(demo: DemoTenant, opened: OpenedCase): Promise<void> {
   await demo.clients.refunds.cancelRefundCase(next(demo, opened, 'cancel', 0.5));
-  await endHold(demo, opened);
+  await releaseHold(demo, opened);
 }
 
 function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode) {
@@ -175,7 +175,7 @@ function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode)
       decision,
       approvalMode,
     });
-    if (decision === ReviewDecision.REJECT) await endHold(demo, opened);
+    if (decision === ReviewDecision.REJECT) await releaseHold(demo, opened);
   };
 }
 
@@ -189,7 +189,7 @@ async function dispute(demo: DemoTenant, opened: OpenedCase): Promise<void> {
   });
 }
 
-/** Takes the saga's steps as its workflow does, so that demo data does not wait for Temporal. */
+/** Takes the steps of the refund workflow itself, so that the demo data does not need Temporal. */
 function execute(...outcomes: ProviderOutcome[]) {
   return async (demo: DemoTenant, opened: OpenedCase, n: number) => {
     const { refunds } = demo.clients;
@@ -208,7 +208,7 @@ function execute(...outcomes: ProviderOutcome[]) {
         ...(n % 3 !== 2 && { submittedAt: next(demo, opened, '', 0.2).occurredAt }),
       });
     }
-    if (outcomes.some((provider) => provider !== ProviderOutcome.SUBMITTED)) await endHold(demo, opened);
+    if (outcomes.some((provider) => provider !== ProviderOutcome.SUBMITTED)) await releaseHold(demo, opened);
   };
 }
 
@@ -222,10 +222,13 @@ async function debit(demo: DemoTenant, opened: OpenedCase): Promise<RefundDebitO
     const insufficient =
       error instanceof ConnectError && errorInfoOf(error)?.reason === 'INSUFFICIENT_AVAILABLE_BALANCE';
     if (!insufficient) throw error;
-    const requestedAt = demo.daysAgo(opened.daysAgo);
-    const waiting = { refundCaseId: caseId, amountMinor, execution: 1, requestedAt };
     await demo.clients.funds.awaitFunding({
-      ...{ ...demo.write(`${step}-await`), ...waiting, ...(saleId && { saleId }) },
+      ...demo.write(`${step}-await`),
+      refundCaseId: caseId,
+      amountMinor,
+      execution: 1,
+      requestedAt: demo.daysAgo(opened.daysAgo),
+      ...(saleId && { saleId }),
     });
     return RefundDebitOutcome.INSUFFICIENT;
   }

@@ -12,7 +12,7 @@ const REASONS = [
   BlockReason.COMPLIANCE_HOLD,
 ];
 
-/** A sale, for what refers to it later. */
+/** A planned sale. */
 export interface DemoSale {
   readonly n: number;
   readonly saleId: string;
@@ -20,7 +20,7 @@ export interface DemoSale {
   readonly daysAgo: number;
 }
 
-/** The sales to come, oldest first: half a year, every third an instant transfer, the others in instalments. */
+/** Half a year of sales, oldest first: every third an instant transfer, the others cards with installments. */
 export function planDemoSales(demo: DemoTenant): DemoSale[] {
   return Array.from({ length: SALES }, (_, n) => ({
     n,
@@ -30,7 +30,7 @@ export function planDemoSales(demo: DemoTenant): DemoSale[] {
   }));
 }
 
-/** Records a sale on its day. */
+/** Records a sale on its date. */
 export async function recordDemoSale(demo: DemoTenant, sale: DemoSale): Promise<void> {
   const { n, saleId, grossAmountMinor, daysAgo } = sale;
   const instant = n % 3 === 0;
@@ -45,7 +45,7 @@ export async function recordDemoSale(demo: DemoTenant, sale: DemoSale): Promise<
   });
 }
 
-/** Blocks of every reason, one of them won, one lost, and deductions. */
+/** Blocks funds for every reason, returns one block and consumes another, and applies deductions. */
 export async function blockAndDeduct(demo: DemoTenant, sales: readonly DemoSale[]): Promise<void> {
   const { funds } = demo.clients;
   const recent = sales.filter((_, n) => n % 3 !== 0).slice(-24);

@@ -11,9 +11,9 @@ const NAMESPACE = '6f3d1c9a-52b1-4a0e-9b7e-0c64b7a2d5e1';
 const DAY_MS = 86_400_000;
 
 /**
- * A demo merchant in one environment, and how to write for it: ids, idempotency keys and chance all follow from its
- * name and today's date, so every machine has the same demo data on the same day, and a run that was killed goes on
- * where it stopped.
+ * A demo merchant in one environment. Ids, idempotency keys and pseudo-random values derive from the merchant, the
+ * environment and today's date: every machine gets the same demo data on the same day, and an interrupted run can be
+ * repeated.
  */
 export class DemoTenant {
   readonly merchantId: string;
@@ -39,33 +39,33 @@ export class DemoTenant {
     this.#state = Number.parseInt(uuidv5(this.#seed, NAMESPACE).slice(0, 8), 16);
   }
 
-  /** The fields that lead every write. */
+  /** The common fields of every write. */
   write(step: string) {
     return { ...this.tenant, idempotencyKey: `demo-${this.#today}-${step}` };
   }
 
-  /** The fields that lead every request. */
+  /** The common fields of every request. */
   get tenant() {
     return { merchantId: this.merchantId, environment: this.environment };
   }
 
-  /** An id that is the same whenever the same thing is made. */
+  /** A stable id for a name. */
   id(name: string): string {
     return uuidv5(`${this.#seed}/${name}`, NAMESPACE);
   }
 
-  /** A whole number between two bounds, both inclusive; the same sequence for the same tenant and day. */
-  between(least: number, most: number): number {
+  /** A pseudo-random integer between two inclusive bounds; the same sequence for the same tenant and day. */
+  between(min: number, max: number): number {
     this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
-    return least + Math.floor((this.#state / 2 ** 32) * (most - least + 1));
+    return min + Math.floor((this.#state / 2 ** 32) * (max - min + 1));
   }
 
-  /** The n-th of a list, going round. */
+  /** The n-th value of a list, starting over at its end. */
   pick<T>(values: readonly T[], n: number): T {
     return values[n % values.length]!;
   }
 
-  /** So many days before yesterday's noon in São Paulo, which is past whatever the time; fractions count. */
+  /** A number of days, or a fraction, before yesterday noon in São Paulo, which is always in the past. */
   daysAgo(days: number): Timestamp {
     return timestampFromDate(new Date(this.#yesterday.getTime() - days * DAY_MS));
   }

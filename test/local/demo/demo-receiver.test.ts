@@ -14,12 +14,16 @@ import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const data = temporaryDataFolder();
-const seen: ReceivedDelivery[] = [];
+const reported: ReceivedDelivery[] = [];
 let receiver: DemoReceiver;
 let dispatcher: Agent;
 
 beforeAll(async () => {
-  receiver = await startDemoReceiver({ folder: data.folder, port: 0, onDelivery: (each) => seen.push(each) });
+  receiver = await startDemoReceiver({
+    folder: data.folder,
+    port: 0,
+    onDelivery: (delivery) => reported.push(delivery),
+  });
   dispatcher = new Agent({ connect: { ca: readFileSync(receiver.caFile, 'utf8') } });
 });
 
@@ -52,7 +56,7 @@ async function deliveries(path: string): Promise<ReceivedDelivery[]> {
   return ((await response.json()) as { deliveries: ReceivedDelivery[] }).deliveries;
 }
 
-test('a path takes every delivery until it has a secret, then only those signed by it', async () => {
+test('a path accepts every delivery until it has a secret, then only those that it signed', async () => {
   const path = '/webhooks/verified';
   expect(await deliver(path, 'evt_1')).toBe(204);
   expect(await call('PUT', `/secrets?path=${path}`, SECRET)).toBe(204);
@@ -68,7 +72,7 @@ test('a path takes every delivery until it has a secret, then only those signed 
     ['evt_1', null, 204],
   ]);
   expect(found[2]).toMatchObject({ body: '{"id":1}', path });
-  expect(seen.filter((each) => each.path === path).map(({ webhookId }) => webhookId)).toEqual([
+  expect(reported.filter((delivery) => delivery.path === path).map(({ webhookId }) => webhookId)).toEqual([
     'evt_1',
     'evt_2',
     'evt_3',
@@ -76,7 +80,7 @@ test('a path takes every delivery until it has a secret, then only those signed 
   ]);
 });
 
-test('the next deliveries of a path fail as told, and those of others do not', async () => {
+test('planned failures apply to the next deliveries of their path only', async () => {
   expect(await call('POST', '/fail?count=2&status=503&path=/webhooks/failing')).toBe(204);
   const answers = [];
   for (const id of ['a', 'b', 'c']) answers.push(await deliver('/webhooks/failing', id));
@@ -86,7 +90,7 @@ test('the next deliveries of a path fail as told, and those of others do not', a
   expect(await deliver('/webhooks/failing', 'e')).toBe(204);
 });
 
-test('what makes no sense is refused', async () => {
+test('invalid requests are rejected', async () => {
   expect(await call('POST', '/fail?count=-1')).toBe(400);
   expect(await call('POST', '/fail?status=200')).toBe(400);
   expect(await call('PUT', '/secrets?path=/webhooks/x', 'no secret')).toBe(400);
@@ -95,7 +99,7 @@ test('what makes no sense is refused', async () => {
   expect(await call('GET', '/')).toBe(404);
 });
 
-test('it answers on localhost and on both loopback addresses under one certificate', async () => {
+test('localhost and both loopback addresses answer with the same certificate', async () => {
   const { port } = new URL(receiver.url);
   for (const host of ['localhost', '127.0.0.1', '[::1]']) {
     const { status } = await fetch(`https://${host}:${port}/deliveries`, { dispatcher });
@@ -103,14 +107,14 @@ test('it answers on localhost and on both loopback addresses under one certifica
   }
 });
 
-test('the certificate and its CA stay the same over starts', async () => {
+test('the certificate and its CA survive a restart', async () => {
   const { caFile, ...first } = await loadDemoCertificate(data.folder);
   const ca = readFileSync(caFile, 'utf8');
   expect(await loadDemoCertificate(data.folder)).toEqual({ caFile, ...first });
   expect(readFileSync(caFile, 'utf8')).toBe(ca);
 });
 
-test('a certificate that ends soon, or is by another CA, is made anew by the same CA', async () => {
+test('a certificate that expires soon, or that another CA issued, is reissued by the same CA', async () => {
   using own = temporaryDataFolder();
   const { caFile } = await loadDemoCertificate(own.folder);
   const ca = readFileSync(caFile, 'utf8');

@@ -11,17 +11,19 @@ import { CookieBrowser } from '../../gateway/dashboard/sign-in/cookie-browser.ts
 import { testConfig } from '../../support/harness.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
-test('whom demo.json names signs in and finds the demo merchants, also after a start that went on', async () => {
+test('the person in demo.json signs in and sees the demo merchants, also after an interrupted first start', async () => {
   using data = temporaryDataFolder();
   const signIn = new DemoSignIn(data.folder, testConfig({ OIDC_PORT: String(await findFreePort()) }));
   const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET } = signIn.settings;
   const fixture = await startDashboardFixture({
-    ...{ OIDC_ISSUER: OIDC_ISSUER!, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: OIDC_CLIENT_SECRET! },
+    OIDC_ISSUER,
+    OIDC_CLIENT_ID,
+    OIDC_CLIENT_SECRET,
   });
   const provider = await signIn.start(fixture.baseUrl);
   const merchants = [randomUUID(), randomUUID()];
-  await signIn.makeMembers(fixture.transport, merchants.slice(1));
-  await signIn.makeMembers(fixture.transport, merchants);
+  await signIn.addMembers(fixture.transport, merchants.slice(1));
+  await signIn.addMembers(fixture.transport, merchants);
 
   const browser = new CookieBrowser();
   const form = await browser.open(`${fixture.baseUrl}/sign-in/start`);
@@ -35,7 +37,7 @@ test('whom demo.json names signs in and finds the demo merchants, also after a s
     const found = members.map(({ account, role }) => [account!.email, role]);
     expect(found).toEqual(DEMO_PEOPLE.map(({ email, role }) => [email, role]));
     const { account } = members[0]!;
-    // Only the sign-in's own: those that made the members have ended.
+    // Only the session of this sign-in: those that accepted the invitations have ended.
     expect((await accounts.listSessions({ accountId: account!.id })).sessions).toHaveLength(1);
   }
   await provider.stop();

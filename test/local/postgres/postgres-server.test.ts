@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe('the server', () => {
-  test('commits to disk, over loopback alone, with room for many connections', async () => {
+  test('is durable, listens on loopback only and allows 200 connections', async () => {
     const rows = await query(
       postgres.url,
       `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes',
@@ -53,20 +53,20 @@ describe('the server', () => {
     });
   });
 
-  test('lets nobody in without the password', async () => {
+  test('rejects a wrong password', async () => {
     await expect(query(postgres.url.replace(/:\w{48}@/, ':guess@'), 'SELECT 1')).rejects.toThrow(
       'password authentication failed',
     );
   });
 
-  test('orders texts by code point, whatever the locale of the machine', async () => {
+  test('sorts text by code point, whatever the locale of the machine', async () => {
     const rows = await query(postgres.url, `SELECT t FROM unnest('{a,Z,á,B}'::text[]) AS t ORDER BY t`);
     expect(rows.map(({ t }) => t)).toEqual(['B', 'Z', 'a', 'á']);
   });
 });
 
 describe('a server that dies', () => {
-  test('is started again at the same address, with all that was committed', async () => {
+  test('is restarted at the same address with all committed data', async () => {
     await query(postgres.url, 'INSERT INTO kept VALUES (1)');
     const died = postgres.pid!;
     process.kill(died, 'SIGKILL');
@@ -78,12 +78,12 @@ describe('a server that dies', () => {
       },
     );
     expect(postgres.pid).not.toBe(died);
-    expect(log).toHaveBeenCalledWith('PostgreSQL ended with signal SIGKILL; starting it again');
+    expect(log).toHaveBeenCalledWith('PostgreSQL ended with signal SIGKILL; restarting');
   });
 });
 
 describe('a second start', () => {
-  test('goes on with the same data at the same address', async () => {
+  test('has the same data at the same address', async () => {
     const { url } = postgres;
     await query(url, 'INSERT INTO kept VALUES (2)');
     await postgres.stop();
@@ -93,7 +93,7 @@ describe('a second start', () => {
     expect(await query(url, 'SELECT id FROM kept WHERE id = 2')).toEqual([{ id: 2 }]);
   });
 
-  test('takes another port when others have the kept one by now', async () => {
+  test('uses another port when another process has taken the previous one', async () => {
     const { port } = postgres;
     await postgres.stop();
     const other = createServer().listen(port, '127.0.0.1');
@@ -104,11 +104,11 @@ describe('a second start', () => {
     await query(postgres.url, 'SELECT id FROM kept');
   });
 
-  test('is not kept away by the lock file of a killed server whose number another process has', async () => {
+  test('ignores the lock file of a killed server whose pid another process now has', async () => {
     const file = data.folder.file('postgres/postmaster.pid');
     const lines = readFileSync(file, 'utf8').split('\n');
     await postgres.stop();
-    // Of the server's own user: PostgreSQL takes only such a process for another server.
+    // Owned by the server's user: PostgreSQL checks only processes of that user.
     const { uid, gid } = statSync(data.folder.file('postgres'));
     const bystander = spawn('sleep', ['60'], process.getuid?.() === 0 ? { uid, gid } : {});
     onTestFinished(() => void bystander.kill());
@@ -119,7 +119,7 @@ describe('a second start', () => {
     expect(identifyProcess(bystander.pid!)).toBeDefined();
   });
 
-  test('a cluster that PostgreSQL refuses is one line with its words', async () => {
+  test('reports a cluster that PostgreSQL refuses in one line with its reason', async () => {
     await postgres.stop();
     writeFileSync(data.folder.file('postgres/PG_VERSION'), '12\n');
     await expect(start()).rejects.toMatchObject({

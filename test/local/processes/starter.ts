@@ -1,10 +1,8 @@
-// Run as a program, `starter.ts <folder> [--postgres] [--temporal <port>]`: starts these parts, says on one line what
-// runs, and waits.
+// A program, `starter.ts <folder> [--postgres] [--temporal <port>]`: starts these servers, prints one line with their pids
+// and keeps running.
 import { parseArgs } from 'node:util';
 import { DataFolder } from '../../../local/data-folder.ts';
-import { startPostgres } from '../../../local/postgres/postgres-server.ts';
-import { stopLeftOvers } from '../../../local/processes/tracked-process.ts';
-import { TemporalServer } from '../../../local/temporal/temporal-server.ts';
+import { stopOrphans } from '../../../local/processes/tracked-process.ts';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -12,10 +10,23 @@ const { positionals, values } = parseArgs({
 });
 const log = (line: string) => console.error(line);
 const folder = DataFolder.open(positionals[0]!);
-await stopLeftOvers(folder, log);
-const postgres = values.postgres ? await startPostgres({ folder, log, throwaway: true }) : undefined;
-const port = Number(values.temporal);
-const temporal = values.temporal ? new TemporalServer({ folder, namespace: 'default', port }) : undefined;
-await temporal?.whenUp();
+await stopOrphans(folder, log);
+const [temporal, postgres] = await Promise.all([
+  values.temporal ? startTemporal(Number(values.temporal)) : undefined,
+  values.postgres ? startDatabase() : undefined,
+]);
 console.log(JSON.stringify({ url: postgres?.url, postgres: postgres?.pid, temporal: temporal?.pid }));
 setInterval(() => undefined, 1_000);
+
+// The servers' modules take a second to load, so they are imported only when needed.
+async function startTemporal(port: number) {
+  const { TemporalServer } = await import('../../../local/temporal/temporal-server.ts');
+  const server = new TemporalServer({ folder, namespace: 'default', port });
+  await server.whenUp();
+  return server;
+}
+
+async function startDatabase() {
+  const { startPostgres } = await import('../../../local/postgres/postgres-server.ts');
+  return startPostgres({ folder, log, throwaway: true });
+}

@@ -5,13 +5,13 @@ import { identifyProcess } from '../../../local/processes/process-identity.ts';
 import { type SupervisedOptions, SupervisedProcess } from '../../../local/processes/supervised-process.ts';
 import {
   type ChildCommand,
-  RecordedChild,
-  runToEnd,
-  stopLeftOvers,
+  runToCompletion,
+  stopOrphans,
+  TrackedProcess,
 } from '../../../local/processes/tracked-process.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
-const LASTING = 'setInterval(() => {}, 1000)';
+const RUN_FOREVER = 'setInterval(() => {}, 1000)';
 
 function newFolder(): DataFolder {
   const data = temporaryDataFolder();
@@ -26,8 +26,8 @@ function script(folder: DataFolder, text: string): ChildCommand {
 function supervise(folder: DataFolder, text: string, more: Partial<SupervisedOptions> = {}) {
   const supervised = new SupervisedProcess({
     folder,
-    name: 'part',
-    label: 'The part',
+    name: 'child',
+    label: 'The child',
     command: script(folder, text),
     ready: () => delay(50),
     ...more,
@@ -36,96 +36,103 @@ function supervise(folder: DataFolder, text: string, more: Partial<SupervisedOpt
   return supervised;
 }
 
-const isGone = (pid: number) => () => expect(identifyProcess(pid)).toBeUndefined();
+const expectEnded = (pid: number) => expect(identifyProcess(pid)).toBeUndefined();
 
-test('a child that is killed is started again, and is gone after stop', async () => {
+test('a killed child is restarted until stop', async () => {
   const onDown = vi.fn();
-  const part = supervise(newFolder(), LASTING, { onDown });
-  await part.start();
-  const first = part.pid!;
+  const child = supervise(newFolder(), RUN_FOREVER, { onDown });
+  await child.start();
+  const first = child.pid!;
   process.kill(first, 'SIGKILL');
-  await vi.waitFor(() => expect(part.pid).not.toBe(first), 10_000);
-  expect(onDown).toHaveBeenCalledWith('The part ended with signal SIGKILL');
-  const second = part.pid!;
-  await part.stop();
-  isGone(second)();
+  await vi.waitFor(() => expect(child.pid).not.toBe(first), 10_000);
+  expect(onDown).toHaveBeenCalledWith('The child ended with signal SIGKILL');
+  const second = child.pid!;
+  await child.stop();
+  expectEnded(second);
   await delay(500);
-  expect(part.pid).toBe(second);
+  expect(child.pid).toBe(second);
 });
 
-test('a child that keeps dying is started less and less often', async () => {
+test('a child that keeps dying is restarted with growing delays', async () => {
   const starts: number[] = [];
-  const part = supervise(newFolder(), 'process.exit(3)', {
+  const child = supervise(newFolder(), 'process.exit(3)', {
     prepare: async () => void starts.push(Date.now()),
   });
-  part.startInBackground();
+  child.startInBackground();
   await vi.waitFor(() => expect(starts.length).toBe(4), 10_000);
   expect(starts[3]! - starts[2]!).toBeGreaterThan((starts[1]! - starts[0]!) * 1.5);
 });
 
-test('a first start that fails says how it ended and its last words', async () => {
-  const part = supervise(newFolder(), 'console.error("fatal: no disk"); process.exit(3)', {
+test('a failed first start reports how the child ended and its last log line', async () => {
+  const child = supervise(newFolder(), 'console.error("fatal: no disk"); process.exit(3)', {
     ready: () => delay(10_000, undefined, { ref: false }),
   });
-  await expect(part.start()).rejects.toMatchObject({
+  await expect(child.start()).rejects.toMatchObject({
     reason: 'CHILD_DID_NOT_START',
-    message: expect.stringContaining('The part did not start (exit code 3): fatal: no disk'),
+    message: expect.stringContaining('The child did not start (exit code 3): fatal: no disk'),
   });
 });
 
-test('a program that is not there is a failed start', async () => {
+test('a missing program is a failed start', async () => {
   const folder = newFolder();
   const command = { ...script(folder, ''), file: '/nowhere/program' };
   await expect(supervise(folder, '', { command }).start()).rejects.toThrow('ENOENT');
 });
 
-test('a child deaf to the gentle signal is killed', async () => {
+test('a child that ignores its stop signal is killed', async () => {
   const folder = newFolder();
-  const text = `process.on("SIGTERM", () => {}); ${LASTING}`;
+  const text = `process.on("SIGTERM", () => {}); ${RUN_FOREVER}`;
   const stopSteps = [{ signal: 'SIGTERM', waitMs: 300 }] as const;
-  const child = new RecordedChild(folder, 'deaf', { ...script(folder, text), stopSteps });
+  const child = new TrackedProcess(folder, 'deaf', { ...script(folder, text), stopSteps });
   await delay(300);
   await child.stop();
   expect(await child.ended).toBe('signal SIGKILL');
 });
 
-test('a child that runs though its start was given up is found by its pid file and stopped', async () => {
+test('an orphaned child is found by its pid file and stopped', async () => {
   const folder = newFolder();
-  const child = new RecordedChild(folder, 'part', script(folder, LASTING));
+  const child = new TrackedProcess(folder, 'child', script(folder, RUN_FOREVER));
   const log = vi.fn();
-  await stopLeftOvers(folder, log);
-  isGone(child.pid!)();
+  await stopOrphans(folder, log);
+  expectEnded(child.pid!);
   expect(log).toHaveBeenCalledOnce();
-  await stopLeftOvers(folder, log);
+  await stopOrphans(folder, log);
   expect(log).toHaveBeenCalledOnce();
 });
 
-test('a process that got the number of a left-over is not touched', async () => {
+test('a process that reuses the pid of an orphan is not stopped', async () => {
   const folder = newFolder();
-  const bystander = new RecordedChild(folder, 'bystander', script(folder, LASTING));
+  const bystander = new TrackedProcess(folder, 'bystander', script(folder, RUN_FOREVER));
   const record = JSON.parse(folder.read('run/bystander.pid')!);
-  folder.write('run/part.pid', JSON.stringify({ ...record, startedAt: 'at another time' }));
+  folder.write('run/child.pid', JSON.stringify({ ...record, startedAt: 'at another time' }));
   folder.write('run/bystander.pid', 'not a record');
-  await stopLeftOvers(folder, () => undefined);
+  await stopOrphans(folder, () => undefined);
   expect(identifyProcess(bystander.pid!)).toBeDefined();
   await bystander.stop();
 });
 
-test('a program run to its end rejects with its last words, and an abort stops all of it', async () => {
+test('a failed program is reported with its last log line of this run', async () => {
   const folder = newFolder();
-  await runToEnd(folder, 'fine', script(folder, ''));
-  const failing = runToEnd(folder, 'failing', script(folder, 'throw new Error("out of luck")'));
-  await expect(failing).rejects.toThrow(/^failing: exit code 1: .*out of luck/);
+  await runToCompletion(folder, 'program', script(folder, 'console.log("error of the first run")'));
+  const failing = runToCompletion(folder, 'program', script(folder, 'throw new Error("out of luck")'));
+  await expect(failing).rejects.toThrow(/^program: exit code 1: .*out of luck/);
+  const text = 'console.log("go: no such module\\ngithub.com/pkg/errors"); process.exit(2)';
+  const building = runToCompletion(folder, 'program', script(folder, text));
+  await expect(building).rejects.toThrow(/^program: exit code 2: go: no such module$/);
+});
+
+test('an abort stops a program and its children', async () => {
+  const folder = newFolder();
   const stop = new AbortController();
-  const nested = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(LASTING)}])`;
-  const text = `const child = ${nested}; console.log(child.pid); ${LASTING}`;
-  const lasting = runToEnd(folder, 'lasting', script(folder, text), stop.signal);
+  const nested = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(RUN_FOREVER)}])`;
+  const text = `const child = ${nested}; console.log(child.pid); ${RUN_FOREVER}`;
+  const running = runToCompletion(folder, 'running', script(folder, text), { signal: stop.signal });
   const grandchild = await vi.waitFor(() => {
-    const pid = Number(folder.read('logs/lasting.log'));
+    const pid = Number(folder.read('logs/running.log'));
     expect(pid).toBeGreaterThan(0);
     return pid;
   }, 10_000);
   stop.abort();
-  await expect(lasting).rejects.toThrow('aborted');
-  await vi.waitFor(isGone(grandchild), 10_000);
+  await expect(running).rejects.toThrow('aborted');
+  await vi.waitFor(() => expectEnded(grandchild), 10_000);
 });

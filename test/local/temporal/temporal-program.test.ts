@@ -1,21 +1,14 @@
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { DataFolder } from '../../../local/data-folder.ts';
-import { builtTemporal, findTemporalProgram } from '../../../local/temporal/temporal-program.ts';
+import { findTemporalProgram, type SlowStep } from '../../../local/temporal/temporal-program.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { makeFolder, temporaryDataFolder } from '../temporary-data-folder.ts';
+import { temporaryDataFolder } from '../temporary-data-folder.ts';
+import { createFakeMachine, goScript } from './fake-go.ts';
 
-const SYSTEM_PATH = ['/usr/bin', '/bin'].join(delimiter);
+const NOTICE = 'building the Temporal server: once per machine, usually 3 to 10 minutes';
+
 /** A real server, found or built as `npm start` does. */
 let realTemporal: string;
 
@@ -24,36 +17,22 @@ beforeAll(async () => {
   realTemporal = await search(data.folder, process.env);
 }, TEMPORAL_START_MS);
 
-/** A machine with an empty cache and only these programs. */
 function machine() {
-  const home = makeFolder();
   const data = temporaryDataFolder();
+  const fake = createFakeMachine();
   onTestFinished(() => {
     data[Symbol.dispose]();
-    home.remove();
+    fake.remove();
   });
-  const bin = join(home.path, 'bin');
-  mkdirSync(bin);
-  const environment = {
-    PATH: [bin, SYSTEM_PATH].join(delimiter),
-    XDG_CACHE_HOME: join(home.path, 'cache'),
-    HTTPS_PROXY: 'http://127.0.0.1:1',
-    BUILDS: join(home.path, 'builds'),
-  };
-  const install = (name: string, script: string) => {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
-    chmodSync(join(bin, name), 0o755);
-  };
-  return { bin, environment, folder: data.folder, install, built: builtTemporal(environment) };
+  return { ...fake, folder: data.folder };
 }
 
-/** Stands for the compiler, which would take minutes: writes a real server to the path after -o. */
-const GO = (waitSeconds: number) => `echo "$@" >> "$BUILDS"; sleep ${waitSeconds}; cp ${realTemporal} "$4"`;
+const finish = () => `ln -s '${realTemporal}' "$out"`;
 
 function search(
   folder: DataFolder,
   environment: NodeJS.ProcessEnv,
-  { signal = new AbortController().signal, onSlowStep = (_detail: string) => {} } = {},
+  { signal = new AbortController().signal, onSlowStep = (_step: SlowStep) => {} } = {},
 ): Promise<string> {
   return findTemporalProgram({ folder, environment, onSlowStep, signal });
 }
@@ -65,29 +44,53 @@ test('a temporal on the PATH comes first', async () => {
   expect(await search(folder, environment)).toBe(join(bin, 'temporal'));
 });
 
-test('a temporal on the PATH that is something else is passed over for one built before', async () => {
+test('another program called temporal is skipped in favor of an earlier build', async () => {
   const { environment, folder, install, built } = machine();
   install('temporal', 'echo "unknown command" >&2; exit 64');
   mkdirSync(dirname(built), { recursive: true });
-  copyFileSync(realTemporal, built);
+  symlinkSync(realTemporal, built);
   expect(await search(folder, environment)).toBe(built);
 });
 
-test('the first search builds the pinned module and the next takes what was built', async () => {
+test('the first search builds the pinned module, and the next one uses the build', async () => {
   const { environment, folder, install, built } = machine();
-  install('go', GO(0));
+  install('go', goScript(finish()));
   const onSlowStep = vi.fn();
   expect(await search(folder, environment, { onSlowStep })).toBe(built);
-  expect(onSlowStep).toHaveBeenCalledOnce();
+  expect(onSlowStep).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ detail: NOTICE }));
   install('go', 'exit 1');
   expect(await search(folder, environment, { onSlowStep })).toBe(built);
   expect(onSlowStep).toHaveBeenCalledOnce();
 });
 
-test('two builds at once both end with the program and leave nothing else', async () => {
+test('a build reports downloads, then packages out of those to compile, then linking', async () => {
+  const { environment, folder, install, waitFor, signal } = machine();
+  const build = [
+    'echo example.com/a; echo example.com/b',
+    waitFor('linking'),
+    'echo example.com/c',
+    waitFor('end'),
+  ];
+  install('go', goScript([...build, finish()].join('\n'), waitFor('compiling')));
+  let progress = () => '';
+  const onSlowStep = (step: SlowStep) => {
+    progress = step.progress!;
+  };
+  const searching = search(folder, environment, { onSlowStep });
+  const expectProgress = (line: string) => vi.waitFor(() => expect(progress()).toBe(line), 10_000);
+  await expectProgress('downloading Go modules: 1 so far');
+  signal('compiling');
+  await expectProgress('compiling package 2 of 3');
+  signal('linking');
+  await expectProgress('linking');
+  signal('end');
+  await searching;
+});
+
+test('two builds at once both succeed and leave no other files', async () => {
   const { environment, folder, install, built } = machine();
   const { folder: other } = machine();
-  install('go', GO(0.3));
+  install('go', goScript(`sleep 0.3\n${finish()}`));
   expect(await Promise.all([search(folder, environment), search(other, environment)])).toEqual([
     built,
     built,
@@ -95,22 +98,24 @@ test('two builds at once both end with the program and leave nothing else', asyn
   expect(readdirSync(dirname(built))).toEqual(['temporal']);
 });
 
-test('a build that is stopped ends at once and leaves nothing half made', async () => {
+test('a stopped build ends at once and leaves no files', async () => {
   const { environment, folder, install, built } = machine();
-  install('go', `touch "$4"; ${GO(60)}`);
+  install('go', goScript('touch "$out"; sleep 60'));
   const stop = new AbortController();
   const searching = search(folder, environment, { signal: stop.signal });
-  await vi.waitFor(() => expect(existsSync(environment.BUILDS)).toBe(true), 10_000);
-  await delay(50);
+  await vi.waitFor(() => expect(readdirSync(dirname(built))).toHaveLength(1), 10_000);
   stop.abort();
   await expect(searching).rejects.toThrow('aborted');
   expect(readdirSync(dirname(built))).toEqual([]);
 });
 
-test('when all ways fail the reasons stand on one line', async () => {
+test('when every source fails, one line gives the reasons', async () => {
   const { environment, folder, install } = machine();
-  install('go', 'echo "error: no network" >&2; exit 1');
+  install(
+    'go',
+    goScript('echo example.com/errors; echo "error: no network" >&2; echo example.com/c; exit 1'),
+  );
   await expect(search(folder, environment)).rejects.toThrow(
-    /^no Temporal server: no temporal on the PATH; none built before; temporal-build: exit code 1: error: no network; temporal-download: exit code 1: [^\n]*$/,
+    /^no Temporal server: no temporal on the PATH; no earlier build; temporal-build: exit code 1: error: no network; temporal-download: exit code 1: [^\n]*\. Put the Temporal CLI or Go on the PATH, or set TEMPORAL_ADDRESS$/,
   );
 });

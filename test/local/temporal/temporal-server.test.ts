@@ -35,7 +35,7 @@ const startWorkflow = (workflowId: string) =>
   withConnection((connection) =>
     new Client({ connection, namespace: NAMESPACE }).workflow.start('kept', {
       workflowId,
-      taskQueue: 'nobody',
+      taskQueue: 'without-worker',
     }),
   );
 
@@ -62,18 +62,18 @@ test('the namespace keeps closed workflows for seven days and has every search a
   });
 });
 
-test('a server that is killed comes up again by itself, with its workflows', async () => {
+test('a killed server is restarted and keeps its workflows', async () => {
   await startWorkflow('before-the-kill');
   const statuses = statusesOf(temporal);
   const died = temporal.pid!;
   process.kill(died, 'SIGKILL');
   await vi.waitFor(() => expect(statuses.map(({ state }) => state)).toEqual(['starting', 'up']), 20_000);
-  expect(statuses[0]!.detail).toBe('Temporal ended with signal SIGKILL; starting it again');
+  expect(statuses[0]!.detail).toBe('Temporal ended with signal SIGKILL; restarting');
   expect(temporal.pid).not.toBe(died);
   expect(await statusOf('before-the-kill')).toBe('RUNNING');
 });
 
-test('a second start goes on with the same workflows and the same retention', async () => {
+test('a second start keeps workflows and retention', async () => {
   await startWorkflow('before-the-stop');
   const stopped = temporal.pid!;
   await temporal.stop();
@@ -87,21 +87,21 @@ test('a second start goes on with the same workflows and the same retention', as
   });
 });
 
-test('a port that others have is told, and taken when they give it up', async () => {
+test('a port in use is reported, and used once it is free', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port: taken } = other.address() as { port: number };
+  const { port: occupied } = other.address() as { port: number };
   using own = temporaryDataFolder();
-  const waiting = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, port: taken });
+  const waiting = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, port: occupied });
   onTestFinished(() => waiting.stop());
-  const detail = `TEMPORAL_PORT ${taken} is in use by another process; starting it again`;
-  await vi.waitFor(() => expect(waiting.status).toEqual({ state: 'starting', detail }), 10_000);
+  const detail = `TEMPORAL_PORT ${occupied} is in use by another process; restarting`;
+  await vi.waitFor(() => expect(waiting.status).toMatchObject({ state: 'starting', detail }), 10_000);
   other.close();
   await waiting.whenUp(AbortSignal.timeout(20_000));
   await waiting.stop();
 });
 
-test('a server that others run is waited for, seen to go, and never started', async () => {
+test('an external server is watched and not started', async () => {
   using own = temporaryDataFolder();
   const address = `127.0.0.1:${await findFreePort()}`;
   const absent = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, address, port: 1 });
@@ -119,7 +119,7 @@ test('a server that others run is waited for, seen to go, and never started', as
   await present.stop();
 });
 
-test('without any way to a server it says what to do, on one line', async () => {
+test('when no server can be found or built, one line says what to do', async () => {
   using own = temporaryDataFolder();
   const environment = {
     PATH: '/nowhere',

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import type { DemoFile } from './demo-file.ts';
+import type { ReceivedDelivery } from './demo-receiver.ts';
+
+const ARRIVAL_TIMEOUT_MS = 50_000;
+const POLL_MS = 50;
+
+/** The demo receiver of `npm start`, on a path of its own. */
+export class DemoReceiverClient {
+  /** The webhook endpoint. */
+  readonly url: string;
+  readonly #dispatcher: Agent;
+  readonly #origin: string;
+  readonly #path: string;
+
+  private constructor(url: URL, ca: string) {
+    this.url = url.href;
+    this.#dispatcher = new Agent({ connect: { ca } });
+    this.#origin = url.origin;
+    this.#path = url.pathname;
+  }
+
+  static async open({ receiver }: Pick<DemoFile, 'receiver'>): Promise<DemoReceiverClient> {
+    const url = new URL(`${receiver.url}-${randomUUID().slice(0, 8)}`);
+    return new DemoReceiverClient(url, await readFile(receiver.ca, 'utf8'));
+  }
+
+  /** Makes the receiver return 500 to the next delivery. */
+  async failNext(): Promise<void> {
+    const url = `${this.#origin}/fail?count=1&status=500&path=${this.#path}`;
+    const { body } = await request(url, { method: 'POST', dispatcher: this.#dispatcher });
+    await body.dump();
+  }
+
+  /** Waits for the first delivery of an event type to which the receiver returned this status. */
+  async waitForDelivery(type: string, status: number): Promise<ReceivedDelivery> {
+    const deadline = Date.now() + ARRIVAL_TIMEOUT_MS;
+    while (Date.now() < deadline) {
+      const deliveries = await this.#deliveries();
+      const found = deliveries.findLast(({ answered, body }) => answered === status && typeOf(body) === type);
+      if (found) return found;
+      await delay(POLL_MS);
+    }
+    throw new Error(
+      `${type} did not arrive within ${ARRIVAL_TIMEOUT_MS / 1_000} s: see the lines of npm start`,
+    );
+  }
+
+  async #deliveries(): Promise<ReceivedDelivery[]> {
+    const url = `${this.#origin}/deliveries?path=${this.#path}`;
+    const { body } = await request(url, { dispatcher: this.#dispatcher });
+    return ((await body.json()) as { deliveries: ReceivedDelivery[] }).deliveries;
+  }
+}
+
+function typeOf(body: string): string {
+  return (JSON.parse(body) as { type: string }).type;
+}

@@ -1,0 +1,21 @@
+import type { Readiness } from '../../services/platform/process/ops-server.ts';
+import type { TemporalStatus } from './temporal-server.ts';
+
+/** The body of `npm start`'s /readyz while its database answers. */
+export interface LocalReadiness {
+  readonly database: 'up';
+  /** `up` once the worker is connected. */
+  readonly temporal: 'up' | 'away: deliveries wait';
+  /** The server that `npm start` finds, builds or waits for. `since`: ISO 8601. */
+  readonly temporalServer: Omit<TemporalStatus, 'since'> & { readonly since: string };
+}
+
+/** Ready whatever the state of Temporal: the API answers without it. */
+export function temporalReadiness(isWorkerConnected: boolean, status: TemporalStatus): Readiness {
+  const details: LocalReadiness = {
+    database: 'up',
+    temporal: isWorkerConnected ? 'up' : 'away: deliveries wait',
+    temporalServer: { ...status, since: status.since.toISOString() },
+  };
+  return { ok: true, details: { ...details } };
+}

@@ -81,13 +81,12 @@ async function observe(dataDir: string): Promise<Observation> {
     return { state: 'stopped', line };
   }
   const demo = await readDemoFile(dataDir);
-  const readiness = demo?.operations && (await fetchReadiness(demo.operations.baseUrl));
-  if (!demo || !readiness) {
-    return { state: 'starting', line: 'npm start is starting: waiting until the API answers' };
-  }
+  if (!demo) return { state: 'starting', line: 'npm start is starting and writes its demo data' };
+  const readiness = demo.operations && (await fetchReadiness(demo.operations.baseUrl));
+  if (!readiness) return { state: 'starting', line: 'npm start is starting' };
   const { temporal, temporalServer } = readiness;
   if (temporal === 'up') return { state: 'delivering', demo };
-  if (!temporalServer) return { state: 'starting', line: 'npm start is not ready: waiting for its database' };
+  if (!temporalServer) return { state: 'starting', line: 'npm start is waiting for its database' };
   return observeTemporal(temporalServer, dataDir);
 }
 

@@ -1,30 +1,73 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 
+/** Files that read or replace state of the whole process: metrics, mocked modules, the Temporal runtime. */
+const ISOLATED = [
+  'test/services/webhooks/{subscriptions,dispatch-metrics,alerts,retention}.test.ts',
+  'test/services/funds/verify-funds.test.ts',
+  'test/services/platform/**/{ops-server,measured-gauges,maintenance}.test.ts',
+  'test/workflows/webhooks/dispatch-metrics.test.ts',
+  'test/gateway/rate-limit-store.test.ts',
+];
+
+/** Journeys that kill processes, and checks that need Python or compilers: part of `npm run test:all`. */
+const SLOW = [
+  'test/journeys/{books.property,outages,operations,temporal-ui}.test.ts',
+  'test/reconciliation/*.test.ts',
+  'test/gateway/docs-samples.test.ts',
+];
+
 /** What measures times: after all the others, and beside nothing. */
 const ALONE = ['test/journeys/isolation.test.ts'];
+
+const WORKFLOWS = [
+  'test/workflows/**/*.test.ts',
+  'test/gateway/dashboard/simulate/simulate-workflows.test.ts',
+  'test/gateway/dashboard/webhooks/deliveries/deliveries-journey.test.ts',
+];
+const JOURNEYS = ['test/journeys/*.test.ts'];
+
+/** A project of the suite; without `isolate`, its files share the modules of their worker. */
+function project(
+  name: string,
+  include: string[],
+  { exclude = [], ...more }: { exclude?: string[]; isolate?: boolean; globalSetup?: string },
+) {
+  return {
+    extends: true as const,
+    test: {
+      ...{ name, include, isolate: false, sequence: { groupOrder: 0 } },
+      ...more,
+      exclude: [...configDefaults.exclude, ...exclude],
+    },
+  };
+}
+
+/** One Temporal server and one bundle of the workflow code for the projects that need them. */
+const TEMPORAL = { globalSetup: 'test/support/temporal-setup.ts' };
 
 export default defineConfig({
   test: {
     setupFiles: ['test/support/replay.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    // Tests wait for much: one core less than there are, vitest's own choice, would leave one of two cores idle.
-    maxWorkers: Math.max(availableParallelism() - 1, 2),
+    // Many tests wait for a timer or another process: two for each core keep the machine busy.
+    maxWorkers: Math.min(Math.max(availableParallelism() * 2, 3), 8),
     testTimeout: 30_000,
     hookTimeout: 120_000,
     // Beside other tests a machine is full: what must come is waited for, not timed.
     expect: { poll: { timeout: 10_000 } },
     projects: [
+      project('areas', ['test/**/*.test.ts'], {
+        exclude: [...ISOLATED, ...SLOW, ...ALONE, ...WORKFLOWS, ...JOURNEYS],
+      }),
+      project('workflows', WORKFLOWS, { exclude: ISOLATED, ...TEMPORAL }),
+      project('journeys', JOURNEYS, { exclude: [...SLOW, ...ALONE], ...TEMPORAL }),
+      project('isolated', ISOLATED, { isolate: true, ...TEMPORAL }),
+      project('slow', SLOW, { isolate: true, ...TEMPORAL }),
       {
         extends: true,
-        test: {
-          name: 'tests',
-          include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ALONE],
-          sequence: { groupOrder: 0 },
-        },
+        test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 }, ...TEMPORAL },
       },
-      { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
     ],
   },
 });

@@ -6,6 +6,7 @@ import {
   bundleWorkflowCode,
   NativeConnection,
   Worker,
+  type WorkflowBundleOption,
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -35,7 +36,7 @@ export interface SessionDeps {
   readonly temporalAddress: string;
   readonly logger: Logger;
   readonly delivery: Delivery;
-  readonly workflowBundle: WorkflowBundleWithSourceMap;
+  readonly workflowBundle: WorkflowBundleOption;
 }
 
 /** A connection to Temporal, with the worker and the dispatcher that use it. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Transport } from '@connectrpc/connect';
-import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import type { WorkflowBundleOption, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { registerTemporalUp } from './dispatch-metrics.ts';
 import { backOff } from './retrying.ts';
@@ -20,6 +20,8 @@ export interface WorkerOptions {
   /** `host:port`. */
   readonly temporalAddress: string;
   readonly logger: Logger;
+  /** The bundled workflow code. Default: bundled on the first start in this process. */
+  readonly workflowBundle?: WorkflowBundleOption | undefined;
 }
 
 export interface PaymentsWorker {
@@ -42,8 +44,8 @@ let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 export async function startWorker(options: WorkerOptions): Promise<PaymentsWorker> {
   const { config, transport, logger } = options;
   const delivery = createDelivery(config, transport, logger);
-  bundle ??= bundleWorkflows(logger);
-  const supervisor = new Supervisor({ ...options, delivery, workflowBundle: await bundle });
+  const workflowBundle = options.workflowBundle ?? (await bundleOnce(logger));
+  const supervisor = new Supervisor({ ...options, delivery, workflowBundle });
   registerTemporalUp(() => supervisor.isTemporalUp());
   return {
     health: async () => ({ temporal: await supervisor.isTemporalUp() }),
@@ -52,6 +54,11 @@ export async function startWorker(options: WorkerOptions): Promise<PaymentsWorke
       await delivery.close();
     },
   };
+}
+
+function bundleOnce(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
+  bundle ??= bundleWorkflows(logger);
+  return bundle;
 }
 
 /** Keeps one session with Temporal open, and reopens it when it ends. */

@@ -55,7 +55,9 @@ await runProcess('the doomed', async () => {
   const { DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: temporalAddress } = config;
   const services = await createServices({ config, databaseUrl, logger, onStatement });
   const transport = deadly(services.transportFor(WORKER_CALLER));
-  const worker = await startWorker({ config, logger, transport, temporalAddress });
+  const { WORKFLOW_BUNDLE: codePath } = process.env;
+  const workflowBundle = codePath ? { codePath } : undefined;
+  const worker = await startWorker({ config, logger, transport, workflowBundle, temporalAddress });
   return {
     async close() {
       await worker.close();

@@ -7,7 +7,8 @@ import {
 import { verifyFunds } from '../services/funds/verify-funds.ts';
 import { queryHarness } from '../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../support/temporal-namespace.ts';
 import { eventually, merchantOf, type RefundMerchant } from '../workflows/refunds/refund-harness.ts';
 import { type ChildProgram, startProgram } from './child-program.ts';
 
@@ -18,9 +19,9 @@ const RECOVERY_MS = 120_000;
 
 /** Services and Temporal that outlive the doomed; the worker is in the doomed process alone. */
 let harness: TestHarness;
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 beforeAll(async () => {
-  [harness, temporal] = await Promise.all([startHarness(), startTemporal()]);
+  [harness, temporal] = await Promise.all([startHarness(), createTestNamespace()]);
 }, TEMPORAL_START_MS);
 afterAll(async () => {
   await harness?.close();
@@ -35,6 +36,8 @@ function startDoomed(dies = ''): ChildProgram {
       DIES: dies,
       DATABASE_URL: harness.databaseUrl,
       TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
+      WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
       LOG_LEVEL: 'error',
     },
     ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },

@@ -14,19 +14,20 @@ import type { PaymentsWorker } from '../../workflows/worker.ts';
 import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
 import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
+import { createTestNamespace } from '../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
 
 const { RUNNING, COMPLETED, CANCELED } = ResendState;
 const EVENTS = 2_000;
 
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let harness: TestHarness;
 let worker: PaymentsWorker;
 
 beforeAll(async () => {
-  temporal = await startTemporal();
+  temporal = await createTestNamespace();
   harness = await startHarness(loopbackSettings());
   worker = await startHarnessWorker(harness, temporal);
 }, TEMPORAL_START_MS);

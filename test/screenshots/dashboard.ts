@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { startWholeSystem, temporaryDataDir } from '../contract/whole-system.ts';
-import { chromiumPath } from '../support/chromium.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { type DemoFile, FailingMerchant, until } from './failing-merchant.ts';
 
 interface DashboardDemo extends DemoFile {
@@ -20,13 +20,12 @@ const EVENTS = 6;
  * seen is made by her own steps and by an endpoint that fails.
  */
 export async function takeDashboardPictures(folder: string): Promise<void> {
-  if (!chromiumPath) throw new Error('no chromium on the PATH');
   mkdirSync(folder, { recursive: true });
   using data = temporaryDataDir();
   await using _ = await startWholeSystem(data.path, { WEBHOOK_SCHEDULE_SANDBOX: '0s,2s,4s' });
   const demo: DashboardDemo = JSON.parse(readFileSync(join(data.path, 'demo.json'), 'utf8'));
   const failing = await failingSubscription(new FailingMerchant(demo));
-  await using browser = await chromium.launch({ executablePath: chromiumPath });
+  await using browser = await launchChromium();
   const context = await browser.newContext({
     ...{ viewport: WIDE, baseURL: demo.dashboard.baseUrl, locale: 'en', reducedMotion: 'reduce' },
   });

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { chromiumPath } from '../support/chromium.ts';
+import type { Browser, Page } from 'playwright-core';
+import { launchChromium } from '../support/chromium.ts';
 
 const VIEWPORT = { width: 1280, height: 800 };
 /** For what fades in and for counters to settle. */
@@ -23,9 +23,8 @@ export class TemporalUi implements AsyncDisposable {
 
   /** @param folder where its pictures go. */
   static async open(ui: string, namespace: string, folder: string): Promise<TemporalUi> {
-    if (!chromiumPath) throw new Error('no chromium on the PATH');
     mkdirSync(folder, { recursive: true });
-    const browser = await chromium.launch({ executablePath: chromiumPath });
+    const browser = await launchChromium();
     const page = await browser.newPage({ viewport: VIEWPORT, timezoneId: 'UTC', reducedMotion: 'reduce' });
     page.setDefaultTimeout(60_000);
     return new TemporalUi(browser, page, `${ui}/namespaces/${namespace}/workflows`, folder);

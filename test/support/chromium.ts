@@ -1,7 +1,61 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
+import { cacheFolder } from '../../local/cache-folder.ts';
 
-/** A browser of this machine that playwright can drive; undefined where there is none. */
-export const chromiumPath = ['chromium', 'chromium-browser', 'google-chrome']
-  .flatMap((name) => (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name)))
-  .find((path) => existsSync(path));
+const PACKAGE = '@sparticuz/chromium';
+const INSTALLED = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/**
+ * Starts the browser at CHROMIUM_PATH, else one on the PATH, else the one in the package of Chromium for machines
+ * without a browser.
+ */
+export async function launchChromium({ args = [], ...options }: LaunchOptions = {}): Promise<Browser> {
+  const installed = process.env.CHROMIUM_PATH || installedChromium();
+  if (installed) {
+    return chromium.launch({ ...options, executablePath: installed, args: ['--no-sandbox', ...args] });
+  }
+  const folder = await unpackedChromium();
+  return chromium.launch({
+    ...options,
+    executablePath: join(folder, 'chromium'),
+    args: ['--no-sandbox', '--no-zygote', ...args],
+    env: {
+      ...process.env,
+      LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
+      FONTCONFIG_PATH: join(folder, 'fonts'),
+    },
+  });
+}
+
+const installedChromium = () =>
+  (process.env.PATH ?? '')
+    .split(delimiter)
+    .flatMap((folder) => INSTALLED.map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
+
+/** The package's files, unpacked once per version; test files that ask at the same time share the result. */
+async function unpackedChromium(): Promise<string> {
+  const { version } = createRequire(import.meta.url)(
+    join(import.meta.dirname, '../../node_modules', PACKAGE, 'package.json'),
+  );
+  const folder = join(cacheFolder(process.env), `chromium-${version}`);
+  if (existsSync(folder)) return folder;
+  await mkdir(cacheFolder(process.env), { recursive: true });
+  const unfinished = await mkdtemp(`${folder}-`);
+  // The package unpacks to the folder for temporary files, and its system libraries only where it sees AWS Lambda.
+  const program = `import('${PACKAGE}').then(({ default: chromium }) => chromium.executablePath())`;
+  await promisify(execFile)(process.execPath, ['-e', program], {
+    cwd: import.meta.dirname,
+    env: { ...process.env, TMPDIR: unfinished, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
+  });
+  await rename(unfinished, folder).catch(async (error: unknown) => {
+    await rm(unfinished, { recursive: true });
+    if (!existsSync(folder)) throw error;
+  });
+  return folder;
+}

@@ -11,14 +11,19 @@ import { StartError } from '../../local/start-error.ts';
 import { findTemporalProgram, type SlowStep } from '../../local/temporal/temporal-program.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 
-/** A Temporal dev server of a test's own, whose state outlives its death. */
-export interface TestTemporal extends AsyncDisposable {
-  /** `host:port`. */
+/** A namespace of a Temporal server, for the tests of one file. */
+export interface TestNamespace extends AsyncDisposable {
+  /** `host:port` of the server. */
   readonly address: string;
+  readonly namespace: string;
+  /** On the namespace; connects when it is first used. */
+  readonly client: Client;
+}
+
+/** A Temporal dev server that belongs to one test, with its default namespace. Its state outlives a kill. */
+export interface TestTemporal extends TestNamespace {
   /** Of the server that runs now. */
   readonly pid: number | undefined;
-  /** Connects when it is first used. */
-  readonly client: Client;
   /** As the power cut does it. */
   kill(): Promise<void>;
   /** Again, on the same port and state. */
@@ -56,6 +61,7 @@ export async function startTemporal(more: readonly string[] = []): Promise<TestT
   await start();
   return {
     address,
+    namespace: 'default',
     get pid() {
       return child?.pid;
     },

@@ -3,13 +3,14 @@ import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
+import { createTestNamespace } from '../support/temporal-namespace.ts';
 
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let connection: NativeConnection;
 
 beforeAll(async () => {
-  temporal = await startTemporal();
+  temporal = await createTestNamespace();
   connection = await NativeConnection.connect({ address: temporal.address });
 }, TEMPORAL_START_MS);
 

@@ -1,4 +1,4 @@
-import { isGrpcServiceError } from '@temporalio/client';
+import { type Connection, isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { NativeConnection } from '@temporalio/worker';
 import { retrying } from '../retrying.ts';
@@ -16,11 +16,13 @@ const CACHE_EXPIRY_MS = 20_000;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
+type Services = Pick<NativeConnection | Connection, 'workflowService' | 'operatorService'>;
+
 /**
  * Makes sure that the namespace exists and has all search attributes. A namespace created here keeps closed workflows
  * for 7 days. Throws the gRPC error of a server that does not permit this, such as Temporal Cloud, where operators do it.
  */
-export async function prepareNamespace(connection: NativeConnection, namespace: string): Promise<void> {
+export async function prepareNamespace(connection: Services, namespace: string): Promise<void> {
   const { workflowService, operatorService } = connection;
   const found = await workflowService.describeNamespace({ namespace }).catch(unless(NOT_FOUND));
   if (!found) await register(connection, namespace);
@@ -33,13 +35,13 @@ export async function prepareNamespace(connection: NativeConnection, namespace: 
 }
 
 /** The frontend learns of new search attributes with a delay, and rejects workflows that have them until then. */
-async function awaitSearchAttributes({ workflowService }: NativeConnection, namespace: string) {
+async function awaitSearchAttributes({ workflowService }: Services, namespace: string) {
   const query = SEARCH_ATTRIBUTES.map(({ name }) => `${name} = 'none'`).join(' and ');
   await untilVisible(() => workflowService.countWorkflowExecutions({ namespace, query }));
 }
 
 /** The server caches for a second that the namespace did not exist, so calls fail until then. */
-async function register({ workflowService, operatorService }: NativeConnection, namespace: string) {
+async function register({ workflowService, operatorService }: Services, namespace: string) {
   const request = proto.temporal.api.workflowservice.v1.RegisterNamespaceRequest.fromObject({
     namespace,
     workflowExecutionRetentionPeriod: { seconds: RETENTION_SECONDS },

@@ -1,13 +1,6 @@
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { chromiumPath } from '../../support/chromium.ts';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Visitor } from './dashboard-fixture.ts';
-
-/** A real browser for a test file. */
-export async function openChromium(): Promise<Browser> {
-  if (!chromiumPath) throw new Error('there is no chromium: apt-get install chromium');
-  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
-}
 
 interface WindowOptions {
   readonly javaScriptEnabled?: boolean;

@@ -8,7 +8,7 @@ import { type NoticeKind, workflowId } from '../../../services/contracts/account
 import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
-import type { TestTemporal } from '../../support/temporal.ts';
+import type { TestNamespace } from '../../support/temporal.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import type { ReceivedMail, SmtpInbox } from './smtp-inbox.ts';
 
@@ -94,7 +94,7 @@ export class FailingMerchant {
 }
 
 /** The workflow that sends a notice. */
-export const noticeHandle = (temporal: TestTemporal, kind: NoticeKind, subjectId: string) =>
+export const noticeHandle = (temporal: TestNamespace, kind: NoticeKind, subjectId: string) =>
   temporal.client.workflow.getHandle(workflowId(kind, subjectId));
 
 /** Waits for the first mail to an address. */

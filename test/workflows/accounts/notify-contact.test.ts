@@ -11,7 +11,8 @@ import { exhausted } from '../../services/webhooks/subscription-errors.ts';
 import { newKey, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import {
   DASHBOARD,
   FailingMerchant,
@@ -23,14 +24,18 @@ import {
 } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let inbox: SmtpInbox;
 let harness: TestHarness;
 let worker: PaymentsWorker;
 let endpoints: Awaited<ReturnType<typeof startEndpoints>>;
 
 beforeAll(async () => {
-  [temporal, inbox, endpoints] = await Promise.all([startTemporal(), startSmtpInbox(), startEndpoints()]);
+  [temporal, inbox, endpoints] = await Promise.all([
+    createTestNamespace(),
+    startSmtpInbox(),
+    startEndpoints(),
+  ]);
   harness = await startNoticeHarness(inbox);
   worker = await startHarnessWorker(harness, temporal);
 }, TEMPORAL_START_MS);
@@ -362,7 +367,7 @@ describe.concurrent('the workflow', () => {
 
 it('ends with NO_SMTP without a mail server', async () => {
   const plain = await startNoticeHarness(undefined);
-  const apart = await startTemporal();
+  const apart = await createTestNamespace();
   const plainWorker = await startHarnessWorker(plain, apart);
   try {
     const merchant = await new FailingMerchant(plain, endpoints).subscribe();

@@ -21,13 +21,14 @@ import { exhausted } from '../../services/webhooks/subscription-errors.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { mailTo, startNoticeHarness } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let inbox: SmtpInbox;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
@@ -36,13 +37,14 @@ let worker: Worker;
 let running: Promise<void>;
 
 beforeAll(async () => {
-  [temporal, inbox] = await Promise.all([startTemporal(), startSmtpInbox()]);
+  [temporal, inbox] = await Promise.all([createTestNamespace(), startSmtpInbox()]);
   harness = await startNoticeHarness(inbox);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
   installRuntime(createLogger('fatal'));
   connection = await NativeConnection.connect({ address: temporal.address });
   worker = await Worker.create({
     connection,
+    namespace: temporal.namespace,
     taskQueue: TASK_QUEUE,
     workflowsPath: path('../../../workflows/accounts/notify-contact.workflow.ts'),
     interceptors: { workflowModules: [path('short-hours.ts')] },

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import * as dailyRelease from '../../../workflows/funds/daily-release.contract.ts';
 import * as nightlyVerification from '../../../workflows/funds/nightly-verification.contract.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let connection: NativeConnection;
 beforeAll(async () => {
   installRuntime(createLogger('fatal'));
-  temporal = await startTemporal();
+  temporal = await createTestNamespace();
   connection = await NativeConnection.connect({ address: temporal.address });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
@@ -23,8 +23,9 @@ afterAll(async () => {
 /** Runs a workflow with activities of the test; answers its result and the histories' lengths of its runs. */
 async function runWith(workflowType: string, activities: Record<string, (...args: never[]) => unknown>) {
   const taskQueue = randomUUID();
-  const workflowsPath = fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url));
-  const worker = await Worker.create({ connection, taskQueue, workflowsPath, activities });
+  const { namespace } = temporal;
+  const workflowBundle = testWorkflowBundle();
+  const worker = await Worker.create({ connection, namespace, taskQueue, workflowBundle, activities });
   const workflowId = randomUUID();
   const started = temporal.client.workflow.execute(workflowType, { taskQueue, workflowId });
   const result = await worker.runUntil(started);

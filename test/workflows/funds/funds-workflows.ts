@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { createClient } from '@connectrpc/connect';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -10,7 +9,7 @@ import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { startHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal } from '../../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
 /**
  * Funds and advances with the workflows across them, on a database and a Temporal of their own. The worker calls the
@@ -19,7 +18,7 @@ import { startTemporal } from '../../support/temporal.ts';
 export async function startFundsWorkflows() {
   const [harness, temporal] = await Promise.all([
     startHarness({ SERVICES: 'funds,advances' }),
-    startTemporal(),
+    createTestNamespace(),
   ]);
   installRuntime(createLogger('fatal'));
   const clients = {
@@ -31,7 +30,8 @@ export async function startFundsWorkflows() {
   const worker = await Worker.create({
     connection,
     taskQueue: TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url)),
+    namespace: temporal.namespace,
+    workflowBundle: testWorkflowBundle(),
     activities,
   });
   const running = worker.run();

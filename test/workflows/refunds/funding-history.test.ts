@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as refundFunding from '../../../services/contracts/refunds/refund-funding.contract.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
 const TASK_QUEUE = 'funding-history';
 const REFUNDS = 60;
 
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let connection: NativeConnection;
 beforeAll(async () => {
   installRuntime(createLogger('fatal'));
-  temporal = await startTemporal();
+  temporal = await createTestNamespace();
   connection = await NativeConnection.connect({ address: temporal.address });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
@@ -29,7 +29,8 @@ it('executes any number of waiting refunds in runs of bounded histories, each re
   const worker = await Worker.create({
     connection,
     taskQueue: TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url)),
+    namespace: temporal.namespace,
+    workflowBundle: testWorkflowBundle(),
     activities: {
       findCoveredRefund: async () => waiting[executed.length] ?? null,
       startWaitingRefund: async ({ refundCaseId }: refundFunding.WaitingRefund) => {

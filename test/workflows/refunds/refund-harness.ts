@@ -10,11 +10,11 @@ import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal } from '../../support/temporal.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
 /** Services, Temporal and the worker with its dispatcher: what a write commands is carried out by itself. */
 export async function startRefundHarness(settings: Record<string, string> = {}) {
-  const [harness, temporal] = await Promise.all([startHarness(settings), startTemporal()]);
+  const [harness, temporal] = await Promise.all([startHarness(settings), createTestNamespace()]);
   const worker = await startHarnessWorker(harness, temporal);
   return {
     harness,

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { WorkflowFailedError } from '@temporalio/client';
@@ -21,13 +20,14 @@ import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts'
 import { queryHarness, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
 const TASK_QUEUE = 'refund-workflows';
 const REVIEW_PERIOD_MS = 3_600_000;
 
 let harness: TestHarness;
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let connection: NativeConnection;
 let worker: Worker;
 let running: Promise<void>;
@@ -35,7 +35,7 @@ let running: Promise<void>;
 beforeAll(async () => {
   [harness, temporal] = await Promise.all([
     startHarness({ SERVICES: 'refunds,funds', MERCHANT_REVIEW_PERIOD: '1h', REFUND_DEADLINE_NOTICE: '1s' }),
-    startTemporal(),
+    createTestNamespace(),
   ]);
   installRuntime(createLogger('fatal'));
   connection = await NativeConnection.connect({ address: temporal.address });
@@ -43,7 +43,8 @@ beforeAll(async () => {
   worker = await Worker.create({
     connection,
     taskQueue: TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url)),
+    namespace: temporal.namespace,
+    workflowBundle: testWorkflowBundle(),
     activities: createRefundActivities({
       refunds: createClient(RefundCaseService, inProcess),
       funds: createClient(FundsService, inProcess),

@@ -11,7 +11,8 @@ import { bundleWorkflows, openSession } from '../../../workflows/worker-session.
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { readHistories } from '../../support/recorded-histories.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { type MemoryDelivery, MemoryDispatch } from './memory-dispatch.ts';
 
@@ -65,10 +66,10 @@ describe('the replay of recorded histories', () => {
 
 describe('a retry that runs over a deploy', () => {
   const dispatch = new MemoryDispatch();
-  let temporal: TestTemporal;
+  let temporal: TestNamespace;
   let receiver: Receiver;
   beforeAll(async () => {
-    temporal = await startTemporal();
+    temporal = await createTestNamespace();
     receiver = await startFailingOnce();
   }, TEMPORAL_START_MS);
   afterAll(async () => {
@@ -87,7 +88,7 @@ describe('a retry that runs over a deploy', () => {
 
   /** A worker with this version of the workflow code, until it is disposed of. */
   async function deploy(workflowBundle: WorkflowBundleWithSourceMap): Promise<AsyncDisposable> {
-    const config = testConfig(loopbackSettings());
+    const config = testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: temporal.namespace });
     const { transport } = dispatch;
     const delivery = createDelivery(config, transport, logger);
     const session = await openSession({

@@ -8,7 +8,8 @@ import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { type MemoryDelivery, MemoryDispatch, PRIVATE_WORDS, SECRET } from './memory-dispatch.ts';
 
@@ -18,15 +19,16 @@ const { SUCCEEDED, RETRYING, EXHAUSTED, CANCELED } = DeliveryStatus;
 
 const logger = createLogger('fatal');
 const dispatch = new MemoryDispatch();
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let receiver: Receiver;
 let worker: PaymentsWorker;
 
 beforeAll(async () => {
-  temporal = await startTemporal();
+  temporal = await createTestNamespace();
   receiver = await startTellingReceiver();
   worker = await startWorker({
-    ...{ config: testConfig(loopbackSettings()), logger },
+    ...{ config: testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: temporal.namespace }), logger },
+    workflowBundle: testWorkflowBundle(),
     transport: dispatch.transport,
     temporalAddress: temporal.address,
   });

@@ -11,6 +11,7 @@ import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { scrape } from '../../support/scrape.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { MemoryDispatch } from './memory-dispatch.ts';
 
@@ -39,6 +40,7 @@ async function startWith(dispatch: MemoryDispatch, settings: Record<string, stri
   worker = await startWorker({
     ...{ config, logger: createLogger('fatal'), transport: dispatch.transport },
     temporalAddress: temporal.address,
+    workflowBundle: testWorkflowBundle(),
   });
 }
 

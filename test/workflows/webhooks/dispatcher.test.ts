@@ -9,6 +9,7 @@ import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { type MemoryDelivery, MemoryDispatch } from './memory-dispatch.ts';
 
@@ -37,6 +38,7 @@ async function startWith(dispatch: MemoryDispatch, settings: Record<string, stri
   const config = testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: namespace, ...settings });
   worker = await startWorker({
     ...{ config, logger: createLogger('fatal'), transport: dispatch.transport },
+    workflowBundle: testWorkflowBundle(),
     temporalAddress: temporal.address,
   });
   return new Client({ connection: temporal.client.connection as never, namespace });

@@ -20,7 +20,8 @@ import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
 const { RUNNING, COMPLETED, CANCELED } = ResendState;
 
@@ -73,13 +74,16 @@ function answerOf({ id, asked, turns, canceled }: MemoryResend): MessageInitShap
 }
 
 const logger = createLogger('fatal');
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let worker: PaymentsWorker;
 
 beforeAll(async () => {
-  temporal = await startTemporal();
-  const config = testConfig(loopbackSettings());
-  worker = await startWorker({ config, logger, transport, temporalAddress: temporal.address });
+  temporal = await createTestNamespace();
+  const config = testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: temporal.namespace });
+  worker = await startWorker({
+    ...{ config, logger, transport, workflowBundle: testWorkflowBundle() },
+    temporalAddress: temporal.address,
+  });
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {

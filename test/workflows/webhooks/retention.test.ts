@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -13,16 +12,17 @@ import { growOlder, partitionNames } from '../../services/webhooks/webhook-past.
 import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
 type Activities = ReturnType<typeof createRetentionActivities>;
 
 let harness: TestHarness;
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let connection: NativeConnection;
 beforeAll(async () => {
   installRuntime(createLogger('fatal'));
-  [harness, temporal] = await Promise.all([startHarness({ SERVICES: 'webhooks' }), startTemporal()]);
+  [harness, temporal] = await Promise.all([startHarness({ SERVICES: 'webhooks' }), createTestNamespace()]);
   connection = await NativeConnection.connect({ address: temporal.address });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
@@ -35,8 +35,15 @@ afterAll(async () => {
 
 /** Has a worker with these activities at work. */
 async function working<T>(activities: Activities, work: () => Promise<T>): Promise<T> {
-  const workflowsPath = fileURLToPath(new URL('../../../workflows/workflows.ts', import.meta.url));
-  const worker = await Worker.create({ connection, taskQueue: TASK_QUEUE, workflowsPath, activities });
+  const { namespace } = temporal;
+  const workflowBundle = testWorkflowBundle();
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: TASK_QUEUE,
+    workflowBundle,
+    activities,
+  });
   return worker.runUntil(work());
 }
 

@@ -4,14 +4,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { launchChromium } from '../../../support/chromium.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
 let fixture: DashboardFixture;
 let browser: Browser;
 beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDashboardFixture(), openChromium()]);
+  [fixture, browser] = await Promise.all([startDashboardFixture(), launchChromium()]);
 });
 afterAll(async () => {
   await browser.close();

@@ -9,14 +9,14 @@ import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-client
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { chromiumPath } from '../../../support/chromium.ts';
+import { launchChromium } from '../../../support/chromium.ts';
 import { sqlOf } from '../../../support/list-walk.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
 const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
 
-describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
+describe('an API key, once it has been shown', () => {
   const log: string[] = [];
   let fixture: DashboardFixture;
   let dashboard: Dashboard;
@@ -32,7 +32,7 @@ describe.skipIf(!chromiumPath)('an API key, once it has been shown', () => {
     dashboard = await createDashboard({ config: fixture.harness.config, transport, logger });
     await dashboard.listen({ host: '127.0.0.1', port: 0 });
     baseUrl = `http://127.0.0.1:${(dashboard.server.address() as AddressInfo).port}`;
-    browser = await openChromium();
+    browser = await launchChromium();
   });
   beforeEach(async () => {
     merchant = randomUUID();

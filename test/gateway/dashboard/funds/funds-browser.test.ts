@@ -5,8 +5,9 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { launchChromium } from '../../../support/chromium.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
 let fixture: DashboardFixture;
@@ -16,7 +17,7 @@ let home: string;
 let dueDate: string;
 let dueMonth: string;
 beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDashboardFixture(), openChromium()]);
+  [fixture, browser] = await Promise.all([startDashboardFixture(), launchChromium()]);
   const funds = fundsCaller(fixture.transport, newTenant());
   visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
   home = `/live/${funds.tenant.merchantId}/funds`;

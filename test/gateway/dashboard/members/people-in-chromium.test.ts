@@ -4,12 +4,12 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { chromiumPath } from '../../../support/chromium.ts';
+import { launchChromium } from '../../../support/chromium.ts';
 import { newKey } from '../../../support/harness.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
-describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () => {
+describe('pages about people and keys, in Chromium', () => {
   const merchant = randomUUID();
   const email = `${'a-very-long-name-'.repeat(3)}${randomUUID()}@people.example`;
   let fixture: DashboardFixture;
@@ -18,7 +18,7 @@ describe.skipIf(!chromiumPath)('pages about people and keys, in Chromium', () =>
 
   beforeAll(async () => {
     fixture = await startDashboardFixture();
-    browser = await openChromium();
+    browser = await launchChromium();
     admin = await fixture.signIn({ [merchant]: Role.ADMIN }, email);
     await fixture.signIn({ [merchant]: Role.VIEWER });
     const members = `/live/${merchant}/members`;

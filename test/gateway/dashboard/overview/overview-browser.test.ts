@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { exhausted, gone } from '../../../services/webhooks/subscription-errors.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { launchChromium } from '../../../support/chromium.ts';
+import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
 import { HOSTILE, type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
 
 const FAILED = exhausted(10, { httpStatus: 503 });
@@ -14,7 +15,7 @@ let fixture: OverviewFixture;
 let browser: Browser;
 beforeAll(async () => {
   fixture = await startOverviewFixture();
-  browser = await openChromium();
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();

@@ -1,18 +1,15 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chromiumPath } from '../../../support/chromium.ts';
-import { accessibilityFaults, openChromium } from '../chromium-fixture.ts';
+import { launchChromium } from '../../../support/chromium.ts';
+import { accessibilityFaults } from '../chromium-fixture.ts';
 import { SESSION, type SignInFixture, startSignInFixture } from './sign-in-fixture.ts';
-
-const isAbsent = chromiumPath === undefined && process.env.CI === undefined;
 
 let fixture: SignInFixture;
 let chromium: Browser;
 beforeAll(async () => {
-  if (isAbsent) return;
   fixture = await startSignInFixture();
   await fixture.startProvider();
-  chromium = await openChromium();
+  chromium = await launchChromium();
 });
 afterAll(async () => {
   await chromium?.close();
@@ -50,7 +47,7 @@ async function signIn(page: Page): Promise<void> {
 const sessionOf = async (context: BrowserContext) =>
   (await context.cookies(fixture.baseUrl)).find(({ name }) => name === SESSION);
 
-test.skipIf(isAbsent).each([true, false])(
+test.each([true, false])(
   'a person signs in, looks at her account and signs out in Chromium, with scripts: %s',
   async (javaScriptEnabled) => {
     const { context, page, asked, complaints } = await openWindow({ javaScriptEnabled });
@@ -75,28 +72,25 @@ test.skipIf(isAbsent).each([true, false])(
   },
 );
 
-test.skipIf(isAbsent)(
-  'whose session is over meets the way in after a form too, and can take it',
-  async () => {
-    const { context, page, complaints } = await openWindow({ javaScriptEnabled: true });
-    await signIn(page);
-    const other = await openWindow({ javaScriptEnabled: true });
-    await other.context.addCookies(await context.cookies());
-    await other.page.goto(`${fixture.baseUrl}/account`);
-    await other.page.getByText('Sign out in every browser').click();
-    await other.page.getByRole('button', { name: 'Sign out everywhere' }).click();
-    await other.page.waitForURL(/signed-out\?everywhere/);
-    await other.context.close();
-    await page.getByRole('button', { name: 'End' }).click();
-    await page.getByRole('link', { name: /^Sign in with/ }).click();
-    await page.waitForURL(`${fixture.baseUrl}/`);
-    expect(await sessionOf(context)).toBeDefined();
-    expect(complaints).toEqual([]);
-    await context.close();
-  },
-);
+test('whose session is over meets the way in after a form too, and can take it', async () => {
+  const { context, page, complaints } = await openWindow({ javaScriptEnabled: true });
+  await signIn(page);
+  const other = await openWindow({ javaScriptEnabled: true });
+  await other.context.addCookies(await context.cookies());
+  await other.page.goto(`${fixture.baseUrl}/account`);
+  await other.page.getByText('Sign out in every browser').click();
+  await other.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await other.page.waitForURL(/signed-out\?everywhere/);
+  await other.context.close();
+  await page.getByRole('button', { name: 'End' }).click();
+  await page.getByRole('link', { name: /^Sign in with/ }).click();
+  await page.waitForURL(`${fixture.baseUrl}/`);
+  expect(await sessionOf(context)).toBeDefined();
+  expect(complaints).toEqual([]);
+  await context.close();
+});
 
-test.skipIf(isAbsent)('axe finds nothing serious on the ways in and out, wide and narrow', async () => {
+test('axe finds nothing serious on the ways in and out, wide and narrow', async () => {
   for (const width of [1280, 360]) {
     const { context, page } = await openWindow({ javaScriptEnabled: true, width });
     const look = async () => {

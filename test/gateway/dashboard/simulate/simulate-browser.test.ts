@@ -13,8 +13,9 @@ import {
   MerchantDecisionKind,
   RefundCaseService,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { launchChromium } from '../../../support/chromium.ts';
 import { newKey } from '../../../support/harness.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../chromium-fixture.ts';
+import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture } from './sandbox-fixture.ts';
 
@@ -23,7 +24,7 @@ const LONG = 'Wort'.repeat(60);
 let fixture: DashboardFixture;
 let browser: Browser;
 beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDashboardFixture(), openChromium()]);
+  [fixture, browser] = await Promise.all([startDashboardFixture(), launchChromium()]);
 });
 afterAll(async () => {
   await browser.close();

@@ -3,22 +3,24 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { launchChromium } from '../../../support/chromium.ts';
 import { startHarnessWorker } from '../../../support/harness-worker.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../../support/temporal.ts';
+import { createTestNamespace } from '../../../support/temporal-namespace.ts';
 import { eventually } from '../../../workflows/refunds/refund-harness.ts';
-import { openChromium, openWindow } from '../chromium-fixture.ts';
+import { openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
 let fixture: DashboardFixture;
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let browser: Browser;
 let worker: Awaited<ReturnType<typeof startHarnessWorker>>;
 beforeAll(async () => {
   [fixture, temporal, browser] = await Promise.all([
     startDashboardFixture(),
-    startTemporal(),
-    openChromium(),
+    createTestNamespace(),
+    launchChromium(),
   ]);
   worker = await startHarnessWorker(fixture.harness, temporal);
 }, TEMPORAL_START_MS);

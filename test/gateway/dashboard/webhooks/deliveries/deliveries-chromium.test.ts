@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accessibilityFaults, openChromium, openWindow } from '../../chromium-fixture.ts';
+import { launchChromium } from '../../../../support/chromium.ts';
+import { accessibilityFaults, openWindow } from '../../chromium-fixture.ts';
 import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 import { type EveryState, makeEveryState, PROBE } from './every-state.ts';
 
@@ -9,7 +10,7 @@ let browser: Browser;
 let shop: Shop;
 let all: EveryState;
 beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDeliveriesFixture(), openChromium()]);
+  [fixture, browser] = await Promise.all([startDeliveriesFixture(), launchChromium()]);
   shop = await fixture.shop();
   all = await makeEveryState(fixture, shop);
 }, 60_000);

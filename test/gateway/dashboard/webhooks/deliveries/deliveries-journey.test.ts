@@ -4,14 +4,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { PaymentsWorker } from '../../../../../workflows/worker.ts';
+import { launchChromium } from '../../../../support/chromium.ts';
 import { startHarnessWorker } from '../../../../support/harness-worker.ts';
 import { loopbackSettings } from '../../../../support/loopback-settings.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../../../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../../../support/temporal.ts';
+import { createTestNamespace } from '../../../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../../../support/tls-receiver.ts';
-import { openChromium, openWindow } from '../../chromium-fixture.ts';
+import { openWindow } from '../../chromium-fixture.ts';
 import { type DeliveriesFixture, startDeliveriesFixture } from './deliveries-fixture.ts';
 
-let temporal: TestTemporal;
+let temporal: TestNamespace;
 let fixture: DeliveriesFixture;
 let worker: PaymentsWorker;
 let browser: Browser;
@@ -20,11 +22,11 @@ let receiver: Receiver;
 let answer = { status: 204, body: '' };
 
 beforeAll(async () => {
-  temporal = await startTemporal();
+  temporal = await createTestNamespace();
   // The second attempt is for the developer to ask for.
   fixture = await startDeliveriesFixture({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,1h' });
   worker = await startHarnessWorker(fixture.harness, temporal);
-  browser = await openChromium();
+  browser = await launchChromium();
   receiver = await startReceiver((_request, response) => {
     response.writeHead(answer.status).end(answer.body);
   });

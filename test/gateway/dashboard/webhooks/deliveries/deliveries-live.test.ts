@@ -3,8 +3,9 @@ import { createClient } from '@connectrpc/connect';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { launchChromium } from '../../../../support/chromium.ts';
 import { newKey } from '../../../../support/harness.ts';
-import { openChromium, openWindow } from '../../chromium-fixture.ts';
+import { openWindow } from '../../chromium-fixture.ts';
 import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 
 let fixture: DeliveriesFixture;
@@ -12,7 +13,7 @@ let browser: Browser;
 /** Streams that are open at the dashboard. */
 let streams = 0;
 beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDeliveriesFixture(), openChromium()]);
+  [fixture, browser] = await Promise.all([startDeliveriesFixture(), launchChromium()]);
   fixture.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
     if (headers.accept !== 'text/event-stream') return;
     streams += 1;

@@ -1,10 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { exhausted } from '../../../../services/webhooks/subscription-errors.ts';
 import { answered, newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
-import { chromiumPath } from '../../../../support/chromium.ts';
-import { accessibilityFaults, openChromium, openWindow } from '../../chromium-fixture.ts';
+import { launchChromium } from '../../../../support/chromium.ts';
+import { accessibilityFaults, openWindow } from '../../chromium-fixture.ts';
 import {
   HOSTILE,
   type MerchantFixture,
@@ -17,7 +16,7 @@ let fixture: SubscriptionsFixture;
 let browser: Browser;
 beforeAll(async () => {
   fixture = await startSubscriptionsFixture();
-  browser = await openChromium();
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser.close();
@@ -81,9 +80,7 @@ describe('the secret in a browser', () => {
 
   test('is gone also from a page that the browser keeps whole for the back button', async () => {
     const merchant = await fixture.newMerchant();
-    const keeping = await chromium.launch({
-      executablePath: chromiumPath!,
-      args: ['--no-sandbox'],
+    const keeping = await launchChromium({
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
     });
     onTestFinished(() => keeping.close());

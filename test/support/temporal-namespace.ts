@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
+import type { TestNamespace } from './temporal.ts';
+
+/** A new namespace of the server that the test files of this run share: for tests that never stop their Temporal. */
+export async function createTestNamespace(): Promise<TestNamespace> {
+  const address = inject('temporalAddress');
+  const namespace = `test-${randomUUID()}`;
+  const connection = await Connection.connect({ address });
+  await prepareNamespace(connection, namespace);
+  return {
+    address,
+    namespace,
+    client: new Client({ connection, namespace }),
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
+
+/** The workflow code of the product, bundled once for this run. */
+export const testWorkflowBundle = () =>
+  ({ codePath: inject('workflowBundlePath') }) satisfies WorkflowBundleOption;

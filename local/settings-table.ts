@@ -38,7 +38,7 @@ function markdownTable(): string {
     const shown = fallback === undefined ? REQUIRED : fallback && `\`${fallback}\``;
     return `| \`${name}\` | ${cell(shown)} | ${cell(description)} |\n`;
   });
-  return `| setting | default | |\n|---|---|---|\n${lines.join('')}`;
+  return `| Setting | Default | Description |\n|---|---|---|\n${lines.join('')}`;
 }
 
 if (import.meta.main) {

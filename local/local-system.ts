@@ -52,7 +52,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   await migrate(databaseUrl);
   const services = await createServices({ config, databaseUrl, logger });
   stack.defer(() => services.close());
-  services.startMaintenance();
+  services.startPeriodicTasks();
   let worker: Promise<PaymentsWorker> | undefined;
   stack.defer(async () => (await worker?.catch(() => undefined))?.close());
   const ready = async () => {

@@ -16,7 +16,7 @@ await runProcess('services', async () => {
   const ops = createOpsServer({ ready, metrics });
   await services.server.listen({ host: HOST, port: GRPC_PORT });
   await ops.listen({ host: HOST, port: OPS_PORT });
-  services.startMaintenance();
+  services.startPeriodicTasks();
   logger.info({ areas: SERVICES, rpc: GRPC_PORT, ops: OPS_PORT, applied }, 'services are listening');
   return {
     close: async () => {

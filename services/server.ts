@@ -7,6 +7,7 @@ import { advances } from './advances/advances.area.ts';
 import { apiKeys } from './api-keys/api-keys.area.ts';
 import { catalog } from './catalog/catalog.area.ts';
 import { funds } from './funds/funds.area.ts';
+import { periodicTasksFor } from './periodic-tasks.ts';
 import type { Area } from './platform/area.ts';
 import { CrossTenantDatabase } from './platform/database/cross-tenant-database.ts';
 import { Database } from './platform/database/database.ts';
@@ -14,7 +15,7 @@ import { OutboxSignal } from './platform/outbox/outbox.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import type { Config } from './platform/process/config.ts';
-import { Maintenance } from './platform/process/maintenance.ts';
+import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
 import { Pagination } from './platform/reads/pagination.ts';
 import type { Caller } from './platform/rpc/call-context.ts';
 import { healthService } from './platform/rpc/health.service.ts';
@@ -24,7 +25,6 @@ import { reflectionService } from './platform/rpc/reflection.service.ts';
 import { remoteTransport } from './platform/rpc/remote-transport.ts';
 import { createRpcServer } from './platform/rpc/rpc-server.ts';
 import { bindService, type ServiceBinding } from './platform/rpc/service-binding.ts';
-import { expiredIdempotencyRecords } from './platform/writes/expired-idempotency-records.ts';
 import { Writes } from './platform/writes/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
@@ -37,8 +37,8 @@ export interface Services {
   readonly server: FastifyInstance;
   /** A transport to all areas for a caller inside this process: without serialising where the area runs here. */
   transportFor(caller: Caller): Transport;
-  /** Starts the upkeep of the database, until close. */
-  startMaintenance(): void;
+  /** Starts the periodic tasks of the areas served here. They run until close. */
+  startPeriodicTasks(): void;
   /** Resolves when the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -104,16 +104,19 @@ export async function createServices({
     interceptors,
     tokens: config.SERVICE_TOKENS,
   });
-  const tasks = [expiredIdempotencyRecords, ...areas.flatMap((area) => area.maintenance ?? [])];
-  const maintenance = new Maintenance({ database, logger, tasks });
+  const periodicTasks = new PeriodicTasks({
+    database,
+    logger,
+    tasks: periodicTasksFor(areas.map(({ name }) => name)),
+  });
   return {
     server,
     transportFor,
-    startMaintenance: () => maintenance.start(),
+    startPeriodicTasks: () => periodicTasks.start(),
     ping: () => database.ping(),
     close: async () => {
       await server.close();
-      await maintenance.close();
+      await periodicTasks.close();
       await database.close();
     },
   };

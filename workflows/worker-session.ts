@@ -15,8 +15,8 @@ import type { EgressConfig } from '../services/platform/egress/environment-guard
 import type { Config } from '../services/platform/process/config.ts';
 import type { MailConfig } from './accounts/smtp-mailer.ts';
 import { createActivities } from './activities.ts';
-import { ensureFundsSchedules } from './funds/funds-schedules.ts';
 import { startCommandRelay } from './relay/command-relay.ts';
+import { ensureSchedules } from './schedules.ts';
 import { START_SETTINGS } from './start-settings.ts';
 import { TASK_QUEUE } from './temporal/task-queue.ts';
 import { prepareNamespace } from './temporal/temporal-namespace.ts';
@@ -24,7 +24,6 @@ import { installRuntime, sdkLogger } from './temporal/temporal-runtime.ts';
 import { WorkflowClient } from './temporal/workflow-client.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 import { startDeliveryDispatcher } from './webhooks/delivery-dispatcher.ts';
-import { ensureWebhookSchedules } from './webhooks/webhook-schedules.ts';
 
 export type WorkerConfig = EgressConfig &
   MailConfig &
@@ -83,7 +82,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
         'cannot prepare the namespace; it must already exist with all search attributes',
       ),
     );
-    await ensureSchedules(deps, connection);
+    await ensureSchedules(clientOf(deps, connection));
     return await runSession(deps, connection);
   } catch (error) {
     await connection.close();
@@ -91,11 +90,8 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
   }
 }
 
-async function ensureSchedules({ config }: SessionDeps, connection: NativeConnection): Promise<void> {
-  const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
-  await ensureFundsSchedules(client);
-  await ensureWebhookSchedules(client);
-}
+const clientOf = ({ config }: SessionDeps, connection: NativeConnection) =>
+  new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
 
 /**
  * Prepares the namespace periodically: when a Temporal server loses its state, the SDK reconnects without notice, and
@@ -106,7 +102,7 @@ async function keepPrepared(deps: SessionDeps, connection: NativeConnection, sig
   while (await wait(PREPARE_INTERVAL_MS, signal)) {
     const prepared = Promise.allSettled([
       prepareNamespace(connection, config.TEMPORAL_NAMESPACE),
-      ensureSchedules(deps, connection),
+      ensureSchedules(clientOf(deps, connection)),
     ]);
     for (const result of await prepared) {
       if (result.status === 'rejected')

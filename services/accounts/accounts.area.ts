@@ -2,12 +2,10 @@ import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb
 import type { Area } from '../platform/area.ts';
 import { bindService } from '../platform/rpc/service-binding.ts';
 import { accountService } from './accounts.service.ts';
-import { forgottenSessions } from './sessions/forgotten-sessions.ts';
 
 export const accounts: Area = {
   name: 'accounts',
   entities: [],
   grants: [],
-  maintenance: [forgottenSessions],
   bind: (dependencies) => [bindService(AccountService, accountService(dependencies))],
 };

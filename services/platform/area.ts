@@ -4,7 +4,6 @@ import type { Database, EntityDefinition } from './database/database.ts';
 import type { OutboxSignal } from './outbox/outbox.ts';
 import type { WorkSignal } from './outbox/work-signal.ts';
 import type { Config } from './process/config.ts';
-import type { MaintenanceTask } from './process/maintenance.ts';
 import type { Pagination } from './reads/pagination.ts';
 import type { ServiceBinding } from './rpc/service-binding.ts';
 import type { Writes } from './writes/writes.ts';
@@ -28,7 +27,5 @@ export interface Area {
   readonly entities: readonly EntityDefinition[];
   /** What the area may do in other areas. */
   readonly grants: readonly string[];
-  /** Upkeep of the area's tables. */
-  readonly maintenance?: readonly MaintenanceTask[];
   bind(dependencies: AreaDependencies): ServiceBinding[];
 }

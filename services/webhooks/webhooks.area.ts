@@ -13,8 +13,6 @@ import { DeliveryEntity } from './deliveries/delivery.entity.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';
 import { eventService } from './events/events.service.ts';
 import { ResendEntity } from './resends/resend.entity.ts';
-import { webhookPartitionsAhead } from './retention/partitions.ts';
-import { disabledBacklogs } from './subscriptions/cancel-backlog.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscriptions/subscription.entity.ts';
 import { subscriptionService } from './subscriptions/subscriptions.service.ts';
 
@@ -26,7 +24,6 @@ export function webhooksArea(
     name: 'webhooks',
     entities: [SubscriptionEntity, SigningSecretEntity, DeliveryEntity, ResendEntity],
     grants: [],
-    maintenance: [webhookPartitionsAhead, disabledBacklogs],
     bind: (dependencies) => [
       bindService(
         WebhookSubscriptionService,

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { awaitAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import type { Database } from '../../platform/database/database.ts';
-import type { MaintenanceTask } from '../../platform/process/maintenance.ts';
+import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
 /** From the oldest event that waits for dispatch: its log and its deliveries lie in the past when it is taken late. */
 const MAKE_AHEAD = `
@@ -27,9 +27,10 @@ async function makePartitions(em: EntityManager): Promise<string[]> {
 }
 
 /** Keeps partitions ahead of what is written, whether or not Temporal is there. */
-export const webhookPartitionsAhead: MaintenanceTask = {
+export const webhookPartitionsAhead: PeriodicTask = {
   name: 'webhook-partitions',
-  async step(em) {
+  intervalMs: 60_000,
+  async runBatch(em) {
     return { rows: (await makePartitions(em)).length, more: false };
   },
 };
@@ -54,7 +55,7 @@ export class PartitionsAhead {
 
   /**
    * Resolves when partitions are there, looked for anew where the last time is long ago by the clock: after a start,
-   * and after a machine that slept, nothing waits for the next round of maintenance. A failure is logged: partitions
+   * and after a machine that slept, nothing waits for the next run of the periodic task. A failure is logged: partitions
    * made long before may do.
    */
   async ensure(): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HandlerContext } from '@connectrpc/connect';
 import { NIL } from 'uuid';
 import { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import type { MaintenanceTask } from '../../platform/process/maintenance.ts';
+import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { type EnvironmentName, tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
@@ -12,7 +12,7 @@ import type { SubscriptionRequest } from './move-open-deliveries.ts';
 /**
  * Cancels what is still open of a subscription that is DISABLED, in transactions as short as others can wait for; of
  * any other it leaves everything. Nothing of it is sent meanwhile.
- * @param forMs what is left then, maintenance cancels.
+ * @param forMs what is left then, the periodic task cancels.
  */
 export async function cancelBacklog(
   writes: Writes,
@@ -45,9 +45,10 @@ interface BacklogRow {
 }
 
 /** Goes on with what a disabling left open: more than it had time for, or what a process died over. */
-export const disabledBacklogs: MaintenanceTask = {
+export const disabledBacklogs: PeriodicTask = {
   name: 'disabled-webhook-backlogs',
-  async step(em) {
+  intervalMs: 60_000,
+  async runBatch(em) {
     const [found] = await em.execute<BacklogRow[]>(FIND_BACKLOG);
     if (!found) return { rows: 0, more: false };
     const tenant = { merchantId: found.merchant_id, environment: found.environment };

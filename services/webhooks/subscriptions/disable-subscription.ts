@@ -7,7 +7,7 @@ import type { SubscriptionError } from './subscription.ts';
 /**
  * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and what
  * waits is canceled with its workflows. Of more than a thousand the rest is not sent any more, and is left to
- * `cancelBacklog` and to maintenance. The subscription is locked by the caller. Repeating is no error.
+ * `cancelBacklog` and to the periodic task. The subscription is locked by the caller. Repeating is no error.
  * @param error why, where it was not a person's will: the merchant's contact is told.
  */
 export async function disableSubscription(

@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { Database } from '../../../services/platform/database/database.ts';
-import { Maintenance } from '../../../services/platform/process/maintenance.ts';
+import { PeriodicTasks } from '../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { disabledBacklogs } from '../../../services/webhooks/subscriptions/cancel-backlog.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
@@ -96,7 +96,7 @@ it('keeps nobody waiting for the subscription while the rest is canceled', async
   expect(await openOf(id)).toBe(0);
 });
 
-it('sends nothing of what a process that died left open, and maintenance cancels it', async () => {
+it('sends nothing of what a process that died left open, and the periodic task cancels it', async () => {
   const { id, retried, batched } = await withBacklog(newTenant());
   await fixture.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [
     retried.deliveryId,
@@ -107,12 +107,14 @@ it('sends nothing of what a process that died left open, and maintenance cancels
   const database = await Database.open({
     ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
   });
-  const maintenance = new Maintenance({
-    ...{ database, logger: createLogger('fatal'), tasks: [disabledBacklogs], intervalMs: 20 },
+  const periodicTasks = new PeriodicTasks({
+    database,
+    logger: createLogger('fatal'),
+    tasks: [{ ...disabledBacklogs, intervalMs: 20 }],
   });
-  maintenance.start();
+  periodicTasks.start();
   onTestFinished(async () => {
-    await maintenance.close();
+    await periodicTasks.close();
     await database.close();
   });
   await expect.poll(() => openOf(id), { timeout: 10_000 }).toBe(0);

@@ -132,7 +132,7 @@ describe('partitions', () => {
 
   it('are kept ahead by maintenance: live two weeks, sandbox three days', async () => {
     await dropAll();
-    harness.services.startMaintenance();
+    harness.services.startPeriodicTasks();
     const last = async (environment: 'live' | 'test', log: string) => {
       const names = (await partitionNames(fixture, environment)).filter((name) => name.startsWith(log));
       return names.at(-1)?.slice(-8) ?? '';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { scheduleId, workflowType } from '../../../workflows/funds/daily-release.contract.ts';
-import { ensureFundsSchedules } from '../../../workflows/funds/funds-schedules.ts';
+import { ensureSchedules } from '../../../workflows/schedules.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
@@ -118,8 +118,8 @@ it('releases the funds of everybody else while a request cannot be refused', asy
 
 it('is started by Temporal just after every midnight of the account', async () => {
   const { harness, temporal } = workflows;
-  await ensureFundsSchedules(temporal.client);
-  await ensureFundsSchedules(temporal.client);
+  await ensureSchedules(temporal.client);
+  await ensureSchedules(temporal.client);
   const schedule = temporal.client.schedule.getHandle(scheduleId);
   const { spec, policies, info } = await schedule.describe();
   expect(spec.timezone).toBe('America/Sao_Paulo');

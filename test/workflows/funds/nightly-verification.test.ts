@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ensureFundsSchedules } from '../../../workflows/funds/funds-schedules.ts';
 import { scheduleId, workflowType } from '../../../workflows/funds/nightly-verification.contract.ts';
+import { ensureSchedules } from '../../../workflows/schedules.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { sqlOf } from '../../support/list-walk.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
@@ -38,8 +38,8 @@ it('goes on where a run that was continued had come to', async () => {
 
 it('is started by Temporal every night, after the daily release', async () => {
   const { temporal } = workflows;
-  await ensureFundsSchedules(temporal.client);
-  await ensureFundsSchedules(temporal.client);
+  await ensureSchedules(temporal.client);
+  await ensureSchedules(temporal.client);
   const schedule = temporal.client.schedule.getHandle(scheduleId);
   const { spec, info } = await schedule.describe();
   expect(spec.timezone).toBe('America/Sao_Paulo');

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../../../local/ports.ts';
 import { Database } from '../../../../services/platform/database/database.ts';
-import { Maintenance, type MaintenanceTask } from '../../../../services/platform/process/maintenance.ts';
+import { type PeriodicTask, PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { expiredIdempotencyRecords } from '../../../../services/platform/writes/expired-idempotency-records.ts';
 import { createTestDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
@@ -17,19 +17,26 @@ const LOGGER = pino({ level: 'silent' });
 
 const open = (url: string, onStatement?: (sql: string) => void) =>
   Database.open({
-    ...{ url, poolSize: 2, preparedStatements: true, entities: [] },
+    url,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [],
     ...(onStatement && { onStatement }),
   });
 
-/** Rounds of these tasks until the test ends. */
-function startMaintenance(database: Database, ...tasks: MaintenanceTask[]): Maintenance {
-  const maintenance = new Maintenance({ database, tasks, logger: LOGGER, intervalMs: INTERVAL_MS });
-  onTestFinished(() => maintenance.close());
-  maintenance.start();
-  return maintenance;
+/** Runs these tasks until the test ends. */
+function startTasks(database: Database, ...tasks: Omit<PeriodicTask, 'intervalMs'>[]): PeriodicTasks {
+  const periodicTasks = new PeriodicTasks({
+    database,
+    tasks: tasks.map((task) => ({ ...task, intervalMs: INTERVAL_MS })),
+    logger: LOGGER,
+  });
+  onTestFinished(() => periodicTasks.close());
+  periodicTasks.start();
+  return periodicTasks;
 }
 
-describe('maintenance', () => {
+describe('periodic tasks', () => {
   let url: string;
   let database: Database;
   beforeAll(async () => {
@@ -38,11 +45,11 @@ describe('maintenance', () => {
   });
   afterAll(() => database.close());
 
-  it('takes step after step while a task has more to do, then waits, and counts the rows', async () => {
+  it('run batch after batch while there is more to do, then wait, and count the rows', async () => {
     const steps: number[] = [];
-    startMaintenance(database, {
+    startTasks(database, {
       name: 'three-steps',
-      async step() {
+      async runBatch() {
         steps.push(performance.now());
         return { rows: 10, more: steps.length < 3 };
       },
@@ -56,15 +63,15 @@ describe('maintenance', () => {
     expect(Date.now() / 1_000 - Number(succeeded?.[1])).toBeLessThan(10);
   });
 
-  it('is done by one of several processes at a time', async () => {
+  it('run in one of several processes at a time', async () => {
     const other = await open(url);
     onTestFinished(() => other.close());
     const done = [0, 0];
     let running = 0;
     let most = 0;
-    const task = (process: 0 | 1): MaintenanceTask => ({
+    const task = (process: 0 | 1): Omit<PeriodicTask, 'intervalMs'> => ({
       name: 'one-at-a-time',
-      async step(em) {
+      async runBatch(em) {
         running += 1;
         most = Math.max(most, running);
         await em.execute('select pg_sleep(0.03)');
@@ -73,37 +80,37 @@ describe('maintenance', () => {
         return { rows: 1, more: false };
       },
     });
-    startMaintenance(database, task(0));
-    startMaintenance(other, task(1));
+    startTasks(database, task(0));
+    startTasks(other, task(1));
     await expect.poll(() => Math.min(...done), { timeout: 20_000 }).toBeGreaterThan(3);
     expect(most).toBe(1);
   });
 
-  it('goes on with the other tasks after one failed, and tries that again', async () => {
+  it('run on after one of them fails, and run that one again', async () => {
     let tries = 0;
     const successor = vi.fn(async () => ({ rows: 0, more: false }));
-    startMaintenance(
+    startTasks(
       database,
       {
         name: 'failing',
-        async step(em) {
+        async runBatch(em) {
           tries += 1;
           await em.execute('select 1 / 0');
           return { rows: 1, more: true };
         },
       },
-      { name: 'successor', step: successor },
+      { name: 'successor', runBatch: successor },
     );
     await expect.poll(() => tries).toBeGreaterThan(2);
     expect(successor.mock.calls.length).toBeGreaterThan(1);
     expect(await metrics.metrics()).not.toContain('task="failing"');
   });
 
-  it('goes on after the database was away, and says that it was', async () => {
+  it('run again after a database outage, and log it', async () => {
     const warn = vi.spyOn(LOGGER, 'warn');
     onTestFinished(() => warn.mockRestore());
     const steps = vi.fn(async () => ({ rows: 1, more: false }));
-    startMaintenance(database, { name: 'outage', step: steps });
+    startTasks(database, { name: 'outage', runBatch: steps });
     await expect.poll(() => steps.mock.calls.length).toBeGreaterThan(0);
     const name = new URL(url).pathname.slice(1);
     const server = new Client({ connectionString: inject('postgresUrl') });
@@ -118,12 +125,12 @@ describe('maintenance', () => {
     await expect.poll(() => steps.mock.calls.length).toBeGreaterThan(1);
   });
 
-  it('ends with the step that is under way when it is closed, and waits for it', async () => {
+  it('finish the batch in progress when they are closed', async () => {
     let started = 0;
     let ended = 0;
-    const maintenance = startMaintenance(database, {
+    const periodicTasks = startTasks(database, {
       name: 'endless',
-      async step(em) {
+      async runBatch(em) {
         started += 1;
         await em.execute('select pg_sleep(0.1)');
         ended += 1;
@@ -131,14 +138,14 @@ describe('maintenance', () => {
       },
     });
     await expect.poll(() => started).toBe(1);
-    await maintenance.close();
+    await periodicTasks.close();
     expect([started, ended]).toEqual([1, 1]);
     await new Promise((resolve) => setTimeout(resolve, 3 * INTERVAL_MS));
     expect(started).toBe(1);
   });
 
-  it('that never started is closed at once', async () => {
-    await new Maintenance({ database, tasks: [], logger: LOGGER }).close();
+  it('close at once when they were never started', async () => {
+    await new PeriodicTasks({ database, tasks: [], logger: LOGGER }).close();
   });
 });
 
@@ -165,12 +172,12 @@ describe('expired idempotency records', () => {
          from generate_series(1, $1) as n`,
       [count, age],
     );
-  const step = () => database.transaction((em) => expiredIdempotencyRecords.step(em));
+  const step = () => database.transaction((em) => expiredIdempotencyRecords.runBatch(em));
   const left = async () =>
     (await sql<{ n: number }>('select count(*)::int as n from platform.idempotency_record'))[0]!.n;
   const empty = () => sql('truncate platform.idempotency_record');
 
-  it('go, and no others, a bounded batch at a step', async () => {
+  it('are deleted, and no others, in bounded batches', async () => {
     await empty();
     await add(3, '24 hours 1 second');
     await add(2_000, '3 days');
@@ -204,7 +211,7 @@ describe('expired idempotency records', () => {
     expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap/);
   });
 
-  it('are passed over while a write renews them, and nobody waits', async () => {
+  it('are skipped while a write renews them, and neither waits', async () => {
     await empty();
     await add(2, '25 hours');
     await database.transaction(async (em) => {
@@ -215,7 +222,7 @@ describe('expired idempotency records', () => {
     expect(await left()).toBe(1);
   });
 
-  it('count no more before they are gone, and no request deletes any', async () => {
+  it('have no effect before they are deleted, and no request deletes any', async () => {
     await empty();
     const { open: openCase, write } = refundsOf(harness);
     const request = {
@@ -236,14 +243,19 @@ describe('expired idempotency records', () => {
     expect(await step()).toEqual({ rows: 0, more: false });
   });
 
-  it('go from the database of a services process, which says so and stops in order', async () => {
+  it('are deleted by a services process, which logs and counts it and shuts down cleanly', async () => {
     await empty();
     await add(1_200, '25 hours');
     const ring = () => `v1:${randomBytes(32).toString('base64')}`;
     const ops = await findFreePort();
     const { child, exited, logged } = startRuntime('services/main.ts', {
-      ...{ DATABASE_URL: harness.databaseUrl, SERVICES: 'catalog', GRPC_PORT: '0', OPS_PORT: String(ops) },
-      ...{ API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() },
+      DATABASE_URL: harness.databaseUrl,
+      SERVICES: 'catalog',
+      GRPC_PORT: '0',
+      OPS_PORT: String(ops),
+      API_KEY_PEPPERS: ring(),
+      WEBHOOK_SECRET_KEYS: ring(),
+      CURSOR_KEYS: ring(),
     });
     await expect.poll(left, { timeout: 20_000, interval: 200 }).toBe(0);
     await expect.poll(logged).toMatch(/"task":"expired-idempotency-records","rows":1200,/);

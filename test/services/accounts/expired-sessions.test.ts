@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { forgottenSessions } from '../../../services/accounts/sessions/forgotten-sessions.ts';
+import { expiredSessions } from '../../../services/accounts/sessions/expired-sessions.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
@@ -11,7 +11,10 @@ const statements: string[] = [];
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'accounts' });
   database = await Database.open({
-    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    url: harness.databaseUrl,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [],
     onStatement: (sql) => statements.push(sql),
   });
 });
@@ -20,12 +23,12 @@ afterAll(async () => {
   await harness.close();
 });
 
-const step = () => database.transaction((em) => forgottenSessions.step(em));
+const step = () => database.transaction((em) => expiredSessions.runBatch(em));
 const left = async () => {
   const rows = await sqlOf<{ user_agent: string }>(harness, 'select user_agent from accounts.session');
   return rows.map(({ user_agent }) => user_agent).sort();
 };
-/** Adds sessions of a name that expire so long from now. */
+/** Adds sessions with `name` as their user agent that expire `expiry` from now. */
 const add = (accountId: string, name: string, expiry: string, count = 1) =>
   sqlOf(
     harness,
@@ -36,7 +39,7 @@ const add = (accountId: string, name: string, expiry: string, count = 1) =>
     [accountId, name, expiry, count],
   );
 
-test('sessions go thirty days after they expired or were ended, a bounded batch at a step', async () => {
+test('deletes sessions thirty days after they expired or ended, in bounded batches', async () => {
   const { client, signIn } = accountsFixture(harness.transports.inProcess);
   const { accountId, sessionId } = await signIn();
   await add(accountId, 'old', '-30 days -1 second', 2_003);
@@ -55,7 +58,7 @@ test('sessions go thirty days after they expired or were ended, a bounded batch 
   expect(await left()).toEqual(['open']);
 });
 
-test('sessions to forget are found by their expiry among many others', async () => {
+test('finds the sessions to delete by the index on their expiry', async () => {
   const { accountId } = await accountsFixture(harness.transports.inProcess).signIn();
   await add(accountId, 'open', '12 hours', 20_000);
   await add(accountId, 'old', '-31 days', 100);

@@ -1,19 +1,20 @@
 import { countAffectedNamed } from '../../platform/database/named-sql.ts';
-import type { MaintenanceTask } from '../../platform/process/maintenance.ts';
+import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
 const BATCH_ROWS = 1_000;
 
-/** The oldest that are over, by the index on expires_at: a session that was ended expired when it was. */
+/** Deletes the oldest, found by the index on expires_at. Ending a session sets its expires_at too. */
 const DELETE_BATCH = `
 delete from accounts.session where ctid = any(array(
   select ctid from accounts.session
    where expires_at < now() - interval '30 days'
    order by expires_at limit :limit for update skip locked))`;
 
-/** Deletes the sessions that ended or expired thirty days ago, a batch at a step. */
-export const forgottenSessions: MaintenanceTask = {
+/** Deletes the sessions that ended or expired more than thirty days ago. */
+export const expiredSessions: PeriodicTask = {
   name: 'forgotten-sessions',
-  async step(em) {
+  intervalMs: 60_000,
+  async runBatch(em) {
     const rows = await countAffectedNamed(em, DELETE_BATCH, { limit: BATCH_ROWS });
     return { rows, more: rows === BATCH_ROWS };
   },

@@ -9,7 +9,7 @@ import { statusBadge } from './advance-status.ts';
 import { advanceTimeline } from './advance-timeline.ts';
 import { advancesTexts } from './advances.texts.ts';
 
-/** /advances/<id>: a request, and how far it is. */
+/** /advances/<id>: an advance request and its progress. */
 export function advanceDetailPage({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/advances/:advanceRequestId', role: Role.VIEWER, section: 'advances' } as const;
   pages.page(options, async (view, { params }) => {

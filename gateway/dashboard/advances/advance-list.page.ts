@@ -13,7 +13,7 @@ const PAGE_SIZE = 25;
 
 const query = Type.Object({ page: pageParameter });
 
-/** /advances: the requests and how far they are. */
+/** /advances: the list of advance requests. */
 export function advanceListPage({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/advances', role: Role.VIEWER, section: 'advances', query } as const;
   pages.page(options, async (view, { query }) => {

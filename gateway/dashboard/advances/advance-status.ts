@@ -4,7 +4,7 @@ import { type Html, nothing } from '../shell/html.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
-/** A request's state in a word and a colour. */
+/** A request's status as a badge. */
 export function statusBadge(view: PlainView, status: AdvanceRequestStatus): Html {
   const t = textsFor(view, advancesTexts).statuses;
   switch (status) {

@@ -16,7 +16,7 @@ interface Step {
   readonly reason?: string | undefined;
 }
 
-/** The steps of a request, those to come too, as a list. */
+/** The steps of a request, including those still to come. */
 export function advanceTimeline(view: PlainView, request: AdvanceRequest): Html {
   const t = textsFor(view, advancesTexts).detail;
   const content = ({ name, text, at, reason }: Step) =>

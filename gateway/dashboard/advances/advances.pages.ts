@@ -4,7 +4,7 @@ import { advanceListPage } from './advance-list.page.ts';
 import { quotePages } from './quote.pages.ts';
 import { requestAdvanceAction } from './request-advance.action.ts';
 
-/** Pages of advances: the requests, one of them, and how a new one is quoted and requested. */
+/** The advance pages: list, details, quote and request. */
 export function advancesPages(dependencies: FeatureDependencies): void {
   advanceListPage(dependencies);
   quotePages(dependencies);

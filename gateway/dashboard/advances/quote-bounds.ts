@@ -5,27 +5,27 @@ import { advancesTexts } from './advances.texts.ts';
 
 const EXAMPLE_MINOR = 123_456n;
 
-/** What somebody typed into the form of a quote; empty where she wants no bound. */
+/** The submitted limits of a quote; empty for no limit. */
 export interface TypedBounds {
   readonly amount: string;
   readonly until: string;
 }
 
-/** The bounds of a quote as the service takes them. */
+/** The limits of a quote as the service accepts them. */
 export interface QuoteBounds {
   readonly maxAmountMinor?: bigint;
   readonly toDate?: CivilDate;
 }
 
-/** Why what was typed is no bound, by the field. */
+/** Why a limit was rejected, by field. */
 export type BoundFaults = Partial<TypedBounds>;
 
-/** An amount as one would type it. */
+/** An example of an amount to enter. */
 export function exampleAmount({ format }: PlainView): string {
   return typedReais(format, EXAMPLE_MINOR);
 }
 
-/** Reads what was typed; faults when it is no amount that can be asked for or no date to come. */
+/** Parses the submitted limits; `faults` when the amount is not valid or the date is not in the future. */
 export function readBounds(
   view: PlainView,
   { amount, until }: TypedBounds,

@@ -7,10 +7,10 @@ import { type Page, type PlainView, pathTo, textsFor, type View } from '../shell
 import { advancesTexts } from './advances.texts.ts';
 import { type BoundFaults, exampleAmount, type TypedBounds } from './quote-bounds.ts';
 
-/** The service answers no more installments than this. */
-const MOST_INSTALLMENTS = 1_000;
+/** The most installments that the service returns. */
+const MAX_INSTALLMENTS = 1_000;
 
-/** Basis points as a percentage. */
+/** Formats basis points as a percentage, without the sign. */
 export function percentOf({ format }: PlainView, basisPoints: number): string {
   return format.number(basisPoints / 100);
 }
@@ -18,11 +18,11 @@ export function percentOf({ format }: PlainView, basisPoints: number): string {
 interface Shown {
   readonly typed: TypedBounds;
   readonly faults?: BoundFaults;
-  /** Why what was asked for before came to nothing. */
+  /** Why the previous quote could not be requested. */
   readonly refusal?: string | undefined;
 }
 
-/** The page to ask for a quote, with what can be advanced now and at what rate. */
+/** The form for a quote, with the advanceable amount and the rate. */
 export async function quoteFormPage(
   { funds, advances }: Pick<DashboardClients, 'funds' | 'advances'>,
   view: View,
@@ -57,7 +57,7 @@ function summary(
   const count = view.format.number(installments.length);
   return details([
     [
-      installments.length < MOST_INSTALLMENTS ? t.available : t.availableAtLeast,
+      installments.length < MAX_INSTALLMENTS ? t.available : t.availableAtLeast,
       html`<strong>${view.format.money(sum)}</strong> <span class="soft">${t.span(count, dates[0]!, dates[1]!)}</span>`,
     ],
     [t.rate, t.rateText(percentOf(view, rate!.monthlyRateBps))],

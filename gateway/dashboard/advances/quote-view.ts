@@ -6,8 +6,8 @@ import { advancesTexts } from './advances.texts.ts';
 import type { TypedBounds } from './quote-bounds.ts';
 import { percentOf } from './quote-form.ts';
 
-/** A quote may cover a thousand installments; the farthest dates are summed up in a line. */
-const MOST_DATES = 31;
+/** A quote may cover a thousand installments; the furthest dates share a row. */
+const MAX_DATES = 31;
 
 interface DateRow {
   readonly date: string;
@@ -16,7 +16,7 @@ interface DateRow {
   readonly feeMinor: bigint;
 }
 
-/** The page of a quote: what it brings, what it costs, what it covers, and the form to take it up. */
+/** The page of a quote: net amount, cost, covered installments, and the form to request the advance. */
 export function quotePage(
   view: View,
   quote: AdvanceQuote,
@@ -28,7 +28,7 @@ export function quotePage(
   const { amountMinor, feeAmountMinor, netAmountMinor, expiresAt } = quote;
   const isLess = maxAmountMinor !== undefined && amountMinor < maxAmountMinor;
   const again = new URLSearchParams({ ...typed });
-  // What was typed goes along, for another quote when this one comes to nothing.
+  // The submitted limits are kept for another quote, should this one no longer be available.
   const fields = hiddenFields({ quoteId: quote.id, ...typed });
   return {
     title: t.title,
@@ -43,8 +43,8 @@ ${details([
     html`${moment(view, expiresAt)} <span class="soft">${expiresAt ? view.format.relative(expiresAt) : ''}</span>`,
   ],
 ])}
-<p>${t.takeText}</p>
-${form(view, { action: '/advances/request', submit: t.take(money(netAmountMinor)), fields })}
+<p>${t.requestText}</p>
+${form(view, { action: '/advances/request', submit: t.request, fields })}
 <p><a href="${pathTo(view, `/advances/new?${again}`)}">${t.other}</a></p></div>
 <h2>${t.releases}</h2>
 ${coveredTable(view, quote.installments)}`,
@@ -55,12 +55,12 @@ function coveredTable(view: View, installments: readonly QuoteInstallment[]): Ht
   const texts = textsFor(view, advancesTexts);
   const t = texts.quote;
   const dates = [...Map.groupBy(installments, ({ date }) => date)];
-  const rows: DateRow[] = dates.slice(0, MOST_DATES).map(([date, of]) => ({
+  const rows: DateRow[] = dates.slice(0, MAX_DATES).map(([date, of]) => ({
     date: view.format.date(date),
     days: t.daysText(view.format.number(of[0]!.days)),
     ...sumsOf(of),
   }));
-  const others = dates.slice(MOST_DATES);
+  const others = dates.slice(MAX_DATES);
   if (others.length > 0) {
     const date = t.others(view.format.number(others.length));
     rows.push({ date, days: '', ...sumsOf(others.flatMap(([, of]) => of)) });

@@ -16,36 +16,36 @@ const bounds = {
 };
 const query = Type.Object({ ...bounds, refused: Type.Optional(Type.String({ maxLength: 40 })) });
 
-/** /advances/new: asks for a quote, and shows it. */
+/** /advances/new: the quote form, and the quote. */
 export function quotePages({ pages, clients }: FeatureDependencies): void {
-  const place = { path: '/advances/new', role: Role.DEVELOPER, section: 'advances' } as const;
+  const spec = { path: '/advances/new', role: Role.DEVELOPER, section: 'advances' } as const;
 
-  pages.page({ ...place, query }, (view, { query: { amount = '', until = '', refused = '' } }) => {
+  pages.page({ ...spec, query }, (view, { query: { amount = '', until = '', refused = '' } }) => {
     const { refused: refusals } = textsFor(view, advancesTexts);
     const refusal = Object.entries(refusals).find(([reason]) => reason === refused)?.[1];
     return quoteFormPage(clients, view, { typed: { amount, until }, refusal });
   });
 
-  pages.action({ ...place, form: Type.Object(bounds) }, async (view, { form, key }) => {
+  pages.action({ ...spec, form: Type.Object(bounds) }, async (view, { form, key }) => {
     const typed = { amount: form.amount ?? '', until: form.until ?? '' };
-    const asked = readBounds(view, typed);
-    if ('faults' in asked) return quoteFormPage(clients, view, { typed, faults: asked.faults });
-    // Whoever comes back to the form and types something else asks for another quote, with the same key in it.
+    const parsed = readBounds(view, typed);
+    if ('faults' in parsed) return quoteFormPage(clients, view, { typed, faults: parsed.faults });
+    // The browser's back button returns to the same form: other limits are another request, despite the same key.
     const idempotencyKey = uuidv5(`${typed.amount} ${typed.until}`, key);
     try {
       const { quote } = await clients.advances.quoteAdvance(
-        { ...view.tenant, idempotencyKey, ...asked },
+        { ...view.tenant, idempotencyKey, ...parsed },
         view.call,
       );
-      return quotePage(view, quote!, { typed, maxAmountMinor: asked.maxAmountMinor });
+      return quotePage(view, quote!, { typed, maxAmountMinor: parsed.maxAmountMinor });
     } catch (error) {
       if (reasonOf(error) !== 'NOTHING_TO_ADVANCE') throw error;
-      return quoteFormPage(clients, view, { typed, faults: await nothingFault(clients, view, asked) });
+      return quoteFormPage(clients, view, { typed, faults: await nothingFault(clients, view, parsed) });
     }
   });
 }
 
-/** Why there is nothing to advance within the bounds. */
+/** Why nothing can be advanced within the limits. */
 async function nothingFault(
   { funds }: Pick<DashboardClients, 'funds'>,
   view: View,

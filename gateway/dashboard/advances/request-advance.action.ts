@@ -11,7 +11,7 @@ const form = Type.Object({
   until: Type.Optional(Type.String({ maxLength: 40 })),
 });
 
-/** Takes a quote up. One that came to nothing leads back to the form, with what was typed and why. */
+/** Requests the quoted advance. If the quote is no longer available, redirects to the form with its limits and the reason. */
 export function requestAdvanceAction({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/advances/request', role: Role.DEVELOPER, section: 'advances', form } as const;
   pages.action(options, async (view, { form: { quoteId, amount = '', until = '' }, key }) => {

@@ -10,21 +10,21 @@ import { expiryInput, type KeyEntry, keyForm } from './key-form.ts';
 
 export const API_KEYS_PATH = '/api-keys';
 
-/** How long the old key may live on, in seconds. */
+/** How long the old key may stay valid after a rotation, in seconds. */
 export const OVERLAPS_S = [0, 3_600, 86_400, 604_800, 2_592_000] as const;
 
-const USUAL_OVERLAP_S = '86400';
+const DEFAULT_OVERLAP_S = '86400';
 const PAGE_SIZE = 25;
 
-/** An environment's keys, without the keys themselves. `entry` is a form that was refused. */
+/** The API keys of an environment, without their secrets. `entry` is a rejected form, shown again with its fault. */
 export async function apiKeysPage(
   { apiKeys }: Pick<DashboardClients, 'apiKeys'>,
-  asked: View,
+  requestView: View,
   { page = '' }: { page?: string | undefined } = {},
   entry?: KeyEntry,
 ): Promise<Page> {
-  // A form that is shown again is at the form's address, which has no pages.
-  const view = entry ? { ...asked, url: pathTo(asked, API_KEYS_PATH) } : asked;
+  // A rejected form has the URL of its action, which the pager cannot link to.
+  const view = entry ? { ...requestView, url: pathTo(requestView, API_KEYS_PATH) } : requestView;
   const t = textsFor(view, apiKeysTexts);
   const { tenant, call } = view;
   const list = await apiKeys.listApiKeys({ ...tenant, pageSize: PAGE_SIZE, pageToken: page }, call);
@@ -76,8 +76,8 @@ function keyState({ revokedAt, expiresAt }: ApiKey, now: Date): KeyState {
 function keyActions(view: View, { id, hint }: ApiKey): Html {
   const t = textsFor(view, apiKeysTexts);
   const overlaps = OVERLAPS_S.map((seconds) => [String(seconds), t.overlaps[seconds]] as const);
-  // Labels around their controls, since each key has these.
-  const fields = html`<p><label>${t.overlap} ${select(overlaps, USUAL_OVERLAP_S)(html`name="overlap"`)}</label></p>
+  // Labels wrap their controls, as ids would repeat for each key.
+  const fields = html`<p><label>${t.overlap} ${select(overlaps, DEFAULT_OVERLAP_S)(html`name="overlap"`)}</label></p>
 <p><label>${t.newExpiresOn} ${expiryInput(html`name="expires"`)}</label></p><p class="hint">${t.expiresHint}</p>`;
   const rotate = { action: `${API_KEYS_PATH}/${id}/rotate`, submit: t.rotateButton, fields };
   const revoke = { action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' } as const;

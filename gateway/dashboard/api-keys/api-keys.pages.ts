@@ -11,15 +11,15 @@ import { apiKeysTexts } from './api-keys.texts.ts';
 import { keyAnswerPage } from './key-answer.page.ts';
 import { expiryAt, type KeyFault, SCOPE_NAMES } from './key-form.ts';
 
-const PLACE = { role: Role.DEVELOPER, section: 'api-keys' } as const;
-const ACTION = { ...PLACE, refusals: apiKeysTexts };
+const SPEC = { role: Role.DEVELOPER, section: 'api-keys' } as const;
+const ACTION = { ...SPEC, refusals: apiKeysTexts };
 const expires = Type.Optional(Type.String({ maxLength: 10 }));
 
-/** Keys for the public API: issued, rotated and revoked by developers. */
+/** API keys: developers issue, rotate and revoke them. */
 export function apiKeysPages(dependencies: FeatureDependencies): void {
   const { pages, clients } = dependencies;
   const query = Type.Object({ page: pageParameter });
-  pages.page({ ...PLACE, path: API_KEYS_PATH, query }, (view, input) =>
+  pages.page({ ...SPEC, path: API_KEYS_PATH, query }, (view, input) =>
     apiKeysPage(clients, view, input.query),
   );
   issueAction(dependencies);
@@ -36,24 +36,24 @@ const ISSUE_FORM = Type.Object({
 function issueAction({ pages, clients }: FeatureDependencies): void {
   pages.action({ ...ACTION, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM }, async (view, input) => {
     const typed = typedKey(input.form);
-    const again = (fault: KeyFault) => apiKeysPage(clients, view, {}, { ...typed, fault });
+    const reject = (fault: KeyFault) => apiKeysPage(clients, view, {}, { ...typed, fault });
     const expiresAt = expiryAt(typed.expires);
-    if (typed.scopes.length === 0) return again('scopes');
-    if (expiresAt === 'invalid') return again('expiry');
+    if (typed.scopes.length === 0) return reject('scopes');
+    if (expiresAt === 'invalid') return reject('expiry');
     const scopes = typed.scopes.map((scope) => API_KEY_SCOPES[scope]);
     const key = { name: typed.name, scopes, ...(expiresAt && { expiresAt }) };
     try {
       const request = { ...view.tenant, idempotencyKey: input.key, ...key };
       return keyAnswerPage(view, await clients.apiKeys.issueApiKey(request, view.call));
     } catch (error) {
-      // Nothing but the name is left to be wrong.
-      if (error instanceof ConnectError && error.code === Code.InvalidArgument) return again('name');
+      // Scopes and expiry have been checked, so the name is at fault.
+      if (error instanceof ConnectError && error.code === Code.InvalidArgument) return reject('name');
       throw error;
     }
   });
 }
 
-/** What was typed, in one way of writing, so that it is one request. */
+/** The form's values, normalized so that a resubmission is the same request. */
 const typedKey = ({ name, scopes = [], expires: day = '' }: Static<typeof ISSUE_FORM>) => ({
   name: name.trim(),
   expires: day,

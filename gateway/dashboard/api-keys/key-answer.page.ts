@@ -7,16 +7,16 @@ import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { API_KEYS_PATH } from './api-keys.page.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 
-interface Answer {
+interface KeyResponse {
   readonly apiKey?: ApiKey | undefined;
   readonly key: string;
   readonly keyAbsentReason: KeyAbsentReason;
-  /** The old key, where there is one. */
+  /** The old key, after a rotation. */
   readonly rotated?: ApiKey | undefined;
 }
 
-/** The answer to a form that made a key: the only page that ever shows it, and only the first time. */
-export function keyAnswerPage(view: View, { apiKey, key, keyAbsentReason, rotated }: Answer): Page {
+/** The response to a form that created a key: the only page that shows it, and only the first time. */
+export function keyAnswerPage(view: View, { apiKey, key, keyAbsentReason, rotated }: KeyResponse): Page {
   const t = textsFor(view, apiKeysTexts);
   const { name, hint, scopes, expiresAt, id } = apiKey!;
   const isShown = keyAbsentReason === KeyAbsentReason.UNSPECIFIED;

@@ -6,15 +6,15 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 
-/** Nobody means a later one, and times end somewhere. */
-const LAST_DAY = '2999-12-31';
+/** The latest expiry accepted. */
+const MAX_DAY = '2999-12-31';
 
-/** The scopes as forms name them. */
+/** The form values of the scopes. */
 export const SCOPE_NAMES = Object.keys(API_KEY_SCOPES) as ApiKeyScopeName[];
 
 export type KeyFault = keyof (typeof apiKeysTexts)['en']['faults'];
 
-/** What was typed for a key, and which of it is refused. */
+/** The submitted values of a rejected form, and which of them is at fault. */
 export interface KeyEntry {
   readonly name: string;
   readonly scopes: readonly ApiKeyScopeName[];
@@ -22,7 +22,7 @@ export interface KeyEntry {
   readonly fault: KeyFault;
 }
 
-/** The form that issues a key, empty or as it was refused. */
+/** The form that issues a key, empty or with rejected values. */
 export function keyForm(view: View, entry?: KeyEntry): Html {
   const t = textsFor(view, apiKeysTexts);
   const faultOf = (name: KeyFault) => (entry?.fault === name ? t.faults[name] : undefined);
@@ -50,14 +50,14 @@ ${SCOPE_NAMES.map(choice)}
 ${fault ? html`<p class="fault" id="scopes-fault">${fault}</p>` : nothing}</fieldset>`;
 }
 
-/** A day to choose, from today on. */
+/** A date input, from today on. */
 export function expiryInput(attributes: Html, value = ''): Html {
   return html`<input ${attributes} type="date" min="${civilDateAt(new Date())}" value="${value}">`;
 }
 
-/** The last second of a day in Brazil; undefined for no day, 'invalid' for what is none or has passed. */
+/** The last second of a day in Brasília time; undefined for an empty one, 'invalid' for a malformed or past one. */
 export function expiryAt(day: string) {
   if (day === '') return undefined;
-  if (!isCivilDate(day) || day < civilDateAt(new Date()) || day > LAST_DAY) return 'invalid';
+  if (!isCivilDate(day) || day < civilDateAt(new Date()) || day > MAX_DAY) return 'invalid';
   return timestampFromDate(new Date(startOfDay(addDays(day, 1)).getTime() - 1_000));
 }

@@ -10,16 +10,16 @@ import { auditTexts } from './audit.texts.ts';
 import { auditedActions } from './audited-actions.texts.ts';
 
 const PAGE_SIZE = 50;
-/** Of people to filter by; whoever is not among them is found by a link in the list. */
-const MOST_PEOPLE = 100;
+/** People in the filter; entries of others link to a list filtered by them. */
+const MAX_PEOPLE = 100;
 
 const query = Type.Object({
   page: pageParameter,
-  /** Empty for everybody. */
+  /** An account id; empty for everyone. */
   person: Type.Optional(Type.Union([Type.Literal(''), Type.String({ format: 'uuid' })])),
 });
 
-/** Who did what, when and from where. For administrators. */
+/** The audit trail: who did what, when and from where. For administrators. */
 export function auditPages({ pages, clients: { accounts } }: FeatureDependencies): void {
   const listOf = async (view: View, { page: pageToken = '', person }: Static<typeof query>) => {
     const accountId = person ? { accountId: person } : {};
@@ -32,7 +32,7 @@ ${pager(view, nextPageToken)}`;
     const t = textsFor(view, auditTexts);
     const [entries, { members }] = await Promise.all([
       listOf(view, input.query),
-      accounts.listMembers({ ...view.tenant, pageSize: MOST_PEOPLE }, view.call),
+      accounts.listMembers({ ...view.tenant, pageSize: MAX_PEOPLE }, view.call),
     ]);
     return {
       title: t.title,
@@ -50,7 +50,7 @@ function filterForm(view: View, members: readonly Member[], chosen: string): Htm
     ({ account }) => [account!.id, account!.email || account!.name || account!.id] as const,
   );
   const isOther = chosen !== '' && !people.some(([id]) => id === chosen);
-  const options = [['', t.everybody] as const, ...people, ...(isOther ? [[chosen, t.former] as const] : [])];
+  const options = [['', t.everyone] as const, ...people, ...(isOther ? [[chosen, t.former] as const] : [])];
   return queryForm({
     action: pathTo(view, '/audit'),
     fields: field({ name: 'person', label: t.person }, select(options, chosen)),
@@ -78,7 +78,7 @@ function entryTable(view: View, entries: readonly AuditEntry[]): Html {
   );
 }
 
-/** What was done as a sentence; RPCs that have none are shown by their names. */
+/** Describes the action; an RPC without a description is shown by name. */
 function actionText(view: View, action: string): Html {
   const sentences: Readonly<Record<string, string>> = textsFor(view, auditedActions);
   const name = action.split('.').slice(-2).join('.');
@@ -88,10 +88,10 @@ function actionText(view: View, action: string): Html {
 function requestDetails(view: View, { request, requestId }: AuditEntry): Html {
   const t = textsFor(view, auditTexts);
   const isEmpty = request !== undefined && Object.keys(request).length === 0;
-  const said = isEmpty ? t.noDetails : t.tooLarge;
+  const reason = isEmpty ? t.noDetails : t.tooLarge;
   const shown =
     request === undefined || isEmpty
-      ? html`<p>${said}</p>`
+      ? html`<p>${reason}</p>`
       : html`<pre>${JSON.stringify(request, null, 2)}</pre>`;
   return html`<details><summary>${t.show}</summary>${shown}<p class="hint">${t.requestId} <code>${requestId}</code></p></details>`;
 }

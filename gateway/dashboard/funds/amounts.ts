@@ -1,11 +1,11 @@
 import type { ReleaseCalendarDay } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 
-/** Where the money of a release is, in the order in which it is shown. */
+/** What became of the money of a release, in display order. */
 export const AMOUNT_KINDS = ['released', 'scheduled', 'blocked', 'advanced', 'deducted'] as const;
 
 export type AmountKind = (typeof AMOUNT_KINDS)[number];
 
-/** What of releases is where, in centavos. */
+/** Amounts of releases by kind, in centavos. */
 export type Amounts = Readonly<Record<AmountKind, bigint>>;
 
 type Released = Pick<
@@ -28,7 +28,7 @@ export function amountsOf(of: Released): Amounts {
   };
 }
 
-/** The sums of several, each by its kind. */
+/** The totals by kind. */
 export function sumOf(all: readonly Amounts[]): Amounts {
   const sum = (kind: AmountKind) => all.reduce((total, amounts) => total + amounts[kind], 0n);
   return {
@@ -40,7 +40,7 @@ export function sumOf(all: readonly Amounts[]): Amounts {
   };
 }
 
-/** The kinds of which there is something. */
+/** The kinds with a nonzero amount. */
 export function presentKinds(amounts: Amounts): AmountKind[] {
   return AMOUNT_KINDS.filter((kind) => amounts[kind] !== 0n);
 }

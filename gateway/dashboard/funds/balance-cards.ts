@@ -6,7 +6,7 @@ import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 
-/** The balance; undefined when its sums exceed what can be counted. */
+/** The balance; undefined when its totals are out of range. */
 export async function balanceOf(
   { funds }: Pick<DashboardClients, 'funds'>,
   view: View,
@@ -17,7 +17,7 @@ export async function balanceOf(
   });
 }
 
-/** A card for each figure of the balance. */
+/** A card for each amount of the balance. */
 export function balanceCards(view: View, balance: GetBalanceResponse | undefined): Html {
   const t = textsFor(view, fundsTexts).balance;
   if (!balance) return notice('busy', t.tooLarge);

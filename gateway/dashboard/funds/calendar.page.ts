@@ -30,7 +30,7 @@ const DEBTS_PER_PAGE = 20;
 
 const query = Type.Object({
   month: Type.Optional(Type.String({ pattern: '^(?:(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2]))?$' })),
-  /** Of the debts. */
+  /** The page token of the debts. */
   page: pageParameter,
 });
 
@@ -76,7 +76,7 @@ ${queryForm({
   action: pathTo(view, '/funds'),
   fields: field(
     { name: 'month', label: t.month },
-    // Where a browser has no control for months, it is a text that fits the pattern, or the title is said.
+    // Browsers without month inputs show a text field, whose title explains the pattern.
     (attributes) =>
       html`<input type="month" ${attributes} value="${month}" pattern="[0-9]{4}-(0[1-9]|1[0-2])" title="${t.monthHint}">`,
   ),

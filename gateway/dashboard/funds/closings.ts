@@ -5,7 +5,7 @@ import { type PlainView, textsFor } from '../shell/view.ts';
 import { closingTexts } from './closings.texts.ts';
 import { isWeekend } from './months.ts';
 
-/** Why banks are closed on a date, in words: its holidays, else the weekend; empty on a business day. */
+/** Why banks are closed on a date: its holidays, else the weekend; empty on a business day. */
 export function closingOf(
   view: PlainView,
   date: CivilDate,

@@ -16,10 +16,10 @@ import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { monthOf } from './months.ts';
 
-/** A day has at most a row of each state. */
-const MOST_ROWS = 100;
+/** A day has at most one row per status. */
+const MAX_ROWS = 100;
 
-/** /funds/days/2026-11-21: the releases of a day, and what became of their amounts. */
+/** /funds/days/2026-11-21: the releases of a day. */
 export function dayPage({ pages, clients }: FeatureDependencies): void {
   pages.page({ path: '/funds/days/:name', role: Role.VIEWER, section: 'funds' }, async (view, { params }) => {
     const date = params.name ?? '';
@@ -27,7 +27,7 @@ export function dayPage({ pages, clients }: FeatureDependencies): void {
     const t = textsFor(view, fundsTexts);
     const [{ releases }, { holidays }] = await Promise.all([
       clients.funds.listFundsReleases(
-        { ...view.tenant, fromDate: date, toDate: date, pageSize: MOST_ROWS },
+        { ...view.tenant, fromDate: date, toDate: date, pageSize: MAX_ROWS },
         view.call,
       ),
       clients.funds.getReleaseCalendar({ ...view.tenant, month: monthOf(date) }, view.call),

@@ -3,7 +3,7 @@ import { calendarPage } from './calendar.page.ts';
 import { dayPage } from './day.page.ts';
 import { projectionPage } from './projection.page.ts';
 
-/** Pages of funds: the balance and calendar, the releases of a day, and what the next months bring. */
+/** The receivables pages: balance and calendar, releases of a day, and projection. */
 export function fundsPages(dependencies: FeatureDependencies): void {
   calendarPage(dependencies);
   projectionPage(dependencies);

@@ -11,7 +11,7 @@ import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { weeksOf } from './months.ts';
 
-/** A month to look at: a table of weeks, which is a list of days on a narrow screen. */
+/** A month as a table of weeks; a list of days on narrow screens. */
 export function monthTable(view: View, calendar: GetReleaseCalendarResponse, today: CivilDate): Html {
   const t = textsFor(view, fundsTexts);
   const days = new Map(calendar.days.map((day) => [day.date, day]));

@@ -8,7 +8,7 @@ const MONTHS_PER_YEAR = 12;
 /** The month of a date. */
 export const monthOf = (date: CivilDate): YearMonth => date.slice(0, 7);
 
-/** The month so many months later, or earlier when negative; undefined outside the years 1 to 9999. */
+/** The month a number of months later, or earlier when negative; undefined outside the years 1 to 9999. */
 export function monthShifted(month: YearMonth, months: number): YearMonth | undefined {
   const [year = 0, ordinal = 0] = month.split('-').map(Number);
   const count = year * MONTHS_PER_YEAR + ordinal - 1 + months;
@@ -17,12 +17,12 @@ export function monthShifted(month: YearMonth, months: number): YearMonth | unde
   return isCivilDate(`${shifted}-01`) ? shifted : undefined;
 }
 
-/** A month and those after it. */
+/** Consecutive months, starting with the given one. */
 export function monthsFrom(month: YearMonth, count: number): YearMonth[] {
   return Array.from({ length: count }, (_, n) => monthShifted(month, n)).filter((each) => each !== undefined);
 }
 
-/** The weeks of a month from Sunday to Saturday; undefined where a day is of another month. */
+/** The weeks of a month, Sunday to Saturday; undefined for days of other months. */
 export function weeksOf(month: YearMonth): (CivilDate | undefined)[][] {
   const days: (CivilDate | undefined)[] = [];
   for (let date = `${month}-01`; monthOf(date) === month; date = addDays(date, 1)) days.push(date);

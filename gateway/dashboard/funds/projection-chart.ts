@@ -4,22 +4,22 @@ import type { Amounts } from './amounts.ts';
 import { fundsTexts } from './funds.texts.ts';
 import type { YearMonth } from './months.ts';
 
-/** What of a month is still the merchant's, or was paid to her in advance: what a projection shows. */
+/** The amounts in a projection: what belongs to the merchant or was paid to them in advance. */
 export const PROJECTED_KINDS = ['released', 'scheduled', 'blocked', 'advanced'] as const;
 
 type ProjectedKind = (typeof PROJECTED_KINDS)[number];
 
-/** A month with the sums of its releases, in centavos. */
+/** A month with the totals of its releases, in centavos. */
 export interface ProjectedMonth extends Amounts {
   readonly month: YearMonth;
 }
 
-/** All that a projection shows of a month, in centavos. */
+/** The total of a month in the projection, in centavos. */
 export function projectedTotal(month: Amounts): bigint {
   return PROJECTED_KINDS.reduce((sum, kind) => sum + month[kind], 0n);
 }
 
-/** Told apart without colours too: by their lightness, and what is blocked by stripes. */
+/** Distinguishable without color: by lightness, and blocked amounts by stripes. */
 const FILLS: Readonly<Record<ProjectedKind, string>> = {
   released: '#0a6640',
   scheduled: '#4f86c6',
@@ -27,7 +27,7 @@ const FILLS: Readonly<Record<ProjectedKind, string>> = {
   advanced: '#c3c9d1',
 };
 
-/** Lengths of the picture, in the units of its view box. */
+/** Lengths in units of the SVG view box. */
 const WIDTH = 320;
 const ROW_HEIGHT = 26;
 const BAR_HEIGHT = 16;
@@ -35,7 +35,7 @@ const LABELS_WIDTH = 54;
 const BARS_WIDTH = 184;
 const TEXT_GAP = 6;
 
-/** A bar for each month, divided by where the money is; the same numbers stand in a table, so text is short. */
+/** A stacked bar per month. Labels are abbreviated, as a table shows the same numbers. */
 export function projectionChart(view: View, months: readonly ProjectedMonth[]): Html {
   const t = textsFor(view, fundsTexts);
   const largest = months.reduce((one, other) => (projectedTotal(other) > projectedTotal(one) ? other : one));
@@ -55,7 +55,7 @@ ${months.map((month, row) => bar(view, month, row, projectedTotal(largest)))}
 </figure>`;
 }
 
-function bar(view: View, month: ProjectedMonth, row: number, mostMinor: bigint): Html {
+function bar(view: View, month: ProjectedMonth, row: number, maxMinor: bigint): Html {
   const t = textsFor(view, fundsTexts);
   const y = row * ROW_HEIGHT;
   const middle = String(y + ROW_HEIGHT / 2);
@@ -63,19 +63,19 @@ function bar(view: View, month: ProjectedMonth, row: number, mostMinor: bigint):
   const pieces = PROJECTED_KINDS.filter((kind) => month[kind] > 0n).map((kind) => {
     const start = end;
     end += month[kind];
-    const x = lengthOf(start, mostMinor);
-    const says = `${view.format.month(month.month)} · ${t.kinds[kind]}: ${view.format.money(month[kind])}`;
-    return html`<rect x="${(LABELS_WIDTH + x).toFixed(2)}" y="${String(y + (ROW_HEIGHT - BAR_HEIGHT) / 2)}" width="${(lengthOf(end, mostMinor) - x).toFixed(2)}" height="${String(BAR_HEIGHT)}" fill="${FILLS[kind]}"><title>${says}</title></rect>`;
+    const x = lengthOf(start, maxMinor);
+    const title = `${view.format.month(month.month)} · ${t.kinds[kind]}: ${view.format.money(month[kind])}`;
+    return html`<rect x="${(LABELS_WIDTH + x).toFixed(2)}" y="${String(y + (ROW_HEIGHT - BAR_HEIGHT) / 2)}" width="${(lengthOf(end, maxMinor) - x).toFixed(2)}" height="${String(BAR_HEIGHT)}" fill="${FILLS[kind]}"><title>${title}</title></rect>`;
   });
-  const textX = (LABELS_WIDTH + lengthOf(end, mostMinor) + TEXT_GAP).toFixed(2);
+  const textX = (LABELS_WIDTH + lengthOf(end, maxMinor) + TEXT_GAP).toFixed(2);
   return html`<g><text x="${String(LABELS_WIDTH - TEXT_GAP)}" y="${middle}" text-anchor="end" dominant-baseline="central">${view.format.shortMonth(month.month)}</text>
 ${pieces}
 <text x="${textX}" y="${middle}" dominant-baseline="central">${view.format.compactMoney(end)}</text></g>`;
 }
 
-/** Of a length of BARS_WIDTH, rounded to hundredths; amounts may be too large for a double. */
-function lengthOf(amountMinor: bigint, mostMinor: bigint): number {
-  return Number((amountMinor * BigInt(BARS_WIDTH) * 100n) / mostMinor) / 100;
+/** Scaled to BARS_WIDTH, rounded to hundredths; computed on bigints, as amounts may exceed a double. */
+function lengthOf(amountMinor: bigint, maxMinor: bigint): number {
+  return Number((amountMinor * BigInt(BARS_WIDTH) * 100n) / maxMinor) / 100;
 }
 
 function legend(view: View): Html {

@@ -19,7 +19,7 @@ const LARGE_MINOR = 100_000_000n;
 
 const query = Type.Object({ months: Type.Optional(Type.Enum(['', ...PERIODS])) });
 
-/** /funds/projection: what the months from the current one on bring, as a chart and a table. */
+/** /funds/projection: the releases of the coming months as a chart and a table. */
 export function projectionPage({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/funds/projection', role: Role.VIEWER, section: 'funds', query } as const;
   pages.page(options, async (view, { query }) => {
@@ -47,7 +47,7 @@ ${beyond(view, balance, projected)}`,
   });
 }
 
-/** Whether the table needs the whole width. */
+/** Whether the amounts need a full-width table. */
 const hasLarge = (months: readonly ProjectedMonth[]) => projectedTotal(sumOf(months)) >= LARGE_MINOR;
 
 function periodForm(view: View, period: string): Html {
@@ -78,7 +78,7 @@ function table(view: View, months: readonly ProjectedMonth[]): Html {
 <tfoot><tr>${head(t.projection.sum)}${cells(sum)}</tr></tfoot></table>`;
 }
 
-/** What is scheduled in no month shown. */
+/** The amount scheduled outside the months shown. */
 function beyond(
   view: View,
   balance: GetBalanceResponse | undefined,

@@ -7,24 +7,24 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
 
-/** The languages of messages as forms name them. */
+/** The form values of the message languages. */
 export const CONTACT_LANGUAGES = { 'pt-BR': Language.PT_BR, en: Language.EN } as const;
 
 type ContactLanguage = keyof typeof CONTACT_LANGUAGES;
 
-/** What was typed as the contact, and why it is refused. */
+/** The submitted values of a rejected form, and why it was rejected. */
 export interface ContactEntry {
   readonly email: string;
   readonly language: ContactLanguage;
   readonly fault: string;
 }
 
-/** Whom the merchant wants to be written to in this environment, to change. */
+/** The form for the merchant's contact in this environment. */
 export function contactForm(view: View, contact: GetMerchantContactResponse, entry?: ContactEntry): Html {
   const t = textsFor(view, membersTexts);
   const email = entry?.email ?? (contact.isSet ? contact.emails[0] : '');
   const language = entry?.language ?? (contact.language === Language.EN ? 'en' : 'pt-BR');
-  const others = contact.emails.length > 0 ? t.contactAdmins(contact.emails.join(', ')) : t.contactNobody;
+  const fallback = contact.emails.length > 0 ? t.contactAdmins(contact.emails.join(', ')) : t.contactNobody;
   const fields = html`${field(
     { name: 'contact', label: t.email, hint: t.contactHint, fault: entry?.fault },
     (attributes) =>
@@ -41,6 +41,6 @@ ${field(
   ),
 )}`;
   return html`<p>${t.contactLead}</p>
-${contact.isSet ? nothing : html`<p>${others}</p>`}
+${contact.isSet ? nothing : html`<p>${fallback}</p>`}
 ${form(view, { action: '/members/contact', submit: t.saveContact, fields })}`;
 }

@@ -10,14 +10,14 @@ import { ROLE_NAMES, type RoleName, roleName, roleOptions, roleTexts } from './r
 
 const PAGE_SIZE = 50;
 
-/** What was typed to invite somebody, and why it is refused. */
+/** The submitted values of a rejected form, and why it was rejected. */
 export interface InvitationEntry {
   readonly email: string;
   readonly role: RoleName;
   readonly fault: string;
 }
 
-/** The form that invites somebody, empty or as it was refused. */
+/** The invitation form, empty or with rejected values. */
 export function inviteForm(view: View, entry?: InvitationEntry): Html {
   const t = textsFor(view, membersTexts);
   const roles = textsFor(view, roleTexts);
@@ -31,7 +31,7 @@ ${field({ name: 'role', label: t.role }, select(roleOptions(view), entry?.role ?
   return form(view, { action: `${MEMBERS_PATH}/invite`, submit: t.sendInvitation, fields });
 }
 
-/** Open invitations, each to take back. */
+/** Open invitations, each with a button to revoke it. */
 export function invitationTable(view: View, invitations: readonly Invitation[]): Html {
   const t = textsFor(view, membersTexts);
   const roles = textsFor(view, roleTexts);
@@ -52,7 +52,7 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
   );
 }
 
-/** All open invitations, in pages. */
+/** The paginated list of all open invitations. */
 export function invitationsPage({ pages, clients: { accounts } }: FeatureDependencies): void {
   const query = Type.Object({ page: pageParameter });
   pages.page(

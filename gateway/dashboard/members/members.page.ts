@@ -11,32 +11,32 @@ import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { roleName, roleOptions } from './role.texts.ts';
 
 const PAGE_SIZE = 25;
-const FEW_INVITATIONS = 10;
+const MAX_INVITATIONS = 10;
 
-/** What is shown again after a refusal, beside what there is. */
+/** A rejected form, to be shown again. */
 export interface Refused {
-  /** 422 where what was typed can be mended, 409 where the state is in the way. */
+  /** 422 when the values can be corrected, 409 when the current state does not allow it. */
   readonly status: number;
-  /** Said above everything. */
+  /** Shown at the top of the page. */
   readonly text?: string;
   readonly invitation?: InvitationEntry;
   readonly contact?: ContactEntry;
 }
 
-/** The people of a merchant, its open invitations and its contact. */
+/** A merchant's team, open invitations and contact. */
 export async function membersPage(
   { accounts }: Pick<DashboardClients, 'accounts'>,
-  asked: View,
+  requestView: View,
   { page = '' }: { page?: string | undefined } = {},
   refused?: Refused,
 ): Promise<Page> {
-  // A form that is shown again is at the form's address, which has no pages.
-  const view = refused ? { ...asked, url: pathTo(asked, MEMBERS_PATH) } : asked;
+  // A rejected form has the URL of its action, which the pager cannot link to.
+  const view = refused ? { ...requestView, url: pathTo(requestView, MEMBERS_PATH) } : requestView;
   const t = textsFor(view, membersTexts);
   const { tenant, call } = view;
   const [{ members, nextPageToken }, invitations, contact] = await Promise.all([
     accounts.listMembers({ ...tenant, pageSize: PAGE_SIZE, pageToken: page }, call),
-    accounts.listInvitations({ ...tenant, pageSize: FEW_INVITATIONS }, call),
+    accounts.listInvitations({ ...tenant, pageSize: MAX_INVITATIONS }, call),
     accounts.getMerchantContact(tenant, call),
   ]);
   const more = invitations.nextPageToken !== '';
@@ -81,7 +81,7 @@ function memberTable(view: View, members: readonly Member[]): Html {
       },
     ],
     members,
-    t.nobody,
+    t.none,
   );
 }
 

@@ -13,16 +13,16 @@ import { membersTexts } from './members.texts.ts';
 import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { ROLE_NAMES, ROLES } from './role.texts.ts';
 
-const PLACE = { role: Role.ADMIN, section: 'members' } as const;
-const ACTION = { ...PLACE, refusals: membersTexts };
+const SPEC = { role: Role.ADMIN, section: 'members' } as const;
+const ACTION = { ...SPEC, refusals: membersTexts };
 const role = Type.Enum([...ROLE_NAMES]);
 const email = Type.String({ maxLength: 254 });
 
-/** The people of a merchant: who may do what here, who is invited, whom to write to. For administrators. */
+/** A merchant's team: members and their roles, invitations, and the contact. For administrators. */
 export function membersPages(dependencies: FeatureDependencies): void {
   const { pages, clients } = dependencies;
   const query = Type.Object({ page: pageParameter });
-  pages.page({ ...PLACE, path: MEMBERS_PATH, query }, (view, input) =>
+  pages.page({ ...SPEC, path: MEMBERS_PATH, query }, (view, input) =>
     membersPage(clients, view, input.query),
   );
   invitationsPage(dependencies);
@@ -43,9 +43,9 @@ function memberActions({ pages, clients }: FeatureDependencies): void {
       } catch (error) {
         return refused(view, error);
       }
-      // Who takes her own role away may not come back here.
-      const mayStay = accountId !== view.person.accountId || isAtLeast(request.role, PLACE.role);
-      return mayStay ? { redirect: MEMBERS_PATH, notice: 'role' } : { redirect: '' };
+      // Administrators who lower their own role lose access to this page.
+      const keepsAccess = accountId !== view.person.accountId || isAtLeast(request.role, SPEC.role);
+      return keepsAccess ? { redirect: MEMBERS_PATH, notice: 'role' } : { redirect: '' };
     },
   );
   pages.action(
@@ -114,20 +114,20 @@ function contactAction({ pages, clients }: FeatureDependencies): void {
   });
 }
 
-type Mended = (fault: string) => Pick<Refused, 'invitation' | 'contact'>;
+type FieldFault = (fault: string) => Pick<Refused, 'invitation' | 'contact'>;
 
 /**
- * The page again, with what a service refused in words: at the field where there is one to mend, else above everything.
- * Throws what it has no words for.
+ * Renders the page again with the message for a refused call: at the field that can be corrected, else at the top.
+ * Rethrows errors without a message.
  */
 function showAgain(clients: FeatureDependencies['clients']) {
-  return (view: View, error: unknown, mended?: Mended): Promise<Outcome> => {
-    const isUnknown = error instanceof ConnectError && error.code === Code.NotFound;
-    const isTyped = error instanceof ConnectError && error.code === Code.InvalidArgument;
-    const said = refusalText(error, membersTexts, view.language);
-    const text = isTyped && mended ? textsFor(view, membersTexts).emailFault : said;
-    if (text === undefined || isUnknown) throw error;
-    const again = mended ? { status: 422, ...mended(text) } : { status: 409, text };
+  return (view: View, error: unknown, fieldFault?: FieldFault): Promise<Outcome> => {
+    const isNotFound = error instanceof ConnectError && error.code === Code.NotFound;
+    const isInvalid = error instanceof ConnectError && error.code === Code.InvalidArgument;
+    const message = refusalText(error, membersTexts, view.language);
+    const text = isInvalid && fieldFault ? textsFor(view, membersTexts).emailFault : message;
+    if (text === undefined || isNotFound) throw error;
+    const again = fieldFault ? { status: 422, ...fieldFault(text) } : { status: 409, text };
     return membersPage(clients, view, {}, again);
   };
 }

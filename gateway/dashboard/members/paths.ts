@@ -1,3 +1,3 @@
-/** Where a merchant's people are, behind its own address. */
+/** Paths below the merchant's. */
 export const MEMBERS_PATH = '/members';
 export const INVITATIONS_PATH = `${MEMBERS_PATH}/invitations`;

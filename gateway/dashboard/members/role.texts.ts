@@ -1,7 +1,7 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type PlainView, textsFor } from '../shell/view.ts';
 
-/** The roles as forms name them, from the least to the most powerful. */
+/** Roles by form value, from the least to the most powerful. */
 export const ROLES = { viewer: Role.VIEWER, developer: Role.DEVELOPER, admin: Role.ADMIN } as const;
 
 export type RoleName = keyof typeof ROLES;
@@ -10,13 +10,13 @@ export const ROLE_NAMES = ['viewer', 'developer', 'admin'] as const satisfies Ro
 
 export const roleTexts = {
   'pt-BR': {
-    viewer: 'Leitura',
-    developer: 'Desenvolvimento',
-    admin: 'Administração',
+    viewer: 'Visualizador',
+    developer: 'Desenvolvedor',
+    admin: 'Administrador',
     hints: {
-      viewer: 'vê tudo, menos chaves, pessoas e auditoria',
-      developer: 'também trabalha com webhooks, chaves de API, reembolsos, antecipações e testes',
-      admin: 'também cuida das pessoas e do contato, e lê a auditoria',
+      viewer: 'vê tudo, exceto chaves de API, equipe e auditoria',
+      developer: 'também gerencia webhooks, chaves de API, reembolsos, antecipações e o ambiente de testes',
+      admin: 'também gerencia a equipe e o contato, e vê a auditoria',
     },
   },
   en: {
@@ -24,14 +24,14 @@ export const roleTexts = {
     developer: 'Developer',
     admin: 'Administrator',
     hints: {
-      viewer: 'sees everything but keys, people and the audit trail',
-      developer: 'also works with webhooks, API keys, refunds, advances and the sandbox',
-      admin: 'also manages people and the contact, and reads the audit trail',
+      viewer: 'can view everything except API keys, the team and the audit trail',
+      developer: 'can also manage webhooks, API keys, refunds, advances and the sandbox',
+      admin: 'can also manage the team and the contact, and view the audit trail',
     },
   },
 };
 
-/** The name under which forms know a role. */
+/** The form value of a role. */
 export function roleName(role: Role): RoleName {
   switch (role) {
     case Role.VIEWER:
@@ -46,7 +46,7 @@ export function roleName(role: Role): RoleName {
   }
 }
 
-/** The roles to choose from. */
+/** The options of a role drop-down. */
 export function roleOptions(view: PlainView): (readonly [RoleName, string])[] {
   const t = textsFor(view, roleTexts);
   return ROLE_NAMES.map((name) => [name, t[name]]);

@@ -16,7 +16,7 @@ const Query = Type.Object({
   page: pageParameter,
 });
 
-/** The merchant's products, newest first. */
+/** The list of products, newest first. */
 export function productListPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/products', role: Role.VIEWER, section: 'products', query: Query },

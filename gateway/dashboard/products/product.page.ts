@@ -14,7 +14,7 @@ import { textsFor, type View } from '../shell/view.ts';
 import { chargeText, stateBadge, typeText } from './product.components.ts';
 import { productsTexts } from './products.texts.ts';
 
-/** One product with its current prices and offers, to look at. */
+/** A product with its current prices and offers, read-only. */
 export function productPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/products/:productId', role: Role.VIEWER, section: 'products' },
@@ -41,7 +41,7 @@ function facts(view: View, product: Product): Html {
     [t.type, typeText(view, product)],
     [t.description, description && html`<span class="words">${description}</span>`],
     [t.window, t.days(view.format.number(product.refundWindowDays))],
-    // As text: the dashboard loads nothing from elsewhere.
+    // As text: the content security policy blocks images from other hosts.
     [t.image, imageUrl && copyable(view, imageUrl)],
     [t.imageAsset, imageAssetId && copyable(view, imageAssetId)],
     [t.created, moment(view, product.createdAt)],

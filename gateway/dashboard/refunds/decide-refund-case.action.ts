@@ -4,31 +4,32 @@ import { MerchantDecisionKind } from '../../../proto/gen/payments/refunds/v1/ref
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import type { DecisionDraft } from './decision-forms.ts';
-import { drawRefundCase } from './refund-case.page.ts';
+import { renderRefundCase } from './refund-case.page.ts';
+import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const MAX_REASON_LENGTH = 2_000;
-/** More than is kept, so that who writes too much is told so, and finds her text again. */
-const MAX_TYPED_LENGTH = 20_000;
+/** Longer than a reason may be, so that a text that is too long comes back with a message. */
+const MAX_FORM_LENGTH = 20_000;
 
 const ApproveForm = Type.Object({
-  approval_reason: Type.Optional(Type.String({ maxLength: MAX_TYPED_LENGTH })),
+  approval_reason: Type.Optional(Type.String({ maxLength: MAX_FORM_LENGTH })),
 });
-const ContestForm = Type.Object({ contest_reason: Type.String({ maxLength: MAX_TYPED_LENGTH }) });
+const ContestForm = Type.Object({ contest_reason: Type.String({ maxLength: MAX_FORM_LENGTH }) });
 
-/** The merchant approves or contests a refund case. */
+/** Approves or contests a refund case. */
 export function decideRefundCaseActions({ pages, clients }: FeatureDependencies): void {
   const decide = async (
     view: View,
     id: string,
     key: string,
     decision: DecisionDraft['decision'],
-    typed: string,
+    submitted: string,
   ) => {
-    const reason = typed.replaceAll('\r\n', '\n').trim();
+    const reason = submitted.replaceAll('\r\n', '\n').trim();
     const fault = reasonFault(view, decision, reason);
     if (fault)
-      return { ...(await drawRefundCase(clients, view, id, { decision, reason, fault })), status: 422 };
+      return { ...(await renderRefundCase(clients, view, id, { decision, reason, fault })), status: 422 };
     const kind = decision === 'approve' ? MerchantDecisionKind.APPROVED : MerchantDecisionKind.CONTESTED;
     const decided = { refundCaseId: id, decision: kind, ...(reason !== '' && { reason }) };
     await clients.refundCases.decideRefundCase(
@@ -37,21 +38,21 @@ export function decideRefundCaseActions({ pages, clients }: FeatureDependencies)
     );
     return { redirect: `/refunds/${id}`, notice: decision === 'approve' ? 'approved' : 'contested' };
   };
-  const place = { role: Role.DEVELOPER, section: 'refunds', refusals: refundsTexts } as const;
+  const spec = { role: Role.DEVELOPER, section: 'refunds', refusals: refundsTexts } as const;
   pages.action(
-    { ...place, path: '/refunds/:refundCaseId/approve', form: ApproveForm },
+    { ...spec, path: '/refunds/:refundCaseId/approve', form: ApproveForm },
     (view, { params, form: { approval_reason = '' }, key }) =>
       decide(view, params.refundCaseId!, key, 'approve', approval_reason),
   );
   pages.action(
-    { ...place, path: '/refunds/:refundCaseId/contest', form: ContestForm },
+    { ...spec, path: '/refunds/:refundCaseId/contest', form: ContestForm },
     (view, { params, form: { contest_reason }, key }) =>
       decide(view, params.refundCaseId!, key, 'contest', contest_reason),
   );
 }
 
 function reasonFault(view: View, decision: DecisionDraft['decision'], reason: string): string | undefined {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
   const { length } = [...reason];
   if (decision === 'contest' && length === 0) return t.reasonMissing;
   return length > MAX_REASON_LENGTH ? t.reasonTooLong(view.format.number(length)) : undefined;

@@ -2,24 +2,24 @@ import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_
 import { field, form } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
-import { refundsTexts } from './refunds.texts.ts';
+import { refundCaseTexts } from './refund-case.texts.ts';
 
-/** A decision as it was typed, and why it is refused. */
+/** A rejected decision, and why it was rejected. */
 export interface DecisionDraft {
   readonly decision: 'approve' | 'contest';
   readonly reason: string;
   readonly fault: string;
 }
 
-/** The forms of both decisions; with a draft, what was typed and why it is refused. */
+/** The forms for both decisions; with a draft, its text and why it was rejected. */
 export function decisionForms(view: View, { id, amountMinor }: RefundCase, draft?: DecisionDraft): Html {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
   const reasonField = (decision: DecisionDraft['decision'], name: string, label: string) => {
-    const own = draft?.decision === decision ? draft : undefined;
+    const rejected = draft?.decision === decision ? draft : undefined;
     return field(
-      { name, label, hint: t.reasonHint, fault: own?.fault },
+      { name, label, hint: t.reasonHint, fault: rejected?.fault },
       (attributes) =>
-        html`<textarea ${attributes} rows="4"${decision === 'contest' ? html` required` : nothing}>${own?.reason ?? ''}</textarea>`,
+        html`<textarea ${attributes} rows="4"${decision === 'contest' ? html` required` : nothing}>${rejected?.reason ?? ''}</textarea>`,
     );
   };
   return html`<div class="cards decisions">

@@ -9,7 +9,7 @@ import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
-/** The states of a case by name, in the order in which a case goes through them. */
+/** The statuses of a case, by name, in the usual order. */
 export const STATES = [
   'MERCHANT_REVIEW',
   'SERVICE_REVIEW',
@@ -28,10 +28,10 @@ type BlockerName = keyof (typeof refundsTexts)['en']['blockerNames'];
 const HOUR_MS = 3_600_000;
 const SOON_MS = 48 * HOUR_MS;
 
-/** The name of a case's state. */
+/** The name of a case's status. */
 export const stateOf = ({ status }: Pick<RefundCase, 'status'>) => RefundCaseStatus[status] as StateName;
 
-/** A state of a refund case in a word and a colour. */
+/** A case's status as a badge. */
 export function stateBadge(view: View, refundCase: Pick<RefundCase, 'status'>): Html {
   const state = stateOf(refundCase);
   return badge(toneOf(state), textsFor(view, refundsTexts).states[state]);
@@ -57,13 +57,13 @@ function toneOf(state: StateName): Tone {
   }
 }
 
-/** How long the merchant has left, and until when; of a case that waits for nobody, only until when it was. */
+/** The decision deadline: the time left while the case awaits the merchant, afterwards only the date. */
 export function deadline(view: View, refundCase: RefundCase): Html {
   const t = textsFor(view, refundsTexts);
   const at = refundCase.merchantReviewDeadlineAt;
   if (!at) return html`<span class="soft">${t.noDeadline}</span>`;
   if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) {
-    return html`<span class="deadline">${moment(view, at)} <span class="soft">${t.expired}</span></span>`;
+    return html`<span class="deadline">${moment(view, at)} <span class="soft">${t.closed}</span></span>`;
   }
   return html`<span class="deadline">${timeLeft(view, at)} ${moment(view, at)}</span>`;
 }
@@ -76,18 +76,18 @@ function timeLeft(view: View, at: Timestamp): Html {
   return badge(leftMs < SOON_MS ? 'bad' : 'busy', t.left(relative));
 }
 
-/** What holds a case up, in a few words each. */
+/** The blockers as badges. */
 export function blockers(view: View, { blockedBy }: RefundCase): Html {
   const t = textsFor(view, refundsTexts);
-  if (blockedBy.length === 0) return html`<span class="soft">${t.nothingBlocks}</span>`;
+  if (blockedBy.length === 0) return html`<span class="soft">${t.noBlockers}</span>`;
   const badges = blockedBy.map((blocker) => badge('bad', t.blockerNames[blockerName(blocker)]));
   return html`<span class="held">${badges}</span>`;
 }
 
-/** What holds a case up and what follows from it, in a sentence each. */
+/** The blockers with an explanation each. */
 export function blockerList(view: View, { blockedBy }: RefundCase): Html {
   const t = textsFor(view, refundsTexts);
-  if (blockedBy.length === 0) return html`<p>${t.nothingBlocks}</p>`;
+  if (blockedBy.length === 0) return html`<p>${t.noBlockers}</p>`;
   const item = (name: BlockerName) =>
     html`<li><strong>${t.blockerNames[name]}</strong> <code>${name}</code><br>${t.blockerTexts[name]}</li>`;
   return html`<ul class="blockers">${blockedBy.map((blocker) => item(blockerName(blocker)))}</ul>`;

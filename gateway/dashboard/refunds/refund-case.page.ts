@@ -17,49 +17,50 @@ import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
 import { facts, providerSide } from './refund-facts.ts';
 import { caseTimeline } from './refund-timeline.ts';
+import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
-const MOST_DISPUTES = 20;
-const MOST_EVENTS = 30;
+const MAX_DISPUTES = 20;
+const MAX_EVENTS = 30;
 
-/** Everything of a case. */
-interface CaseFile {
+/** A case with its disputes and events. */
+interface CaseDetails {
   readonly refundCase: RefundCase;
   readonly disputes: readonly Dispute[];
   /** Newest first. */
   readonly events: readonly Event[];
 }
 
-/** One refund case, with the forms by which a merchant decides it. */
+/** A refund case, with the forms for the merchant's decision. */
 export function refundCasePage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/refunds/:refundCaseId', role: Role.VIEWER, section: 'refunds' },
-    async (view, { params }) => drawRefundCase(clients, view, params.refundCaseId!),
+    async (view, { params }) => renderRefundCase(clients, view, params.refundCaseId!),
   );
 }
 
-/** The page of a case; with a draft, the decision that was refused. */
-export async function drawRefundCase(
+/** Renders a case; with a draft, the rejected decision. */
+export async function renderRefundCase(
   clients: DashboardClients,
   view: View,
   refundCaseId: string,
   draft?: DecisionDraft,
 ): Promise<Page> {
-  const file = await readCase(clients, view, refundCaseId);
-  const t = textsFor(view, refundsTexts);
-  const { refundCase } = file;
+  const details = await readCase(clients, view, refundCaseId);
+  const t = textsFor(view, refundCaseTexts);
+  const { refundCase } = details;
   const live = {
     summary: summary(view, refundCase),
     decision: decision(view, refundCase, draft),
-    record: record(view, file),
+    record: record(view, details),
   };
   return {
-    title: t.caseTitle(view.format.money(refundCase.amountMinor)),
+    title: t.title(view.format.money(refundCase.amountMinor)),
     body: html`${breadcrumbs(view, 'refunds')}
 ${liveRegion('summary', live.summary)}
 ${liveRegion('decision', live.decision)}
 ${liveRegion('record', live.record)}`,
-    // A form that is shown again has another address than the page.
+    // A rejected form has the URL of its action, which has no stream.
     ...(draft === undefined && { live }),
     notices: { approved: t.approved, contested: t.contested },
   };
@@ -69,13 +70,13 @@ async function readCase(
   { refundCases, events }: DashboardClients,
   view: View,
   id: string,
-): Promise<CaseFile> {
+): Promise<CaseDetails> {
   const { tenant, call } = view;
   const { refundCase } = await refundCases.getRefundCase({ ...tenant, refundCaseId: id }, call);
   const { paymentIntentId } = refundCase!;
   const [{ disputes }, { events: published }] = await Promise.all([
-    refundCases.listDisputes({ ...tenant, paymentIntentId, pageSize: MOST_DISPUTES }, call),
-    events.listEvents({ ...tenant, objectId: id, pageSize: MOST_EVENTS }, call),
+    refundCases.listDisputes({ ...tenant, paymentIntentId, pageSize: MAX_DISPUTES }, call),
+    events.listEvents({ ...tenant, objectId: id, pageSize: MAX_EVENTS }, call),
   ]);
   return { refundCase: refundCase!, disputes, events: published };
 }
@@ -91,14 +92,14 @@ function summary(view: View, refundCase: RefundCase): Html {
 }
 
 function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | undefined): Html {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
   if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) return nothing;
   return html`<section><h2>${t.decide}</h2><p class="hint">${t.decideHint}</p>
 ${mayDevelop(view) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
 }
 
-function record(view: View, { refundCase, disputes, events }: CaseFile): Html {
-  const t = textsFor(view, refundsTexts);
+function record(view: View, { refundCase, disputes, events }: CaseDetails): Html {
+  const t = textsFor(view, refundCaseTexts);
   return html`<h2>${t.details}</h2>${facts(view, refundCase)}
 <h2>${t.timeline}</h2>${caseTimeline(view, refundCase)}
 <h2>${t.provider}</h2>${providerSide(view, refundCase)}
@@ -107,7 +108,7 @@ function record(view: View, { refundCase, disputes, events }: CaseFile): Html {
 }
 
 function disputeTable(view: View, disputes: readonly Dispute[]): Html {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
   if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
   const outcome = ({ closedAt, outcome }: Dispute) => {
     if (!closedAt) return t.outcomes.OPEN;
@@ -127,7 +128,7 @@ function disputeTable(view: View, disputes: readonly Dispute[]): Html {
 }
 
 function eventTable(view: View, events: readonly Event[]): Html {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
   if (events.length === 0) return html`<p>${t.noEvents}</p>`;
   const deliveries = ({ id }: Event) => pathTo(view, `/deliveries?event=${id}`);
   return dataTable<Event>(

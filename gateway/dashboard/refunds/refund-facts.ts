@@ -7,19 +7,21 @@ import {
 import { copyable, details, moment } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 type Fact = readonly [name: string, value: Html | string | undefined];
 
-/** What a case is about, and what was decided of it. */
+/** The facts of a case and of its decisions. */
 export function facts(view: View, refundCase: RefundCase): Html {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
+  const list = textsFor(view, refundsTexts);
   const { approvalMode: mode, merchantDecision: decided, executions } = refundCase;
   return known([
     [t.id, copyable(view, refundCase.id)],
-    [t.amount, view.format.money(refundCase.amountMinor)],
+    [list.amount, view.format.money(refundCase.amountMinor)],
     [t.reason, words(refundCase.reason)],
-    [t.initiator, t.initiators[RefundInitiator[refundCase.initiator] as keyof typeof t.initiators]],
+    [list.initiator, list.initiators[RefundInitiator[refundCase.initiator] as keyof typeof list.initiators]],
     [t.evidence, view.format.number(refundCase.evidenceCount)],
     [t.paymentId, payment(view, refundCase)],
     [t.sale, id(view, refundCase.saleId)],
@@ -33,14 +35,14 @@ export function facts(view: View, refundCase: RefundCase): Html {
   ]);
 }
 
-/** What is known of the provider's side. */
+/** The provider's record of the refund. */
 export function providerSide(view: View, { provider }: RefundCase): Html {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
   if (!provider) return html`<p>${t.noProvider}</p>`;
   return details([
-    [t.providerRefund, id(view, provider.refundId) ?? t.notTold],
-    [t.providerStatus, provider.submissionStatus ?? t.notTold],
-    [t.times.submitted, provider.submittedAt ? moment(view, provider.submittedAt) : t.notTold],
+    [t.providerRefund, id(view, provider.refundId) ?? t.unknown],
+    [t.providerStatus, provider.submissionStatus ?? t.unknown],
+    [t.times.submitted, provider.submittedAt ? moment(view, provider.submittedAt) : t.unknown],
   ]);
 }
 
@@ -54,11 +56,11 @@ const id = (view: View, value: string | undefined) =>
 
 function payment(view: View, { paymentIntentId }: RefundCase): Html {
   const others = pathTo(view, `/refunds?status=&payment=${paymentIntentId}`);
-  return html`${copyable(view, paymentIntentId)} <a href="${others}">${textsFor(view, refundsTexts).others}</a>`;
+  return html`${copyable(view, paymentIntentId)} <a href="${others}">${textsFor(view, refundCaseTexts).others}</a>`;
 }
 
 function refundWindow(view: View, { refundWindow: window }: RefundCase): Html | undefined {
   if (!window) return undefined;
   const days = view.format.number(window.days);
-  return html`${textsFor(view, refundsTexts).windowDays(days)} ${moment(view, window.expiresAt)}`;
+  return html`${textsFor(view, refundCaseTexts).windowDays(days)} ${moment(view, window.expiresAt)}`;
 }

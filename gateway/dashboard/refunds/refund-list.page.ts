@@ -22,7 +22,7 @@ const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 
 const filter = () => Type.Optional(Type.String({ maxLength: 100 }));
 const Query = Type.Object({
-  /** Absent: what waits for the merchant; empty: all. */
+  /** Absent: cases awaiting the merchant's decision; empty: all. */
   status: filter(),
   initiator: filter(),
   payment: filter(),
@@ -38,7 +38,7 @@ interface Filters {
   readonly order: string;
 }
 
-/** The list of refund cases: first those that wait for the merchant, by their deadlines. */
+/** The list of refund cases: by default those awaiting the merchant's decision, by deadline. */
 export function refundListPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query },
@@ -58,7 +58,7 @@ ${pager(view, nextPageToken)}`;
   );
 }
 
-/** Filters that nobody knows are none. */
+/** Ignores unknown values of a drop-down. */
 function filtersOf({ status, initiator, payment = '', order = '' }: Static<typeof Query>): Filters {
   return {
     state: status === undefined ? 'MERCHANT_REVIEW' : STATES.find((name) => name === status),
@@ -71,10 +71,10 @@ function filtersOf({ status, initiator, payment = '', order = '' }: Static<typeo
 const isIdOrEmpty = (text: string) => text === '' || isUuid(text);
 
 function requestOf({ state, initiator, payment, order }: Filters) {
-  const isWaiting = state === 'MERCHANT_REVIEW';
+  const awaitsDecision = state === 'MERCHANT_REVIEW';
   return {
-    ...(isWaiting && { order: RefundCaseOrder.REVIEW_DEADLINE }),
-    ...(state && !isWaiting && { status: RefundCaseStatus[state] }),
+    ...(awaitsDecision && { order: RefundCaseOrder.REVIEW_DEADLINE }),
+    ...(state && !awaitsDecision && { status: RefundCaseStatus[state] }),
     ...(initiator && { initiator: RefundInitiator[initiator] }),
     ...(payment && { paymentIntentId: payment }),
     ...(order && { orderId: order }),
@@ -107,12 +107,12 @@ ${idField('order', t.order, order)}`;
 
 function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[]): Html {
   const t = textsFor(view, refundsTexts);
-  const isWaiting = state === 'MERCHANT_REVIEW';
-  if (isWaiting && cases.length === 0) {
-    return html`<p class="empty">${t.noneWaiting} <a href="${pathTo(view, '/refunds?status=')}">${t.all}</a></p>`;
+  const awaitsDecision = state === 'MERCHANT_REVIEW';
+  if (awaitsDecision && cases.length === 0) {
+    return html`<p class="empty">${t.noneAwaiting} <a href="${pathTo(view, '/refunds?status=')}">${t.all}</a></p>`;
   }
   return dataTable<RefundCase>(
-    isWaiting ? t.waitingHint : t.newestHint,
+    awaitsDecision ? t.awaitingHint : t.newestHint,
     [
       {
         label: t.case,
@@ -129,7 +129,7 @@ function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[])
   );
 }
 
-/** The beginning of a text; never empty, for links. */
+/** The start of a text; never empty, as it is a link's text. */
 function excerpt(text: string): string {
   const characters = [...text.trim()];
   if (characters.length === 0) return '…';

@@ -7,18 +7,18 @@ import {
 import { moment, type TimelineStep, timeline } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
-import { refundsTexts } from './refunds.texts.ts';
+import { refundCaseTexts } from './refund-case.texts.ts';
 
-type TimeName = keyof (typeof refundsTexts)['en']['times'];
+type TimeName = keyof (typeof refundCaseTexts)['en']['times'];
 type NamedTime = readonly [name: TimeName, at: Timestamp];
 
-/** The times of a case in their order, those that are still to come marked. */
+/** The timeline of a case, past and future. */
 export function caseTimeline(view: View, refundCase: RefundCase): Html {
-  const t = textsFor(view, refundsTexts);
+  const t = textsFor(view, refundCaseTexts);
   const now = Date.now();
   const step = ([name, at]: NamedTime): TimelineStep => {
     const isAhead = timestampMs(at) > now;
-    // How long ago something was changes by the second, and would be a change of the page to look at.
+    // No relative time for past steps: it would change every second, and with it the live region.
     const left = isAhead ? html` <span class="soft">${view.format.relative(at)}</span>` : nothing;
     const content = html`<strong>${t.times[name]}</strong> ${moment(view, at)}${left}`;
     return { state: isAhead ? 'waiting' : 'done', content };
@@ -27,8 +27,8 @@ export function caseTimeline(view: View, refundCase: RefundCase): Html {
 }
 
 function timesOf(refundCase: RefundCase): NamedTime[] {
-  const isWaiting = refundCase.status === RefundCaseStatus.MERCHANT_REVIEW;
-  // A deadline that somebody met is none any more.
+  const awaitsDecision = refundCase.status === RefundCaseStatus.MERCHANT_REVIEW;
+  // A deadline that was met is no longer relevant.
   const isExpired = refundCase.merchantDecision?.decision === MerchantDecisionKind.EXPIRED;
   const times: readonly (readonly [TimeName, Timestamp | undefined])[] = [
     ['paid', refundCase.paymentPaidAt],
@@ -36,8 +36,8 @@ function timesOf(refundCase: RefundCase): NamedTime[] {
     ['decided', refundCase.merchantDecision?.decidedAt],
     ['executing', refundCase.executionStartedAt],
     ['submitted', refundCase.provider?.submittedAt],
-    ['updated', isWaiting ? undefined : refundCase.updatedAt],
-    ['deadline', isWaiting || isExpired ? refundCase.merchantReviewDeadlineAt : undefined],
+    ['updated', awaitsDecision ? undefined : refundCase.updatedAt],
+    ['deadline', awaitsDecision || isExpired ? refundCase.merchantReviewDeadlineAt : undefined],
     ['windowEnd', refundCase.refundWindow?.expiresAt],
   ];
   return times

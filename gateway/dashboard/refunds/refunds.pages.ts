@@ -3,7 +3,7 @@ import { decideRefundCaseActions } from './decide-refund-case.action.ts';
 import { refundCasePage } from './refund-case.page.ts';
 import { refundListPage } from './refund-list.page.ts';
 
-/** Pages of refunds. */
+/** The refund pages. */
 export function refundsPages(dependencies: FeatureDependencies): void {
   refundListPage(dependencies);
   refundCasePage(dependencies);

@@ -10,6 +10,7 @@ import { liveRegion } from '../shell/live.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTypeTexts } from '../webhooks/subscriptions/event-type.texts.ts';
+import { simulatedEventTexts } from './events.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { redirectWithOutcome, type SandboxPages } from './sandbox-pages.ts';
 import { simulateTexts } from './simulate.texts.ts';
@@ -18,21 +19,21 @@ const name = () => Type.String({ minLength: 1, maxLength: 100 });
 const Query = Type.Object({ ...OUTCOME_QUERY, type: Type.Optional(name()) });
 const EventForm = Type.Object({ type: name(), object_id: name() });
 
-/** The catalogue's example of a type, to publish. */
+/** The catalog's example of an event type, with a form to publish it. */
 export function simulatedEventPage(pages: SandboxPages, clients: DashboardClients): void {
   pages.page({ path: '/simulate/events', query: Query }, async (view, { query }) => {
-    const t = textsFor(view, simulateTexts);
+    const t = textsFor(view, simulatedEventTexts);
     const { eventTypes } = await clients.events.listEventTypes({}, view.call);
     const chosen = eventTypes.find((type) => type.name === query.type) ?? eventTypes[0]!;
     const live = { outcome: await outcome(clients, view, query.request) };
     const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${typeChoice(view, eventTypes, chosen)}
 ${publication(view, chosen)}`;
-    return { title: t.eventTitle, body, live, notices: { event: t.done.event } };
+    return { title: t.title, body, live, notices: { event: textsFor(view, simulateTexts).done.event } };
   });
 }
 
-/** Publishes an event of the catalogue with its example data. */
+/** Publishes an event of the catalog with its example data. */
 export function publishEventAction(pages: SandboxPages, { events }: DashboardClients): void {
   pages.action(
     { path: '/simulate/events/publish', form: EventForm },
@@ -42,7 +43,7 @@ export function publishEventAction(pages: SandboxPages, { events }: DashboardCli
       if (!data) {
         throw new Failure(
           422,
-          inEach(simulateTexts, (t) => t.noSuchType),
+          inEach(simulateTexts, (t) => t.faults.noSuchType),
         );
       }
       const event = { type, objectId: object_id, data };
@@ -53,7 +54,7 @@ export function publishEventAction(pages: SandboxPages, { events }: DashboardCli
 }
 
 function typeChoice(view: View, types: readonly EventType[], chosen: EventType): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, simulatedEventTexts);
   const options = types.map((type) => [type.name, type.name] as const);
   return queryForm({
     action: pathTo(view, '/simulate/events'),
@@ -62,9 +63,9 @@ function typeChoice(view: View, types: readonly EventType[], chosen: EventType):
   });
 }
 
-/** The object of the example, unless somebody names another. */
+/** The form to publish the example, by default for the example's own object. */
 function publication(view: View, { name: type, description, dataExample = {} }: EventType): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, simulatedEventTexts);
   const objectId = typeof dataExample.id === 'string' ? dataExample.id : view.tenant.merchantId;
   const fields = html`${hiddenFields({ type })}
 ${field({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, (attributes) => {

@@ -6,16 +6,16 @@ import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { simulateTexts } from './simulate.texts.ts';
 
-const MOST_EVENTS = 20;
+const MAX_EVENTS = 20;
 const REQUEST_ID = /^[\w.-]{1,100}$/;
 
-/** What every page of the panel may be asked with, after a step. */
+/** The query parameters of a page of the panel after a step. */
 export const OUTCOME_QUERY = {
   notice: Type.Optional(Type.String({ maxLength: 100 })),
   request: Type.Optional(Type.String({ maxLength: 100 })),
 };
 
-/** What came of the step that led here: the events that it caused, and where they went. */
+/** The result of the previous step: the events that it published, with links to their deliveries. */
 export async function outcome(
   { events }: DashboardClients,
   view: View,
@@ -23,8 +23,8 @@ export async function outcome(
 ): Promise<Html> {
   if (requestId === undefined || !REQUEST_ID.test(requestId)) return html``;
   const t = textsFor(view, simulateTexts);
-  const asked = { ...view.tenant, requestId, pageSize: MOST_EVENTS };
-  const { events: published } = await events.listEvents(asked, view.call);
+  const request = { ...view.tenant, requestId, pageSize: MAX_EVENTS };
+  const { events: published } = await events.listEvents(request, view.call);
   const deliveries = pathTo(view, `/deliveries?request=${requestId}`);
   const links = html`<p><a href="${deliveries}">${t.seeDeliveries}</a> · <a href="${pathTo(view, '/deliveries')}">${t.seeAllDeliveries}</a> ·
 <a href="${pathTo(view, '/funds')}">${t.seeFunds}</a> · <a href="${pathTo(view, '/webhooks')}">${t.seeWebhooks}</a></p>`;

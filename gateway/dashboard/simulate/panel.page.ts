@@ -12,7 +12,9 @@ import { amountColumn, dataTable, details, field, form, moment, select } from '.
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { simulatedEventTexts } from './events.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
+import { panelTexts } from './panel.texts.ts';
 import { refundForm } from './refunds/refund-form.ts';
 import { saleForm } from './sales/sale-form.ts';
 import type { SandboxPages } from './sandbox-pages.ts';
@@ -20,31 +22,31 @@ import { simulateTexts } from './simulate.texts.ts';
 import { type Draft, idOf } from './typed-values.ts';
 
 const RECENT = 5;
-const MOST_PRODUCTS = 100;
+const MAX_PRODUCTS = 100;
 
 interface Drafts {
   readonly sale?: Draft;
   readonly refund?: Draft;
 }
 
-/** The panel: what can be made to happen, and what has lately. */
+/** The panel: everything that can be simulated, with recent cases and advances. */
 export function panelPage(pages: SandboxPages, clients: DashboardClients): void {
   pages.page({ path: '/simulate', query: Type.Object(OUTCOME_QUERY) }, (view, { query }) =>
-    drawPanel(clients, view, {}, query.request),
+    renderPanel(clients, view, {}, query.request),
   );
 }
 
-/** The panel, with forms that were refused as they were typed. */
-export async function drawPanel(
+/** Renders the panel; with drafts, rejected forms and their faults. */
+export async function renderPanel(
   clients: DashboardClients,
   view: View,
   drafts: Drafts = {},
   requestId?: string,
 ): Promise<Page> {
   const { tenant, call } = view;
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
   const [{ products }, { eventTypes }, balance, { refundCases }, { advanceRequests }] = await Promise.all([
-    clients.products.listProducts({ ...tenant, status: ProductStatus.ACTIVE, pageSize: MOST_PRODUCTS }, call),
+    clients.products.listProducts({ ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PRODUCTS }, call),
     clients.events.listEventTypes({}, call),
     clients.funds.getBalance(tenant, call),
     clients.refundCases.listRefundCases({ ...tenant, pageSize: RECENT }, call),
@@ -67,11 +69,11 @@ ${reachCard(view)}
 <h2>${t.recentCases}</h2>${liveRegion('cases', live.cases)}
 <h2>${t.recentAdvances}</h2>${liveRegion('advances', live.advances)}`;
   const isRefused = drafts.sale !== undefined || drafts.refund !== undefined;
-  // A form that is shown again has another address than the page.
-  return { title: t.title, body, notices: t.done, ...(!isRefused && { live }) };
+  // A rejected form has the URL of its action, which has no stream.
+  return { title: t.title, body, notices: textsFor(view, simulateTexts).done, ...(!isRefused && { live }) };
 }
 
-/** The sale of which a refused form was. */
+/** The sale that a rejected refund form belongs to. */
 function saleOf(draft: Draft | undefined) {
   const saleId = idOf(draft?.values.sale_id);
   if (saleId === undefined) return {};
@@ -80,14 +82,14 @@ function saleOf(draft: Draft | undefined) {
 }
 
 function fundsCard(view: View, figures: Html): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
   return html`<section class="card"><h2>${t.funds}</h2>${figures}
 <p class="hint">${t.releaseHint}</p>
 ${form(view, { action: '/simulate/release', submit: t.release })}</section>`;
 }
 
 function balanceFigures(view: View, balance: GetBalanceResponse): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
   return details([
     [t.balance, view.format.money(balance.availableAmountMinor)],
     [t.scheduled, view.format.money(balance.scheduledAmountMinor)],
@@ -96,32 +98,33 @@ function balanceFigures(view: View, balance: GetBalanceResponse): Html {
 }
 
 function advancesCard(view: View): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
   return html`<section class="card"><h2>${t.advances}</h2><p class="hint">${t.advancesHint}</p>
 <p><a href="${pathTo(view, '/advances/new')}">${t.newAdvance}</a></p>
 <h3>${t.pastAdvance}</h3><p class="hint">${t.pastAdvanceHint}</p>
-${form(view, { action: '/simulate/advances', submit: t.makePastAdvance })}</section>`;
+${form(view, { action: '/simulate/advances', submit: t.createPastAdvance })}</section>`;
 }
 
-/** A choice of type leads to its example, from where it is published. */
+/** Choosing a type leads to its example, where the event can be published. */
 function eventsCard(view: View, types: readonly EventType[]): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
+  const event = textsFor(view, simulatedEventTexts);
   const options = types.map(({ name }) => [name, name] as const);
   return html`<section class="card"><h2>${t.events}</h2><p class="hint">${t.eventsHint}</p>
 <form method="get" action="${pathTo(view, '/simulate/events')}">
-${field({ name: 'type', label: t.eventType }, select(options, ''))}
-<button class="plain">${t.choose}</button></form></section>`;
+${field({ name: 'type', label: event.eventType }, select(options, ''))}
+<button class="plain">${event.choose}</button></form></section>`;
 }
 
 function reachCard(view: View): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
   const item = (name: (typeof STATES)[number]) =>
     html`<div><dt><code>${name}</code></dt><dd>${t.reachSteps[name]}</dd></div>`;
   return html`<details class="confirm reach"><summary>${t.reach}</summary><dl>${STATES.map(item)}</dl></details>`;
 }
 
 function caseTable(view: View, cases: readonly RefundCase[]): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
   const r = textsFor(view, refundsTexts);
   return dataTable<RefundCase>(
     t.recentHint,
@@ -136,12 +139,12 @@ function caseTable(view: View, cases: readonly RefundCase[]): Html {
       { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
     ],
     cases,
-    t.noCases,
+    textsFor(view, simulateTexts).noCases,
   );
 }
 
 function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, panelTexts);
   const r = textsFor(view, refundsTexts);
   return dataTable<AdvanceRequest>(
     t.recentHint,

@@ -4,7 +4,7 @@ import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/in-process-tra
 import { noSuchPage } from '../shell/failures.ts';
 import type { Outcome, Pages } from '../shell/pages.ts';
 import type { Page, View } from '../shell/view.ts';
-import { simulateTexts } from './simulate.texts.ts';
+import { refusalTexts } from './refusals.texts.ts';
 
 type Params = Readonly<Record<string, string>>;
 
@@ -31,7 +31,7 @@ export class SandboxPages {
     options: { readonly path: string; readonly form: Form },
     act: (view: View, input: { params: Params; form: Static<Form>; key: string }) => Promise<Outcome>,
   ): void {
-    this.#pages.action({ ...options, ...SPEC, refusals: simulateTexts }, (view, input) =>
+    this.#pages.action({ ...options, ...SPEC, refusals: refusalTexts }, (view, input) =>
       act(requireSandbox(view), input),
     );
   }

@@ -8,33 +8,33 @@ import type { View } from '../shell/view.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What somebody typed into a form, and what is wrong with it, by the fields' names. */
+/** The submitted values of a rejected form and their faults, by field. */
 export interface Draft {
   readonly values: Readonly<Record<string, string | undefined>>;
   readonly faults: Readonly<Record<string, string>>;
 }
 
-/** An amount of reais as people of a language write it, in centavos; undefined for none, nothing and too much. */
+/** Parses a positive amount in reais to centavos; undefined when malformed, zero or too large. */
 export function amountMinorOf({ language }: View, text: string): bigint | undefined {
   const amountMinor = parseReais(language, text);
   return amountMinor && amountMinor <= MAX_AMOUNT_MINOR ? amountMinor : undefined;
 }
 
-/** A whole number within bounds; undefined for what is none. */
-export function countOf(text: string, least: number, most: number): number | undefined {
+/** Parses an integer within bounds; undefined when malformed or out of bounds. */
+export function countOf(text: string, min: number, max: number): number | undefined {
   const count = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  return count >= least && count <= most ? count : undefined;
+  return count >= min && count <= max ? count : undefined;
 }
 
-/** The beginning of this hour: a form that is sent twice asks for the same. */
+/** The start of the current hour, so that a resubmitted form is the same request. */
 export const thisHourMs = (): number => Date.now() - (Date.now() % HOUR_MS);
 
-/** When something happened that is said to be so many days ago; undefined for what happens now. */
+/** A time a number of days ago; undefined for 0, which means now. */
 export function daysAgo(days: number): Timestamp | undefined {
   return days === 0 ? undefined : timestampFromMs(thisHourMs() - days * DAY_MS);
 }
 
-/** An id, in the one way in which ids are written; undefined for what is none. */
+/** A UUID in lower case; undefined when malformed. */
 export function idOf(text: string | undefined): string | undefined {
   return text !== undefined && isUuid(text) ? text.toLowerCase() : undefined;
 }
@@ -43,11 +43,11 @@ interface Typed {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  /** Stands there until somebody types something else. */
+  /** The initial value. */
   readonly initial: string;
 }
 
-/** A field of a line, with what was typed there before. */
+/** A text input, with the previously submitted value. */
 export function typedField(
   draft: Draft | undefined,
   { name, label, hint, initial }: Typed,
@@ -58,17 +58,17 @@ export function typedField(
   });
 }
 
-/** A field of an amount in reais. */
+/** An input for an amount in reais. */
 export function amountField(draft: Draft | undefined, typed: Typed): Html {
   return typedField(draft, typed, html`inputmode="decimal" maxlength="30"`);
 }
 
-/** A field of days ago. */
-export function daysField(draft: Draft | undefined, typed: Typed, most: number): Html {
-  return typedField(draft, typed, html`type="number" min="0" max="${String(most)}"`);
+/** An input for a number of days ago. */
+export function daysField(draft: Draft | undefined, typed: Typed, max: number): Html {
+  return typedField(draft, typed, html`type="number" min="0" max="${String(max)}"`);
 }
 
-/** Faults by field; undefined when there are none. */
+/** The faults by field; undefined when there are none. */
 export function faultsOf(
   checks: Readonly<Record<string, string | false>>,
 ): Record<string, string> | undefined {

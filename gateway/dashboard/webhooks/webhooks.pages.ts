@@ -10,7 +10,7 @@ import { subscriptionActions } from './subscriptions/subscription.actions.ts';
 import { subscriptionPages } from './subscriptions/subscription.pages.ts';
 import { subscriptionListPage } from './subscriptions/subscription-list.pages.ts';
 
-/** Pages of webhooks: subscriptions with their secrets, deliveries, and resends. */
+/** The webhook pages: subscriptions and signing secrets, deliveries, and resends. */
 export function webhooksPages(dependencies: FeatureDependencies): void {
   subscriptionListPage(dependencies);
   newSubscriptionPages(dependencies);

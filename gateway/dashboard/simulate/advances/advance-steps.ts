@@ -15,13 +15,13 @@ export type StepName = keyof (typeof advanceStepTexts)['en']['steps'];
 interface Act {
   readonly clients: DashboardClients;
   readonly view: View;
-  /** The tenant, the form's key and the request: what every write of a request asks with. */
+  /** The fields of every write to a request. */
   readonly write: View['tenant'] & { readonly idempotencyKey: string; readonly advanceRequestId: string };
   readonly request: AdvanceRequest;
   readonly reason: string;
 }
 
-/** Something that happens to a request, and in which states. */
+/** A step of a request, and the statuses in which it is possible. */
 export interface AdvanceStep {
   readonly name: StepName;
   readonly from: readonly StateName[];
@@ -29,41 +29,41 @@ export interface AdvanceStep {
   act(act: Act): Promise<unknown>;
 }
 
-/** The name of a request's state. */
+/** The name of a request's status. */
 export const stateOf = ({ status }: AdvanceRequest) => AdvanceRequestStatus[status] as StateName;
 
-/** Whether a request was made in the past; what follows happens there too, before its dates have come. */
+/** Whether a request was made in the past; its later steps are dated there too, before its installments are due. */
 export function isOfPast({ requestedAt }: AdvanceRequest): boolean {
   return requestedAt !== undefined && Date.now() - timestampMs(requestedAt) > DAY_MS;
 }
 
-function thenIfPast(request: AdvanceRequest): { readonly occurredAt?: Timestamp } {
+function pastOccurrence(request: AdvanceRequest): { readonly occurredAt?: Timestamp } {
   const at = request.reviewedAt ?? request.requestedAt;
   return isOfPast(request) && at ? { occurredAt: at } : {};
 }
 
-/** Everything that can happen to a request after it was made. */
+/** All steps of a request. */
 export const ADVANCE_STEPS: readonly AdvanceStep[] = [
   {
     name: 'approve',
     from: ['PENDING_REVIEW'],
     hasReason: false,
     act: ({ clients, view, write, request }) =>
-      clients.advances.approveAdvance({ ...write, ...thenIfPast(request) }, view.call),
+      clients.advances.approveAdvance({ ...write, ...pastOccurrence(request) }, view.call),
   },
   {
     name: 'release',
     from: ['APPROVED'],
     hasReason: false,
     act: ({ clients, view, write, request }) =>
-      clients.advances.releaseAdvance({ ...write, ...thenIfPast(request) }, view.call),
+      clients.advances.releaseAdvance({ ...write, ...pastOccurrence(request) }, view.call),
   },
   {
     name: 'refuse',
     from: ['PENDING_REVIEW', 'APPROVED'],
     hasReason: true,
     act: ({ clients, view, write, request, reason }) =>
-      clients.advances.refuseAdvance({ ...write, ...thenIfPast(request), reason }, view.call),
+      clients.advances.refuseAdvance({ ...write, ...pastOccurrence(request), reason }, view.call),
   },
   {
     name: 'settle',

@@ -4,7 +4,7 @@ import type { DashboardClients } from '../../dashboard-clients.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { daysAgo } from '../typed-values.ts';
 
-/** All instalments, one every thirty days and rolled to a business day, have come due since. */
+/** Long enough for all three installments to be due: one every 30 days, moved to the next business day. */
 const SOLD_DAYS_AGO = 100;
 const SALE = {
   method: SaleMethod.CARD,
@@ -13,7 +13,7 @@ const SALE = {
   installments: 3,
 };
 
-/** Makes a sale of the past and an advance of it, requested at that time: one that can go to its end today. */
+/** Records a past sale and an advance on it requested at the same time, which can be settled today. */
 export function pastAdvanceAction(pages: SandboxPages, { funds, advances }: DashboardClients): void {
   pages.action({ path: '/simulate/advances', form: Type.Object({}) }, async (view, { key }) => {
     const write = (step: string) => ({

@@ -3,12 +3,12 @@ import { type Static, Type } from 'typebox';
 import { ApprovalMode, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { textsFor, type View } from '../../shell/view.ts';
-import { drawPanel } from '../panel.page.ts';
+import { renderPanel } from '../panel.page.ts';
 import { paymentOf } from '../sales/sale-payment.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
-import { BEGINNINGS, MOST_DAYS_AGO } from './refund-form.ts';
+import { REQUESTERS, MAX_DAYS_AGO } from './refund-form.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_REASON_LENGTH = 2_000;
@@ -20,53 +20,53 @@ const RefundForm = Type.Object({
   paid_at: Type.Optional(typed()),
   amount: typed(),
   paid: typed(),
-  who: Type.Enum([...BEGINNINGS]),
+  who: Type.Enum([...REQUESTERS]),
   reason: typed(20_000),
   asked_days_ago: typed(),
   refund_product: Type.Optional(typed()),
 });
 type RefundValues = Static<typeof RefundForm>;
 
-/** Opens a refund case: of a sale, or of a payment that is made up. */
+/** Opens a refund case, for a sale or a made-up payment. */
 export function openRefundCaseAction(pages: SandboxPages, clients: DashboardClients): void {
   pages.action({ path: '/simulate/refund-cases', form: RefundForm }, async (view, { form, key }) => {
-    const { asked, faults } = askedOf(view, form);
-    if (!asked)
-      return { ...(await drawPanel(clients, view, { refund: { values: form, faults } })), status: 422 };
+    const { requested, faults } = parseForm(view, form);
+    if (!requested)
+      return { ...(await renderPanel(clients, view, { refund: { values: form, faults } })), status: 422 };
     const saleId = idOf(form.sale_id);
     const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
     const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
-    const request = { ...about, ...asked, ...factsOf(form, saleId, asked.occurredAt) };
+    const request = { ...about, ...requested, ...paymentFactsOf(form, saleId, requested.occurredAt) };
     const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
     return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
   });
 }
 
-function askedOf(view: View, form: RefundValues) {
+function parseForm(view: View, form: RefundValues) {
   const t = textsFor(view, simulateTexts).faults;
   const amountMinor = amountMinorOf(view, form.amount);
   const paidAmountMinor = amountMinorOf(view, form.paid);
-  const days = countOf(form.asked_days_ago, 0, MOST_DAYS_AGO);
+  const days = countOf(form.asked_days_ago, 0, MAX_DAYS_AGO);
   const reason = form.reason.replaceAll('\r\n', '\n').trim();
   const faults = faultsOf({
     amount: amountMinor === undefined && t.amount,
     paid: paidAmountMinor === undefined && t.amount,
-    asked_days_ago: days === undefined && t.days(String(MOST_DAYS_AGO)),
+    asked_days_ago: days === undefined && t.days(String(MAX_DAYS_AGO)),
     reason: (reason === '' || [...reason].length > MAX_REASON_LENGTH) && t.reason,
   });
-  if (faults) return { asked: undefined, faults };
+  if (faults) return { requested: undefined, faults };
   const occurredAt = daysAgo(days!);
   const isInstant = form.who === 'INSTANT' && { approvalMode: ApprovalMode.INSTANT };
   const initiator = RefundInitiator[form.who === 'MERCHANT' ? 'MERCHANT' : 'CUSTOMER'];
   const amounts = { amountMinor: amountMinor!, paidAmountMinor: paidAmountMinor! };
   return {
-    asked: { ...amounts, reason, initiator, ...isInstant, ...(occurredAt && { occurredAt }) },
+    requested: { ...amounts, reason, initiator, ...isInstant, ...(occurredAt && { occurredAt }) },
     faults: {},
   };
 }
 
-/** What the payment's first case fixes: of a sale what is known of it, else a payment of the day before. */
-function factsOf(form: RefundValues, saleId: string | undefined, occurredAt: Timestamp | undefined) {
+/** The facts that a payment's first case fixes: those known of the sale, else a payment one day earlier. */
+function paymentFactsOf(form: RefundValues, saleId: string | undefined, occurredAt: Timestamp | undefined) {
   const productId = idOf(form.refund_product);
   const window = productId
     ? ({ case: 'productId', value: productId } as const)

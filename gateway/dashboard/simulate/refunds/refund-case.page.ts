@@ -3,79 +3,56 @@ import { RefundBlocker } from '../../../../proto/gen/payments/refunds/v1/refunds
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { blockerList, deadline, stateBadge, stateOf } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
-import { breadcrumbs } from '../../shell/breadcrumbs.ts';
-import { form, select } from '../../shell/components.ts';
+import { select } from '../../shell/components.ts';
 import { Failure } from '../../shell/failures.ts';
 import { type Html, html } from '../../shell/html.ts';
-import { inEach } from '../../shell/language.ts';
-import { liveRegion } from '../../shell/live.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
-import { OUTCOME_QUERY, outcome } from '../outcome.ts';
-import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
+import type { SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
+import { reasonMissing, stepsPage } from '../steps-page.ts';
 import { idOf } from '../typed-values.ts';
 import { refundStepTexts } from './refund-steps.texts.ts';
 import { type Choice, REFUND_STEPS, REVIEWERS, type RefundStep } from './refund-steps.ts';
 import { MANUAL_BLOCKERS, type SimulatedCase } from './simulated-case.ts';
 
-const MOST_DISPUTES = 20;
-const PATH = '/simulate/refund-cases/:refundCaseId';
+const MAX_DISPUTES = 20;
 
 const choice = () => Type.Optional(Type.String({ maxLength: 2_000 }));
 const StepForm = Type.Object({ reason: choice(), reviewer: choice(), blocker: choice(), dispute: choice() });
 
-/** A refund case with everything that can happen to it now. */
+/** A refund case with every step that is possible now. */
 export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients): void {
-  pages.page({ path: PATH, query: Type.Object(OUTCOME_QUERY) }, async (view, { params, query }) => {
-    const t = textsFor(view, refundStepTexts);
-    const simulated = await readSimulated(clients, view, params.refundCaseId!);
-    const live = {
-      outcome: await outcome(clients, view, query.request),
-      state: stateCards(view, simulated),
-      steps: stepForms(view, simulated),
-    };
-    const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
-${liveRegion('state', live.state)}
-<h2>${t.possible}</h2>
-${liveRegion('steps', live.steps)}`;
-    const ofSteps = REFUND_STEPS.map(({ name }) => [name, `${t.steps[name][0]}: ${t.done}`]);
-    const notices = { ...Object.fromEntries(ofSteps), refund: textsFor(view, simulateTexts).done.refund };
-    return { title: t.title, body, live, notices };
+  stepsPage(pages, clients, {
+    basePath: '/simulate/refund-cases',
+    parameter: 'refundCaseId',
+    texts: refundStepTexts,
+    steps: REFUND_STEPS,
+    created: 'refund',
+    form: StepForm,
+    read: (view, id) => readSimulated(clients, view, id),
+    renderState: stateCards,
+    possibleSteps: (simulated) => REFUND_STEPS.filter((step) => step.isPossible(simulated)),
+    noStepsText: (view) => textsFor(view, refundStepTexts).nothing,
+    renderFields: (view, step, simulated) =>
+      html`${step.choices.map((choice) => choiceField(view, step, choice, simulated))}`,
+    perform: async (step, { view, id: refundCaseId, key, form }) => {
+      const reason = form.reason?.trim();
+      if (step.choices.includes('reason') && !reason) throw reasonMissing();
+      if (step.choices.includes('dispute') && !idOf(form.dispute)) throw Failure.of(400, 'badRequest');
+      // Steps about a dispute do not name the case: reading it first answers 404 for a case that does not exist.
+      await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
+      const write = { ...view.tenant, idempotencyKey: key, refundCaseId };
+      await step.act({ clients, view, write, form: { ...form, ...(reason && { reason }) } });
+    },
   });
 }
-
-/** A form for each thing that can happen to a case. */
-export function refundStepActions(pages: SandboxPages, clients: DashboardClients): void {
-  for (const step of REFUND_STEPS) {
-    pages.action(
-      { path: `${PATH}/${step.name}`, form: StepForm },
-      async (view, { params, form: values, key }) => {
-        const refundCaseId = params.refundCaseId!;
-        const reason = values.reason?.trim();
-        if (step.choices.includes('reason') && !reason) throw missing();
-        if (step.choices.includes('dispute') && !idOf(values.dispute)) throw Failure.of(400, 'badRequest');
-        // Steps about a dispute name no case: this is where a case that there is not is told.
-        await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
-        const write = { ...view.tenant, idempotencyKey: key, refundCaseId };
-        await step.act({ clients, view, write, form: { ...values, ...(reason && { reason }) } });
-        return redirectWithOutcome(view, `/simulate/refund-cases/${refundCaseId}`, step.name);
-      },
-    );
-  }
-}
-
-const missing = () =>
-  new Failure(
-    422,
-    inEach(refundStepTexts, (t) => t.reasonMissing),
-  );
 
 async function readSimulated(clients: DashboardClients, view: View, id: string): Promise<SimulatedCase> {
   const { tenant, call } = view;
   const { refundCase } = await clients.refundCases.getRefundCase({ ...tenant, refundCaseId: id }, call);
   const { paymentIntentId } = refundCase!;
-  const asked = { ...tenant, paymentIntentId, pageSize: MOST_DISPUTES };
-  const { disputes } = await clients.refundCases.listDisputes(asked, call);
+  const request = { ...tenant, paymentIntentId, pageSize: MAX_DISPUTES };
+  const { disputes } = await clients.refundCases.listDisputes(request, call);
   const openDisputes = disputes.filter(({ closedAt }) => !closedAt);
   return { refundCase: refundCase!, openDisputes };
 }
@@ -95,27 +72,11 @@ ${saleId ? html`<p><a href="${pathTo(view, `/simulate/sales/${saleId}`)}">${t.sa
 </div>`;
 }
 
-function stepForms(view: View, simulated: SimulatedCase): Html {
-  const t = textsFor(view, refundStepTexts);
-  const possible = REFUND_STEPS.filter((step) => step.isPossible(simulated));
-  if (possible.length === 0) return html`<p class="empty">${t.nothing}</p>`;
-  return html`<div class="cards steps">${possible.map((step) => stepCard(view, step, simulated))}</div>`;
-}
-
-function stepCard(view: View, step: RefundStep, simulated: SimulatedCase): Html {
-  const [label, hint] = textsFor(view, refundStepTexts).steps[step.name];
-  const { id } = simulated.refundCase;
-  const fields = html`${step.choices.map((choice) => choiceField(view, step, choice, simulated))}`;
-  const action = `/simulate/refund-cases/${id}/${step.name}`;
-  return html`<section class="card"><p class="hint">${hint}</p>
-${form(view, { action, submit: label, tone: 'plain', fields })}</section>`;
-}
-
 function choiceField(view: View, { name: step }: RefundStep, choice: Choice, simulated: SimulatedCase): Html {
   const t = textsFor(view, refundStepTexts);
   const { blockerNames } = textsFor(view, refundsTexts);
   const { blockedBy } = simulated.refundCase;
-  // The names of controls are their ids as well, and a page has each id once.
+  // Names repeat across the steps, so ids include the step.
   const control = (name: string, label: string, draw: (attributes: Html) => Html) =>
     html`<div class="field"><label for="${step}-${name}">${label}</label>${draw(html`id="${step}-${name}" name="${name}"`)}</div>`;
   const blockersThat = (present: boolean) =>
@@ -124,7 +85,7 @@ function choiceField(view: View, { name: step }: RefundStep, choice: Choice, sim
     );
   switch (choice) {
     case 'reason':
-      return control('reason', t.reason, (attributes) => {
+      return control('reason', textsFor(view, simulateTexts).reason, (attributes) => {
         return html`<input ${attributes} value="${t.reasonInitial}" maxlength="2000" required>`;
       });
     case 'reviewer':

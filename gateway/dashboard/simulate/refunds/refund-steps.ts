@@ -9,7 +9,7 @@ import {
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import type { View } from '../../shell/view.ts';
-import { carryOnExecution } from './carry-on-execution.ts';
+import { completeExecution } from './complete-execution.ts';
 import type { refundStepTexts } from './refund-steps.texts.ts';
 import {
   type CaseWrite,
@@ -22,7 +22,7 @@ import {
   isOpen,
   isProcessing,
   isStartable,
-  isWaiting,
+  awaitsMerchant,
   MANUAL_BLOCKERS,
   type SimulatedCase,
 } from './simulated-case.ts';
@@ -32,7 +32,7 @@ export const REVIEWERS = ['OPERATIONS', 'RISK_POLICY'] as const;
 export type StepName = keyof (typeof refundStepTexts)['en']['steps'];
 export type Choice = 'reason' | 'reviewer' | 'blocker' | 'present-blocker' | 'dispute';
 
-/** What a step's form says. */
+/** The submitted values of a step's form. */
 export interface StepForm {
   readonly reason?: string;
   readonly reviewer?: string;
@@ -47,7 +47,7 @@ interface Act {
   readonly form: StepForm;
 }
 
-/** Something that happens to a case, and when it can. */
+/** A step of a case, and when it is possible. */
 export interface RefundStep {
   readonly name: StepName;
   readonly choices: readonly Choice[];
@@ -70,9 +70,9 @@ const review =
 const provider =
   (outcome: ProviderOutcome, submissionStatus: string) =>
   ({ clients, view, write }: Act) => {
-    const told = { providerRefundId: `sim_${write.refundCaseId.slice(0, 8)}`, submissionStatus };
+    const record = { providerRefundId: `sim_${write.refundCaseId.slice(0, 8)}`, submissionStatus };
     const submitted = outcome === ProviderOutcome.SUBMITTED && { submittedAt: timestampNow() };
-    return clients.refundCases.recordProviderOutcome({ ...write, ...told, ...submitted, outcome }, view.call);
+    return clients.refundCases.recordProviderOutcome({ ...write, ...record, ...submitted, outcome }, view.call);
   };
 
 const blockerOf = ({ form: { blocker } }: Act) =>
@@ -85,25 +85,25 @@ const close =
     return clients.refundCases.closeDispute({ ...request, disputeId: dispute, outcome }, view.call);
   };
 
-/** Everything that can happen to a case, in the order in which it usually does. */
+/** All steps of a case, in the usual order. */
 export const REFUND_STEPS: readonly RefundStep[] = [
-  { name: 'approve', choices: [], isPossible: isWaiting, act: decide(MerchantDecisionKind.APPROVED) },
+  { name: 'approve', choices: [], isPossible: awaitsMerchant, act: decide(MerchantDecisionKind.APPROVED) },
   {
     name: 'contest',
     choices: ['reason'],
-    isPossible: isWaiting,
+    isPossible: awaitsMerchant,
     act: decide(MerchantDecisionKind.CONTESTED),
   },
   {
     name: 'announce-deadline',
     choices: [],
-    isPossible: (simulated) => isWaiting(simulated) && !isLate(simulated),
+    isPossible: (simulated) => awaitsMerchant(simulated) && !isLate(simulated),
     act: ({ clients, view, write }) => clients.refundCases.announceReviewDeadline(write, view.call),
   },
   {
     name: 'expire',
     choices: [],
-    isPossible: (simulated) => isWaiting(simulated) && isLate(simulated),
+    isPossible: (simulated) => awaitsMerchant(simulated) && isLate(simulated),
     act: ({ clients, view, write }) => clients.refundCases.expireMerchantReview(write, view.call),
   },
   {
@@ -129,7 +129,7 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     name: 'carry-on',
     choices: [],
     isPossible: ({ refundCase }) => refundCase.executionStartedAt !== undefined,
-    act: ({ clients, view, write }) => carryOnExecution(clients, view, write),
+    act: ({ clients, view, write }) => completeExecution(clients, view, write),
   },
   {
     name: 'submitted',
@@ -195,7 +195,7 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   },
 ];
 
-/** The form's key is the dispute's id: a form that is sent twice opens one. */
+/** The form's key is the dispute's id, so that a resubmitted form opens one dispute. */
 async function openDispute({ clients, view, write }: Act): Promise<void> {
   const { refundCaseId, ...request } = write;
   const { refundCase } = await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);

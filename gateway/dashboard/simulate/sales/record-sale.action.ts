@@ -5,11 +5,11 @@ import type { DashboardClients } from '../../dashboard-clients.ts';
 import { reasonOf } from '../../shell/failures.ts';
 import { parseReais } from '../../shell/reais-input.ts';
 import { textsFor, type View } from '../../shell/view.ts';
-import { drawPanel } from '../panel.page.ts';
+import { renderPanel } from '../panel.page.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from '../typed-values.ts';
-import { METHODS, MOST_DAYS_AGO } from './sale-form.ts';
+import { METHODS, MAX_DAYS_AGO } from './sale-form.ts';
 import { paymentOf } from './sale-payment.ts';
 
 const typed = () => Type.String({ maxLength: 100 });
@@ -22,13 +22,13 @@ const SaleForm = Type.Object({
   sale_product: Type.Optional(typed()),
 });
 
-/** Makes a sale, now or in the past. */
+/** Records a sale, now or in the past, and publishes its payment event. */
 export function recordSaleAction(pages: SandboxPages, clients: DashboardClients): void {
   pages.action({ path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
     const { sale, faults } = saleOf(view, form);
     if (!sale)
-      return { ...(await drawPanel(clients, view, { sale: { values: form, faults } })), status: 422 };
-    // The form's key is the sale's id: a form that is sent twice makes one.
+      return { ...(await renderPanel(clients, view, { sale: { values: form, faults } })), status: 422 };
+    // The form's key is the sale's id, so that a resubmitted form records one sale.
     const request = { ...view.tenant, ...sale, idempotencyKey: key, saleId: key };
     await clients.funds.recordSale(request, view.call);
     const paidAt = (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString();
@@ -50,7 +50,7 @@ interface PaidSale {
   readonly paidAt: string;
 }
 
-/** Tells of the sale's payment, as the payments teams do of real ones; once, however often the form is sent. */
+/** Publishes the payment event, as the payments teams do in live; once, even if the form is resubmitted. */
 async function publishPayment(
   { events }: DashboardClients,
   view: View,
@@ -68,7 +68,7 @@ async function publishPayment(
   };
   const event = { type: 'payment.succeeded.v1', objectId, data, idempotencyKey: saleId };
   await events.publishEvent({ ...view.tenant, ...event }, view.call).catch((error: unknown) => {
-    // The form was sent before, at another moment: its event is there.
+    // A resubmission at another time differs in paidAt; the event has been published already.
     if (reasonOf(error) !== 'IDEMPOTENCY_KEY_REUSED') throw error;
   });
 }
@@ -78,13 +78,13 @@ function saleOf(view: View, form: Static<typeof SaleForm>) {
   const grossAmountMinor = amountMinorOf(view, form.gross);
   const feesAmountMinor = form.fees.trim() === '' ? 0n : parseReais(view.language, form.fees);
   const installments = countOf(form.installments, 1, form.method === 'CARD' ? 99 : 1);
-  const days = countOf(form.sold_days_ago, 0, MOST_DAYS_AGO);
+  const days = countOf(form.sold_days_ago, 0, MAX_DAYS_AGO);
   const isTooMuch = grossAmountMinor !== undefined && (feesAmountMinor ?? 0n) > grossAmountMinor;
   const faults = faultsOf({
     gross: grossAmountMinor === undefined && t.amount,
     fees: (feesAmountMinor === undefined || isTooMuch) && t.fees,
     installments: installments === undefined && t.installments,
-    sold_days_ago: days === undefined && t.days(String(MOST_DAYS_AGO)),
+    sold_days_ago: days === undefined && t.days(String(MAX_DAYS_AGO)),
   });
   if (faults) return { sale: undefined, faults };
   const occurredAt = daysAgo(days!);

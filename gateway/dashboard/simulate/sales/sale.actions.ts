@@ -5,7 +5,7 @@ import type { DashboardClients } from '../../dashboard-clients.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { paymentOf } from './sale-payment.ts';
 
-/** Refunds in progress hold their funds by themselves. */
+/** Without REFUND_IN_PROGRESS, which refunds set themselves. */
 export const BLOCK_REASONS = ['HOLD_OR_DISPUTE', 'KYC_PENDING', 'COMPLIANCE_HOLD'] as const;
 export const OUTCOMES = ['RETURNED', 'CONSUMED'] as const;
 
@@ -18,7 +18,7 @@ const UnblockForm = Type.Object({
 });
 const NoFields = Type.Object({});
 
-/** Blocks a sale's money and lets it go; the sale is what each block is for. */
+/** Blocks and unblocks the funds of a sale; the sale itself is the source of each block. */
 export function blockActions(pages: SandboxPages, { funds }: DashboardClients): void {
   pages.action({ path: `${PATH}/block`, form: BlockForm }, async (view, { params, form, key }) => {
     const saleId = params.saleId!;
@@ -29,17 +29,17 @@ export function blockActions(pages: SandboxPages, { funds }: DashboardClients): 
   pages.action({ path: `${PATH}/unblock`, form: UnblockForm }, async (view, { params, form, key }) => {
     const saleId = params.saleId!;
     const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
-    const ended = { reason: BlockReason[form.reason_to_unblock], outcome: BlockOutcome[form.outcome] };
-    await funds.unblockFunds({ ...request, ...ended }, view.call);
+    const unblock = { reason: BlockReason[form.reason_to_unblock], outcome: BlockOutcome[form.outcome] };
+    await funds.unblockFunds({ ...request, ...unblock }, view.call);
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'unblock');
   });
 }
 
-/** Disputes of a sale's payment, also of one of which no refund was asked for. */
+/** Opens and closes disputes of a sale's payment, with or without a refund case. */
 export function saleDisputeActions(pages: SandboxPages, { refundCases }: DashboardClients): void {
   pages.action({ path: `${PATH}/open-dispute`, form: NoFields }, async (view, { params, key }) => {
     const saleId = params.saleId!;
-    // The form's key is the dispute's id: a form that is sent twice opens one.
+    // The form's key is the dispute's id, so that a resubmitted form opens one dispute.
     const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId };
     await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');

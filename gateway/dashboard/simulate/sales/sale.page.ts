@@ -28,26 +28,27 @@ import type { SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { idOf } from '../typed-values.ts';
 import { BLOCK_REASONS, OUTCOMES } from './sale.actions.ts';
+import { saleTexts } from './sale.texts.ts';
 import { paymentOf } from './sale-payment.ts';
 
-const MOST = 20;
-const MOST_PRODUCTS = 100;
+const MAX_RELATED = 20;
+const MAX_PRODUCTS = 100;
 const known = () => Type.Optional(Type.String({ maxLength: 100 }));
-/** What the sale's form knew: no RPC answers a sale. */
+/** The details come from the sale's form, as no RPC returns a sale. */
 const Query = Type.Object({ ...OUTCOME_QUERY, paid: known(), at: known(), product: known() });
 
-/** A simulated sale with what can happen to it. */
+/** A simulated sale with its possible next steps. */
 export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients): void {
   pages.page({ path: '/simulate/sales/:saleId', query: Query }, async (view, { params, query }) => {
     const { tenant, call } = view;
-    const t = textsFor(view, simulateTexts);
+    const t = textsFor(view, saleTexts);
     const saleId = params.saleId!;
-    const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MOST };
+    const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
     const [{ refundCases }, { disputes }, { products }] = await Promise.all([
       clients.refundCases.listRefundCases(ofPayment, call),
       clients.refundCases.listDisputes(ofPayment, call),
       clients.products.listProducts(
-        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MOST_PRODUCTS },
+        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PRODUCTS },
         call,
       ),
     ]);
@@ -58,7 +59,7 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
     const paidAmountMinor = /^\d{1,16}$/.test(query.paid ?? '') ? BigInt(query.paid!) : undefined;
     const sale = { saleId, paidAmountMinor, paidAt: query.at ?? '', productId: idOf(query.product) };
     const facts = details([
-      ...(paidAmountMinor === undefined ? [] : [[t.salePaid, money(view, paidAmountMinor)] as const]),
+      ...(paidAmountMinor === undefined ? [] : [[t.paid, money(view, paidAmountMinor)] as const]),
       [t.saleId, copyable(view, saleId)],
       [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
     ]);
@@ -70,13 +71,13 @@ ${blockCard(view, saleId)}
 <p class="hint">${t.openDisputeHint}</p>
 ${form(view, { action: `/simulate/sales/${saleId}/open-dispute`, submit: t.openDispute, tone: 'plain' })}</section>
 </div>
-<h2>${t.saleCases}</h2>${liveRegion('cases', live.cases)}`;
-    return { title: t.saleTitle, body, live, notices: t.done };
+<h2>${t.cases}</h2>${liveRegion('cases', live.cases)}`;
+    return { title: t.title, body, live, notices: textsFor(view, simulateTexts).done };
   });
 }
 
 function blockCard(view: View, saleId: string): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, saleTexts);
   const reasons = BLOCK_REASONS.map((name) => [name, t.blockReasons[name]] as const);
   const outcomes = OUTCOMES.map((name) => [name, t.outcomes[name]] as const);
   return html`<section class="card"><h2>${t.block}</h2>
@@ -97,7 +98,7 @@ ${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
 }
 
 function disputeList(view: View, saleId: string, disputes: readonly Dispute[]): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, saleTexts);
   if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
   const close = (id: string) => {
     const action = `/simulate/sales/${saleId}/disputes/${id}`;
@@ -113,10 +114,10 @@ ${closedAt ? nothing : close(id)}</li>`;
 }
 
 function caseTable(view: View, cases: readonly RefundCase[]): Html {
-  const t = textsFor(view, simulateTexts);
+  const t = textsFor(view, saleTexts);
   const r = textsFor(view, refundsTexts);
   return dataTable<RefundCase>(
-    t.saleCasesHint,
+    t.casesHint,
     [
       {
         label: r.case,
@@ -127,6 +128,6 @@ function caseTable(view: View, cases: readonly RefundCase[]): Html {
       { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
     ],
     cases,
-    t.noCases,
+    textsFor(view, simulateTexts).noCases,
   );
 }

@@ -15,7 +15,7 @@ import { shortId } from './delivery-words.ts';
 
 const Text = Type.Optional(Type.String({ maxLength: 100 }));
 
-/** What addresses of lists of deliveries may ask for; empty is the same as absent. */
+/** The query parameters of a list of deliveries; empty is the same as absent. */
 export const DeliveriesQuery = Type.Object({
   type: Text,
   status: Text,
@@ -42,22 +42,22 @@ const STATUSES = {
 
 type Fault = 'badTime' | 'badId' | 'badText';
 
-/** What was asked for, as the RPC has it, or what of it cannot be meant. */
-export interface ReadFilters {
+/** The filters as the RPC expects them, and the invalid ones. */
+export interface ParsedFilters {
   readonly request: Pick<
     ListDeliveriesRequest,
     'eventType' | 'status' | 'createdFrom' | 'createdTo' | 'requestId' | 'objectId' | 'eventId' | 'resendId'
   >;
   readonly faults: Readonly<Partial<Record<keyof DeliveriesQueryValues, Fault>>>;
-  /** Whether there is any. */
+  /** Whether any filter is set. */
   readonly any: boolean;
 }
 
-/** Reads the filters of an address. */
-export function filtersOf(query: DeliveriesQueryValues): ReadFilters {
+/** Parses the filters of a query. */
+export function parseFilters(query: DeliveriesQueryValues): ParsedFilters {
   const faults: Partial<Record<keyof DeliveriesQueryValues, Fault>> = {};
   const given = (name: keyof DeliveriesQueryValues) => query[name]?.trim() || undefined;
-  const read = <T>(
+  const parse = <T>(
     name: keyof DeliveriesQueryValues,
     fault: Fault,
     value: (text: string) => T | undefined,
@@ -72,27 +72,27 @@ export function filtersOf(query: DeliveriesQueryValues): ReadFilters {
   const status = given('status');
   const names = ['type', 'status', 'since', 'before', 'request', 'object', 'event', 'resend'] as const;
   const request = {
-    eventType: read('type', 'badText', text),
+    eventType: parse('type', 'badText', text),
     status: isStatus(status) ? STATUSES[status] : undefined,
-    createdFrom: read('since', 'badTime', timeOf),
-    createdTo: read('before', 'badTime', timeOf),
-    requestId: read('request', 'badText', text),
-    objectId: read('object', 'badText', text),
-    eventId: read('event', 'badId', id),
-    resendId: read('resend', 'badId', id),
+    createdFrom: parse('since', 'badTime', timeOf),
+    createdTo: parse('before', 'badTime', timeOf),
+    requestId: parse('request', 'badText', text),
+    objectId: parse('object', 'badText', text),
+    eventId: parse('event', 'badId', id),
+    resendId: parse('resend', 'badId', id),
   };
   return { request, faults, any: names.some((name) => given(name) !== undefined) };
 }
 
-/** Whether a text names a state. */
+/** Whether a value is a known status. */
 const isStatus = (text: string | undefined): text is keyof typeof STATUSES =>
   text !== undefined && Object.hasOwn(STATUSES, text);
 
-/** The form that sends them; it is the page's own address that it asks. */
+/** The filter form; it reloads the page with another query. */
 export function filterForm(
   view: View,
   query: DeliveriesQueryValues,
-  { request, faults, any }: ReadFilters,
+  { request, faults, any }: ParsedFilters,
   eventTypes: readonly string[],
 ): Html {
   const all = textsFor(view, deliveriesTexts);

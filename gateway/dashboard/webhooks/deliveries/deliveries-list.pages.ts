@@ -11,22 +11,22 @@ import { resendPart } from '../resends/resend-form.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 import { readEndpointUrls, readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
-import { DeliveriesQuery, type DeliveriesQueryValues, filterForm, filtersOf } from './deliveries-filters.ts';
+import { DeliveriesQuery, type DeliveriesQueryValues, filterForm, parseFilters } from './deliveries-filters.ts';
 import { deliveriesTable } from './deliveries-table.ts';
 import { EventTypeNames } from './delivery-event-types.ts';
 import { endpointName } from './delivery-words.ts';
 
 const PAGE_SIZE = 25;
 
-/** The lists of deliveries: of a merchant, and of one of its subscriptions. */
+/** The lists of deliveries: of a merchant, and of one subscription. */
 export function deliveriesListPages({
   pages,
   clients,
 }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const types = new EventTypeNames(clients);
-  const place = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
+  const spec = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
 
-  pages.page({ ...place, path: '/deliveries' }, async (view, { query }) => {
+  pages.page({ ...spec, path: '/deliveries' }, async (view, { query }) => {
     const [eventTypes, endpoints] = await Promise.all([
       types.all(view.call),
       readEndpointUrls(clients, view),
@@ -42,7 +42,7 @@ ${list.body}`,
     };
   });
 
-  pages.page({ ...place, path: '/webhooks/:subscriptionId/deliveries' }, async (view, { params, query }) => {
+  pages.page({ ...spec, path: '/webhooks/:subscriptionId/deliveries' }, async (view, { params, query }) => {
     const subscriptionId = params.subscriptionId!;
     const [eventTypes, subscription] = await Promise.all([
       types.all(view.call),
@@ -69,7 +69,7 @@ interface ListOptions {
   readonly subscriptionId?: string;
 }
 
-/** The filters, and what fits them; nothing is read where they cannot be meant. */
+/** The filter form and the matching deliveries; without a list when a filter is invalid. */
 async function listOf(
   view: View,
   { deliveries }: Pick<DashboardClients, 'deliveries'>,
@@ -77,9 +77,9 @@ async function listOf(
   { eventTypes, endpoints, subscriptionId }: ListOptions,
 ): Promise<Omit<Page, 'title'>> {
   const t = textsFor(view, deliveriesTexts);
-  const filters = filtersOf(query);
-  const filterPart = filterForm(view, query, filters, eventTypes);
-  if (Object.keys(filters.faults).length > 0) return { status: 422, body: filterPart };
+  const filters = parseFilters(query);
+  const filterHtml = filterForm(view, query, filters, eventTypes);
+  if (Object.keys(filters.faults).length > 0) return { status: 422, body: filterHtml };
   const list = await deliveries.listDeliveries(
     {
       ...view.tenant,
@@ -93,11 +93,11 @@ async function listOf(
   );
   const table = deliveriesTable(view, list.deliveries, {
     caption: t.deliveries,
-    empty: filters.any ? t.noneFits : t.none,
+    empty: filters.any ? t.noMatches : t.none,
     endpoints,
   });
   return {
-    body: html`${filterPart}${liveRegion('deliveries', table)}${pager(view, list.nextPageToken)}`,
+    body: html`${filterHtml}${liveRegion('deliveries', table)}${pager(view, list.nextPageToken)}`,
     live: { deliveries: table },
   };
 }

@@ -11,11 +11,11 @@ const RECENT = 10;
 interface TableOptions {
   readonly caption: string;
   readonly empty: string;
-  /** The URLs of endpoints by their ids, where deliveries of several are listed. */
+  /** Endpoint URLs by subscription id; shown when the list is not of a single subscription. */
   readonly endpoints?: ReadonlyMap<string, string> | undefined;
 }
 
-/** Deliveries, one in a row, each with its last attempt where it was read with it. */
+/** A table of deliveries with their last attempts. */
 export function deliveriesTable(
   view: View,
   deliveries: readonly Delivery[],
@@ -43,10 +43,7 @@ export function deliveriesTable(
   return html`<div class="wide">${table}</div>`;
 }
 
-/**
- * The ten newest deliveries of a subscription, and the way to all of them. Fit for a live region: it changes only when
- * they do.
- */
+/** The ten newest deliveries of a subscription, with a link to all of them. */
 export async function recentDeliveries(
   view: View,
   clients: Pick<DashboardClients, 'deliveries'>,
@@ -61,7 +58,7 @@ export async function recentDeliveries(
 <p><a href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${t.seeAll}</a></p>`;
 }
 
-/** The type, and where it goes where that is not the same for all. */
+/** The event type, and the endpoint when the list has several. */
 function eventCell(
   view: View,
   { id, eventType, subscriptionId }: Delivery,

@@ -6,7 +6,7 @@ import { deliveriesTexts } from './deliveries.texts.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { answerWords, latencyWords } from './delivery-words.ts';
 
-/** All attempts, newest first, with what the endpoint answered: texts of a stranger. */
+/** All attempts, newest first, with excerpts of the endpoint's responses, which are untrusted text. */
 export function attemptsList(view: View, attempts: readonly Attempt[]): Html {
   const t = textsFor(view, deliveryTexts);
   if (attempts.length === 0) return html`<p class="empty">${t.noAttempts}</p>`;
@@ -34,7 +34,7 @@ function toneOf({ httpStatus, failure }: Attempt): Tone {
   return httpStatus !== undefined && httpStatus >= 200 && httpStatus < 300 ? 'good' : 'bad';
 }
 
-/** What an answer's status means to who runs the endpoint; undefined where it says it all. */
+/** Advice about a response status for the endpoint's developers; undefined when none is needed. */
 function hintOf(view: View, httpStatus: number | undefined): string | undefined {
   const { answers } = textsFor(view, deliveriesTexts);
   if (httpStatus === undefined || httpStatus < 300) return undefined;

@@ -1,24 +1,24 @@
 import type { CallOptions } from '@connectrpc/connect';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 
-/** Not in the catalogue, since nobody subscribes to it, but delivered. */
+/** The test event, which is not in the catalog as it cannot be subscribed to. */
 export const PING = 'webhook.ping.v1';
-const FRESH_MS = 10 * 60_000;
+const CACHE_MS = 10 * 60_000;
 
-/** The names of all events that may be delivered. Kept for a while: pages that are looked at are drawn every second. */
+/** The names of all event types that can be delivered, cached because live pages are rendered every second. */
 export class EventTypeNames {
   readonly #clients: Pick<DashboardClients, 'events'>;
-  #known: { readonly names: readonly string[]; readonly until: number } | undefined;
+  #cached: { readonly names: readonly string[]; readonly expiresAt: number } | undefined;
 
   constructor(clients: Pick<DashboardClients, 'events'>) {
     this.#clients = clients;
   }
 
   async all(call: CallOptions): Promise<readonly string[]> {
-    if (this.#known && performance.now() < this.#known.until) return this.#known.names;
+    if (this.#cached && performance.now() < this.#cached.expiresAt) return this.#cached.names;
     const { eventTypes } = await this.#clients.events.listEventTypes({}, call);
     const names = [...eventTypes.map(({ name }) => name), PING].sort();
-    this.#known = { names, until: performance.now() + FRESH_MS };
+    this.#cached = { names, expiresAt: performance.now() + CACHE_MS };
     return names;
   }
 }

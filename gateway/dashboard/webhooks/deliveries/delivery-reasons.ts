@@ -9,26 +9,26 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type PlainView, textsFor } from '../../shell/view.ts';
 import { deliveryTexts } from './delivery.texts.ts';
-import type { SeenStatus } from './delivery-words.ts';
+import type { KnownStatus } from './delivery-words.ts';
 
-/** What is known about a delivery. */
-export interface SeenDelivery {
+/** A delivery with everything that its page shows. */
+export interface DeliveryDetails {
   readonly delivery: Delivery;
-  /** First to last. */
+  /** Oldest first. */
   readonly attempts: readonly Attempt[];
   readonly subscription: WebhookSubscription;
-  /** The resend that made it, if one did. */
+  /** The resend that created it; read for canceled deliveries only. */
   readonly resend: Resend | undefined;
 }
 
-/** Why a delivery is in the state it is in, in a sentence. */
-export function reasonWords(view: PlainView, seen: SeenDelivery): string {
-  return textsFor(view, deliveryTexts).why[reasonOf(seen)];
+/** Explains the status of a delivery in a sentence. */
+export function reasonWords(view: PlainView, details: DeliveryDetails): string {
+  return textsFor(view, deliveryTexts).why[reasonOf(details)];
 }
 
-function reasonOf(seen: SeenDelivery): keyof (typeof deliveryTexts)['en']['why'] {
-  const { delivery, attempts, subscription } = seen;
-  const status = delivery.status as SeenStatus;
+function reasonOf(details: DeliveryDetails): keyof (typeof deliveryTexts)['en']['why'] {
+  const { delivery, attempts, subscription } = details;
+  const status = delivery.status as KnownStatus;
   switch (status) {
     case DeliveryStatus.PENDING:
       return 'pending';
@@ -43,14 +43,14 @@ function reasonOf(seen: SeenDelivery): keyof (typeof deliveryTexts)['en']['why']
     case DeliveryStatus.EXHAUSTED:
       return attempts.length > 0 ? 'exhausted' : 'expired';
     case DeliveryStatus.CANCELED:
-      return cancelReasonOf(seen);
+      return cancelReasonOf(details);
     default:
       return status satisfies never;
   }
 }
 
-/** Nobody writes down why, but each cause leaves its own traces. */
-function cancelReasonOf({ delivery: { endedAt }, subscription: { disabledAt }, resend }: SeenDelivery) {
+/** The cause of a cancellation is not recorded, so it is inferred from the resend and the subscription. */
+function cancelReasonOf({ delivery: { endedAt }, subscription: { disabledAt }, resend }: DeliveryDetails) {
   if (resend?.state === ResendState.CANCELED) return 'resendCanceled';
   if (disabledAt && endedAt && timestampMs(endedAt) >= timestampMs(disabledAt)) return 'disabled';
   return 'canceled';

@@ -4,7 +4,7 @@ import { ACCOUNT_TIME_ZONE } from '../../../../services/platform/civil-date.ts';
 const LOCAL = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/;
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/i;
 
-/** As `<input type="datetime-local">` takes it. */
+/** Formats for `<input type="datetime-local">`. */
 const wallClock = new Intl.DateTimeFormat('sv-SE', {
   timeZone: ACCOUNT_TIME_ZONE,
   calendar: 'iso8601',
@@ -17,18 +17,18 @@ const wallClock = new Intl.DateTimeFormat('sv-SE', {
   second: '2-digit',
 });
 
-/** A time as a control for dates and times shows it: 2026-11-21T14:05:00, in Brazil's time. */
+/** A time as the value of a datetime-local input, in Brasília time: 2026-11-21T14:05:00. */
 export function localTime(at: Timestamp): string {
   return wallClock.format(timestampDate(at)).replace(' ', 'T');
 }
 
-/** What such a control sends, or RFC 3339; undefined for what is neither, and for a day that no calendar has. */
+/** Parses the value of a datetime-local input, or RFC 3339; undefined when malformed or not a real date. */
 export function timeOf(text: string): Timestamp | undefined {
   if (LOCAL.test(text)) {
     const wallMs = Date.parse(`${text}Z`);
     if (Number.isNaN(wallMs) || !new Date(wallMs).toISOString().startsWith(text.slice(0, 16)))
       return undefined;
-    // Twice, since the first guess may lie on the other side of a change of the offset.
+    // Twice, as the UTC offset may change between the first guess and the result.
     const guess = wallMs - offsetMs(wallMs);
     return timestampFromMs(wallMs - offsetMs(guess));
   }
@@ -36,7 +36,7 @@ export function timeOf(text: string): Timestamp | undefined {
   return Number.isNaN(ms) ? undefined : timestampFromMs(ms);
 }
 
-/** How far Brazil's clocks are ahead of UTC at an instant, less than nothing as a rule. */
+/** The offset of Brasília time from UTC at an instant; usually negative. */
 function offsetMs(ms: number): number {
   const second = Math.floor(ms / 1_000) * 1_000;
   return Date.parse(`${wallClock.format(second).replace(' ', 'T')}Z`) - second;

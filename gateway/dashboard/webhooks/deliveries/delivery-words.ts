@@ -5,19 +5,19 @@ import {
   type AttemptFailure,
   type Delivery,
   DeliveryStatus,
+  type WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { badge, moment, type Tone } from '../../shell/components.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { type PlainView, textsFor } from '../../shell/view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 
-/** The states that people may filter by, and see. */
-export type SeenStatus = Exclude<DeliveryStatus, DeliveryStatus.UNSPECIFIED>;
+/** The statuses that a delivery can have. */
+export type KnownStatus = Exclude<DeliveryStatus, DeliveryStatus.UNSPECIFIED>;
 
 const MINUTE_MS = 60_000;
 
-/** How good or bad it is that a delivery is in a state. */
-function toneOf(status: SeenStatus): Tone {
+function toneOf(status: KnownStatus): Tone {
   switch (status) {
     case DeliveryStatus.SUCCEEDED:
       return 'good';
@@ -35,35 +35,38 @@ function toneOf(status: SeenStatus): Tone {
   }
 }
 
-/** A delivery's state in a word and a colour. */
-export function statusBadge(view: PlainView, { status }: Pick<Delivery, 'status'>): Html {
-  const seen = status as SeenStatus;
-  return badge(toneOf(seen), textsFor(view, deliveriesTexts).statuses[seen]);
+/** A delivery's status as a badge; with the subscription, that of a held delivery includes the reason. */
+export function statusBadge(
+  view: PlainView,
+  delivery: Pick<Delivery, 'status'>,
+  subscription?: Pick<WebhookSubscription, 'pausedAt'>,
+): Html {
+  const t = textsFor(view, deliveriesTexts);
+  const status = delivery.status as KnownStatus;
+  if (status !== DeliveryStatus.HELD || !subscription) return badge(toneOf(status), t.statuses[status]);
+  return badge(toneOf(status), subscription.pausedAt ? t.heldPaused : t.heldFailing);
 }
 
-/** What an attempt came to: the status that the endpoint answered, or why there was no answer. */
+/** The result of an attempt: the HTTP status of the response, or why there was none. */
 export function answerWords(
   view: PlainView,
   attempt: Pick<Attempt, 'httpStatus' | 'failure'> | undefined,
 ): string {
   const t = textsFor(view, deliveriesTexts);
-  if (!attempt) return t.notTaken;
+  if (!attempt) return t.noAttempts;
   if (attempt.httpStatus !== undefined) return `HTTP ${attempt.httpStatus}`;
-  if (attempt.failure === undefined) return t.underWay;
+  if (attempt.failure === undefined) return t.inProgress;
   const words: Partial<Record<AttemptFailure, string>> = t.failures;
   return words[attempt.failure] ?? t.otherFailure;
 }
 
-/** How long the endpoint took; empty where nothing was measured. */
+/** The response time; empty when none was measured. */
 export function latencyWords(view: PlainView, attempt: Attempt | undefined): string {
   if (attempt?.latencyMs === undefined) return '';
   return textsFor(view, deliveriesTexts).milliseconds(view.format.number(attempt.latencyMs));
 }
 
-/**
- * When something is due, as a date and from now. Never finer than minutes: else every second would be a change to be
- * sent to whoever looks on.
- */
+/** A due time with its distance from now, in whole minutes: finer steps would update the live region every second. */
 export function dueWords(view: PlainView, at: Timestamp, now: Date = new Date()): Html {
   const t = textsFor(view, deliveriesTexts);
   const left = timestampMs(at) - now.getTime();
@@ -71,12 +74,12 @@ export function dueWords(view: PlainView, at: Timestamp, now: Date = new Date())
   return html`<span>${moment(view, at)} <span class="soft">(${relative})</span></span>`;
 }
 
-/** Enough of an id to tell those on one page apart: UUIDs of one time begin alike. */
+/** An abbreviated id, with its end because UUIDs created at the same time share their start. */
 export function shortId(id: string): string {
   return id.length > 16 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
 }
 
-/** As much of an endpoint's host and path as fits a line; all have https. */
+/** An endpoint's host and path, abbreviated to fit on a line; the scheme is always https. */
 export function endpointName(url: string | undefined, subscriptionId: string): string {
   const name = url?.replace(/^https:\/\//, '') ?? shortId(subscriptionId);
   return name.length > 48 ? `${name.slice(0, 40)}…${name.slice(-7)}` : name;

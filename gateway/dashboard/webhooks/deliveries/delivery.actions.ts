@@ -2,23 +2,23 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 
-/** What can be done with one delivery. */
+/** Retries, cancels or resends a delivery. */
 export function deliveryActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
-  const place = { role: Role.DEVELOPER, section: 'webhooks', refusals: resendsTexts } as const;
+  const spec = { role: Role.DEVELOPER, section: 'webhooks', refusals: resendsTexts } as const;
 
-  pages.action({ ...place, path: '/deliveries/:deliveryId/retry' }, async (view, { params, key }) => {
+  pages.action({ ...spec, path: '/deliveries/:deliveryId/retry' }, async (view, { params, key }) => {
     const deliveryId = params.deliveryId!;
     await clients.deliveries.retryDelivery({ ...view.tenant, idempotencyKey: key, deliveryId }, view.call);
     return { redirect: `/deliveries/${deliveryId}`, notice: 'retried' };
   });
 
-  pages.action({ ...place, path: '/deliveries/:deliveryId/cancel' }, async (view, { params, key }) => {
+  pages.action({ ...spec, path: '/deliveries/:deliveryId/cancel' }, async (view, { params, key }) => {
     const deliveryId = params.deliveryId!;
     await clients.deliveries.cancelDelivery({ ...view.tenant, idempotencyKey: key, deliveryId }, view.call);
     return { redirect: `/deliveries/${deliveryId}`, notice: 'canceled' };
   });
 
-  pages.action({ ...place, path: '/deliveries/:deliveryId/resend' }, async (view, { params, key }) => {
+  pages.action({ ...spec, path: '/deliveries/:deliveryId/resend' }, async (view, { params, key }) => {
     const { tenant, call } = view;
     const { delivery } = await clients.deliveries.getDelivery(
       { ...tenant, deliveryId: params.deliveryId! },

@@ -17,34 +17,34 @@ import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { PING } from './delivery-event-types.ts';
-import { reasonWords, type SeenDelivery } from './delivery-reasons.ts';
+import { reasonWords, type DeliveryDetails } from './delivery-reasons.ts';
 import { dueWords, statusBadge } from './delivery-words.ts';
 
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
 
-/** One delivery: what became of it and why, its attempts, its event. */
+/** A delivery: its status with the reason, its attempts, and its event. */
 export function deliveryPage({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
-  const place = { path: '/deliveries/:deliveryId', role: Role.VIEWER, section: 'webhooks' } as const;
-  pages.page(place, async (view, { params }) => {
-    const seen = await readDelivery(view, clients, params.deliveryId!);
-    return drawDelivery(view, seen, await readEvent(view, clients, seen.delivery.eventId));
+  const spec = { path: '/deliveries/:deliveryId', role: Role.VIEWER, section: 'webhooks' } as const;
+  pages.page(spec, async (view, { params }) => {
+    const details = await readDelivery(view, clients, params.deliveryId!);
+    return renderDelivery(view, details, await readEvent(view, clients, details.delivery.eventId));
   });
 }
 
-async function readDelivery(view: View, clients: Clients, deliveryId: string): Promise<SeenDelivery> {
+async function readDelivery(view: View, clients: Clients, deliveryId: string): Promise<DeliveryDetails> {
   const { tenant, call } = view;
   const answer = await clients.deliveries.getDelivery({ ...tenant, deliveryId }, call);
   const delivery = answer.delivery!;
   const { subscriptionId, resendId, status } = delivery;
-  const isAsked = status === DeliveryStatus.CANCELED && resendId !== undefined;
+  const isCanceledResend = status === DeliveryStatus.CANCELED && resendId !== undefined;
   const [subscription, resend] = await Promise.all([
     readSubscription(clients, view, subscriptionId),
-    isAsked ? clients.deliveries.getResend({ ...tenant, resendId }, call) : undefined,
+    isCanceledResend ? clients.deliveries.getResend({ ...tenant, resendId }, call) : undefined,
   ]);
   return { delivery, attempts: answer.attempts, subscription, resend: resend?.resend };
 }
 
-/** Undefined when it is no longer kept. */
+/** Undefined once the event's retention period has ended. */
 async function readEvent(
   { tenant, call }: View,
   { events }: Clients,
@@ -58,30 +58,30 @@ async function readEvent(
   }
 }
 
-function drawDelivery(view: View, seen: SeenDelivery, event: Event | undefined): Page {
+function renderDelivery(view: View, found: DeliveryDetails, event: Event | undefined): Page {
   const t = textsFor(view, deliveryTexts);
   const live = {
-    state: stateOf(view, seen),
-    actions: actionsOf(view, seen),
-    attempts: attemptsList(view, seen.attempts),
+    state: stateOf(view, found),
+    actions: actionsOf(view, found),
+    attempts: attemptsList(view, found.attempts),
   };
   return {
-    title: t.title(seen.delivery.eventType),
+    title: t.title(found.delivery.eventType),
     notices: t.notices,
-    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(seen.subscription), deliveriesBreadcrumb(view, seen.subscription))}
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(found.subscription), deliveriesBreadcrumb(view, found.subscription))}
 ${liveRegion('state', live.state)}
 ${liveRegion('actions', live.actions)}
 <h2>${t.attempts}</h2>
 ${liveRegion('attempts', live.attempts)}
 <h2>${t.event}</h2>
-${eventPart(view, seen, event)}`,
+${eventPart(view, found, event)}`,
     live,
   };
 }
 
-function stateOf(view: View, seen: SeenDelivery): Html {
+function stateOf(view: View, found: DeliveryDetails): Html {
   const t = textsFor(view, deliveryTexts);
-  const { delivery, subscription } = seen;
+  const { delivery, subscription } = found;
   const { nextAttemptAt, endedAt, resendId } = delivery;
   const pairs: (readonly [string, Html | string])[] = [];
   if (!endedAt && nextAttemptAt) pairs.push([t.next, dueWords(view, nextAttemptAt)]);
@@ -93,11 +93,11 @@ function stateOf(view: View, seen: SeenDelivery): Html {
   if (endedAt) pairs.push([t.ended, moment(view, endedAt)]);
   if (resendId)
     pairs.push([t.resend, html`<a href="${pathTo(view, `/resends/${resendId}`)}">${t.seeResend}</a>`]);
-  return html`<div class="card"><p>${statusBadge(view, delivery)} ${reasonWords(view, seen)}</p>${details(pairs)}</div>`;
+  return html`<div class="card"><p>${statusBadge(view, delivery, subscription)} ${reasonWords(view, found)}</p>${details(pairs)}</div>`;
 }
 
-/** What can be done in the state it is in. A ping is never sent again: there is a test event for that. */
-function actionsOf(view: View, { delivery, subscription }: SeenDelivery): Html {
+/** The actions possible in the current status. A ping is not resent: another test event can be sent instead. */
+function actionsOf(view: View, { delivery, subscription }: DeliveryDetails): Html {
   if (!mayDevelop(view)) return nothing;
   const t = textsFor(view, deliveryTexts);
   const { id, status, endedAt, eventType } = delivery;
@@ -111,7 +111,7 @@ function actionsOf(view: View, { delivery, subscription }: SeenDelivery): Html {
 ${confirmForm(view, t.cancel, { action: `${path}/cancel`, submit: t.cancel, tone: 'danger', text: t.cancelText })}`;
 }
 
-function eventPart(view: View, { delivery }: SeenDelivery, event: Event | undefined): Html {
+function eventPart(view: View, { delivery }: DeliveryDetails, event: Event | undefined): Html {
   const t = textsFor(view, deliveryTexts);
   const { eventType, eventId, objectId, sequence, requestId, subscriptionId } = delivery;
   const ofObject = `/webhooks/${subscriptionId}/deliveries?object=${encodeURIComponent(objectId)}`;

@@ -16,8 +16,8 @@ const DAY_S = 86_400n;
 const Text = Type.Optional(Type.String({ maxLength: 100 }));
 
 /**
- * What to resend: a period (`from` and `to`, RFC 3339 or a time of Brazil's), or `event_id`, or `request_id`; and
- * whether only what has failed.
+ * What to resend: a period (`from` and `to`, RFC 3339 or Brasília time), or `event_id`, or `request_id`; and whether only
+ * undelivered events.
  */
 export const ResendFields = Type.Object({
   from: Text,
@@ -32,8 +32,8 @@ type FieldName = 'from' | 'to' | 'event_id' | 'request_id';
 export type ResendFaults = Readonly<Partial<Record<FieldName, keyof (typeof resendsTexts)['en']['faults']>>>;
 type Selection = Exclude<ResendDeliveriesRequest['selection'], { case: undefined }>;
 
-/** What was typed, as the RPC has it, or why it cannot be meant. */
-export function selectionOf(values: ResendValues): { selection: Selection } | { faults: ResendFaults } {
+/** Parses the selection for the RPC; `faults` when it is invalid. */
+export function parseSelection(values: ResendValues): { selection: Selection } | { faults: ResendFaults } {
   const given = (name: FieldName) => values[name]?.trim() || undefined;
   const [event, request] = [given('event_id'), given('request_id')];
   if (given('from') !== undefined || given('to') !== undefined) {
@@ -53,30 +53,30 @@ export function selectionOf(values: ResendValues): { selection: Selection } | { 
   return { selection: { case: 'requestId', value: request! } };
 }
 
-/** The forms to resend to a subscription, folded up; nothing for who may not, or where there is nothing to send to. */
+/** The resend forms, collapsed; empty for viewers. */
 export function resendPart(view: View, subscription: WebhookSubscription): Html {
   if (!mayDevelop(view)) return nothing;
   const t = textsFor(view, resendsTexts);
   return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, lastDay())}</details>`;
 }
 
-/** What did not arrive within the last day. */
+/** The default selection: undelivered events of the last day. */
 export function lastDay(): ResendValues {
   const now = timestampNow();
   const from = { ...now, seconds: now.seconds - DAY_S };
   return { from: localTime(from), to: localTime(now), only_failed: 'yes' };
 }
 
-/** The forms with what was typed, and what is wrong with it. */
+/** The resend forms with submitted values and their faults. */
 export function resendForms(
   view: View,
   { id, state }: Pick<WebhookSubscription, 'id' | 'state'>,
   values: ResendValues,
   faults: ResendFaults = {},
 ): Html {
-  const { form: t, faults: words } = textsFor(view, resendsTexts);
+  const { form: t, faults: faultTexts } = textsFor(view, resendsTexts);
   if (state === WebhookSubscriptionState.DISABLED) return notice('off', t.disabled);
-  const faultOf = (name: FieldName) => faults[name] && words[faults[name]];
+  const faultOf = (name: FieldName) => faults[name] && faultTexts[faults[name]];
   const action = `/webhooks/${id}/resends`;
   const time = (name: 'from' | 'to', label: string) =>
     field(
@@ -95,7 +95,7 @@ export function resendForms(
       isChecked ? html` checked` : nothing
     }> ${t.onlyFailed}</label>`;
   const isChecked = values.only_failed === 'yes';
-  // Who names one event means it, delivered or not.
+  // An explicitly named event is resent even if it was delivered.
   const namesOne = values.event_id !== undefined || values.request_id !== undefined;
   return html`<p class="soft">${t.intro}</p>
 <div class="cards">
@@ -112,7 +112,7 @@ export function resendForms(
 </div>`;
 }
 
-/** Times in addresses may be RFC 3339; the control knows Brazil's alone. */
+/** Query times may be RFC 3339; the input expects Brasília time. */
 function localOf(text: string | undefined): string {
   const at: Timestamp | undefined = timeOf(text?.trim() ?? '');
   return at ? localTime(at) : '';

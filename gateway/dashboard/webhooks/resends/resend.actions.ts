@@ -13,17 +13,17 @@ import {
   ResendFields,
   type ResendValues,
   resendForms,
-  selectionOf,
+  parseSelection,
 } from './resend-form.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const PATH = '/webhooks/:subscriptionId/resends';
 
-/** How resends begin: a page of its own for what is asked for, and what its forms do. */
+/** The page with the resend forms, and their action. */
 export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
-  const place = { path: PATH, role: Role.DEVELOPER, section: 'webhooks' } as const;
+  const spec = { path: PATH, role: Role.DEVELOPER, section: 'webhooks' } as const;
 
-  pages.page({ ...place, query: ResendFields }, async (view, { params, query }) =>
+  pages.page({ ...spec, query: ResendFields }, async (view, { params, query }) =>
     formPage(
       view,
       await readSubscription(clients, view, params.subscriptionId!),
@@ -32,12 +32,12 @@ export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pag
   );
 
   pages.action(
-    { ...place, form: ResendFields, refusals: resendsTexts },
+    { ...spec, form: ResendFields, refusals: resendsTexts },
     async (view, { params, form, key }) => {
       const subscriptionId = params.subscriptionId!;
-      const read = selectionOf(form);
-      if ('faults' in read) {
-        return formPage(view, await readSubscription(clients, view, subscriptionId), form, read.faults);
+      const parsed = parseSelection(form);
+      if ('faults' in parsed) {
+        return formPage(view, await readSubscription(clients, view, subscriptionId), form, parsed.faults);
       }
       try {
         const { resend } = await clients.deliveries.resendDeliveries(
@@ -45,7 +45,7 @@ export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pag
             ...view.tenant,
             idempotencyKey: key,
             subscriptionId,
-            selection: read.selection,
+            selection: parsed.selection,
             onlyFailed: form.only_failed === 'yes',
           },
           view.call,
@@ -60,7 +60,7 @@ export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pag
   );
 }
 
-/** What of the form a refusal is about; undefined where it is about something else. */
+/** The field faults of a refused call; undefined when it concerns something else. */
 function faultsOf(error: unknown): ResendFaults | undefined {
   const reason = reasonOf(error);
   if (reason === 'RESEND_SELECTION') return { to: 'order' };

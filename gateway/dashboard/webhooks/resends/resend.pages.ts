@@ -23,12 +23,12 @@ import { resendsTexts } from './resends.texts.ts';
 
 const PAGE_SIZE = 25;
 
-/** Resends: all of a merchant, and one with its progress. */
+/** The list of resends, and a resend with its progress. */
 export function resendPages({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
-  const place = { role: Role.VIEWER, section: 'webhooks' } as const;
+  const spec = { role: Role.VIEWER, section: 'webhooks' } as const;
   const query = Type.Object({ page: pageParameter });
 
-  pages.page({ ...place, path: '/resends', query }, async (view, { query: { page = '' } }) => {
+  pages.page({ ...spec, path: '/resends', query }, async (view, { query: { page = '' } }) => {
     const [{ resends, nextPageToken }, endpoints] = await Promise.all([
       clients.deliveries.listResends({ ...view.tenant, pageSize: PAGE_SIZE, pageToken: page }, view.call),
       readEndpointUrls(clients, view),
@@ -43,7 +43,7 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
     };
   });
 
-  pages.page({ ...place, path: '/resends/:resendId' }, async (view, { params }) => {
+  pages.page({ ...spec, path: '/resends/:resendId' }, async (view, { params }) => {
     const { resend } = await clients.deliveries.getResend(
       { ...view.tenant, resendId: params.resendId! },
       view.call,
@@ -68,8 +68,8 @@ ${liveRegion('actions', actions)}`,
     };
   });
 
-  const canceling = { path: '/resends/:resendId/cancel', role: Role.DEVELOPER, section: 'webhooks' } as const;
-  pages.action(canceling, async (view, { params, key }) => {
+  const cancelSpec = { path: '/resends/:resendId/cancel', role: Role.DEVELOPER, section: 'webhooks' } as const;
+  pages.action(cancelSpec, async (view, { params, key }) => {
     const resendId = params.resendId!;
     await clients.deliveries.cancelResend({ ...view.tenant, idempotencyKey: key, resendId }, view.call);
     return { redirect: `/resends/${resendId}`, notice: 'canceled' };
@@ -133,7 +133,7 @@ function actionsOf(view: View, { id, state }: Resend): Html {
   });
 }
 
-/** Deliveries that it will have: as counted when it began, or those that were made, if they are more or all. */
+/** The number of deliveries expected: the estimate from the start, unless more were created or the resend is complete. */
 const expectedOf = ({ state, expectedCount, madeCount }: Resend) =>
   state !== ResendState.COMPLETED && expectedCount > madeCount ? expectedCount : madeCount;
 

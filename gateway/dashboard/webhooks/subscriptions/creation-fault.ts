@@ -4,7 +4,7 @@ import { type Html, html } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
 
-/** Why a subscription was not created, where on the form it is said, and the status of the answer. */
+/** Why a subscription was not created: the message by place on the form, and the HTTP status. */
 export interface CreationFault {
   readonly status: number;
   readonly url?: string;
@@ -12,14 +12,14 @@ export interface CreationFault {
   readonly general?: Html | string;
 }
 
-/** As the API has it. */
+/** The API's limit. */
 const MAX_URL_LENGTH = 2048;
 
 const INVALID = 422;
 const REFUSED = 409;
 const BUSY = 503;
 
-/** What a person can mend of a refused creation for the URL she typed; undefined for what she cannot. */
+/** The faults of a refused creation that the person can correct; undefined for other errors. */
 export function creationFault(view: View, error: ConnectError, typed: string): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
   const { reason, metadata = {} } = errorInfoOf(error) ?? {};
@@ -61,16 +61,16 @@ function invalidField(
   return undefined;
 }
 
-/** What is wrong with a URL, then the API's own code and words for it. */
+/** Explains what is wrong with a URL, followed by the API's code and message. */
 function urlFault(view: View, error: ConnectError, reason: string, typed: string): string {
   const t = textsFor(view, newSubscriptionTexts);
   const detail = error.rawMessage.replace(/^url: /, '');
   const cause = errorInfoOf(error)?.metadata.cause ?? causeOf(typed);
-  const said = t.urlFaults[cause] ?? t.urlRefused;
-  return `${said} (${reason}${detail === said ? '' : `: ${detail}`})`;
+  const message = t.urlFaults[cause] ?? t.urlRefused;
+  return `${message} (${reason}${detail === message ? '' : `: ${detail}`})`;
 }
 
-/** Of what is refused before it is read as a URL. */
+/** The cause for a value that is rejected before it is parsed as a URL. */
 function causeOf(typed: string): string {
   if (typed === '') return 'MISSING';
   return [...typed].length > MAX_URL_LENGTH ? 'TOO_LONG' : '';

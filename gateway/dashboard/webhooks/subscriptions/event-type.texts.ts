@@ -1,4 +1,4 @@
-/** What event types are about, by what stands before the first dot of their names; and the types in Portuguese. */
+/** Group names by the part of an event type before the first dot, and Portuguese descriptions of the types. */
 export const eventTypeTexts = {
   'pt-BR': {
     groups: {
@@ -13,27 +13,27 @@ export const eventTypeTexts = {
       'payment.succeeded.v1': 'Um pagamento foi capturado.',
       'payment.failed.v1': 'Um pagamento não foi capturado.',
       'refund.requested.v1': 'Um caso de reembolso foi aberto.',
-      'refund.merchant_decided.v1': 'O lojista decidiu sobre um caso, ou o prazo dele passou.',
+      'refund.merchant_decided.v1': 'A empresa decidiu um caso, ou o prazo venceu.',
       'refund.approved.v1': 'Um caso foi aprovado para execução.',
-      'refund.review_started.v1': 'Um caso foi para a análise do serviço.',
-      'refund.deadline_approaching.v1': 'O lojista tem pouco tempo para decidir.',
-      'refund.funding_required.v1': 'O saldo disponível não basta para um reembolso.',
-      'refund.processing.v1': 'Um reembolso foi debitado e segue para o provedor.',
+      'refund.review_started.v1': 'Um caso foi enviado para análise.',
+      'refund.deadline_approaching.v1': 'O prazo da empresa para decidir está próximo.',
+      'refund.funding_required.v1': 'O saldo disponível é insuficiente para um reembolso.',
+      'refund.processing.v1': 'Um reembolso foi debitado e será enviado ao provedor.',
       'refund.succeeded.v1': 'O provedor pagou um reembolso.',
       'refund.failed.v1': 'O provedor não pagou um reembolso; o débito foi estornado.',
       'refund.canceled.v1': 'Um caso foi cancelado antes da execução.',
-      'refund.rejected.v1': 'Um caso foi recusado na análise do serviço.',
+      'refund.rejected.v1': 'Um caso foi recusado na análise.',
       'dispute.opened.v1': 'Um pagamento foi contestado.',
-      'dispute.closed.v1': 'Uma disputa terminou.',
+      'dispute.closed.v1': 'Uma disputa foi encerrada.',
       'product.created.v1': 'Um produto foi criado.',
-      'product.updated.v1': 'Um produto, seus preços ou suas ofertas mudaram.',
+      'product.updated.v1': 'Um produto, seus preços ou suas ofertas foram alterados.',
       'product.archived.v1': 'Um produto foi arquivado.',
       'funds.released.v1': 'Os recebíveis de uma data foram liberados.',
       'funds.blocked.v1': 'Os recebíveis de uma data foram bloqueados.',
-      'funds.unblocked.v1': 'Um bloqueio dos recebíveis de uma data foi retirado.',
-      'advance.requested.v1': 'Uma antecipação foi pedida.',
+      'funds.unblocked.v1': 'Um bloqueio dos recebíveis de uma data foi removido.',
+      'advance.requested.v1': 'Uma antecipação foi solicitada.',
       'advance.approved.v1': 'Uma antecipação foi aprovada.',
-      'advance.refused.v1': 'Uma antecipação foi recusada; seus recebíveis estão livres de novo.',
+      'advance.refused.v1': 'Uma antecipação foi recusada; seus recebíveis não estão mais reservados.',
       'advance.released.v1': 'Uma antecipação foi paga.',
       'advance.settled.v1': 'A última data coberta por uma antecipação passou.',
     } as Readonly<Record<string, string>>,
@@ -47,7 +47,7 @@ export const eventTypeTexts = {
       funds: 'Receivables',
       advance: 'Advances',
     } as Readonly<Record<string, string>>,
-    // The catalogue is in English.
+    // The catalog itself is in English.
     descriptions: {} as Readonly<Record<string, string>>,
   },
 };

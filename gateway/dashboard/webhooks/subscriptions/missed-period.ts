@@ -5,16 +5,16 @@ import { type Html, html } from '../../shell/html.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
-/** A time as forms and addresses write it: 2026-11-21T17:05:00.123Z. */
+/** Formats a time for forms and queries: 2026-11-21T17:05:00.123Z. */
 export const rfc3339 = (at: Timestamp) => timestampDate(at).toISOString();
 
-/** When a subscription was disabled; RFC 3339. */
+/** The period during which a subscription was disabled; RFC 3339. */
 export interface MissedPeriod {
   readonly from: string;
   readonly to: string;
 }
 
-/** The offer to resend what a subscription missed. */
+/** Offers to resend the events that a subscription missed. */
 export function missedPeriod(view: View, subscriptionId: string, { from, to }: MissedPeriod): Html {
   const t = textsFor(view, subscriptionTexts).missed;
   const fields = hiddenFields({ from, to });

@@ -9,14 +9,14 @@ import { newSubscriptionTexts } from './new-subscription.texts.ts';
 
 const LIST_ID = 'event-types';
 
-/** What somebody has filled in. */
+/** The submitted values. */
 interface Typed {
   readonly url: string;
   readonly chosen: readonly string[];
   readonly every: boolean;
 }
 
-/** The form of a new subscription, with what was typed before and why it was refused. */
+/** The form for a new subscription, with submitted values and their faults. */
 export function newSubscriptionPage(
   view: View,
   catalogue: readonly EventType[],
@@ -52,7 +52,7 @@ function eventTypeChoice(
   const topics = Map.groupBy(catalogue, ({ name }) => name.slice(0, name.indexOf('.')));
   const group = ([topic, types]: [string, EventType[]]) =>
     html`<fieldset><legend>${groups[topic] ?? topic}</legend>${types.map((type) => option(view, type, checked))}</fieldset>`;
-  // The search belongs to no form: Enter in it sends nothing.
+  // The search field is outside the form, so that Enter does not submit it.
   return html`<fieldset class="event-types"${fault ? html` aria-describedby="event-types-fault"` : nothing}>
 <legend>${t.eventTypes}</legend>
 <p class="hint">${t.eventTypesHint}</p>
@@ -70,7 +70,7 @@ function option(view: View, type: EventType, checked: ReadonlySet<string>): Html
 
 const checkedIf = (is: boolean) => (is ? html` checked` : nothing);
 
-/** What an event type says, in the language of who looks where there is a translation. */
+/** The description of an event type, in the viewer's language if there is a translation. */
 function describeEventType(view: View, { name, description }: Pick<EventType, 'name' | 'description'>) {
   return textsFor(view, eventTypeTexts).descriptions[name] ?? description;
 }

@@ -10,22 +10,22 @@ import { newSubscriptionPage } from './new-subscription.page.ts';
 import { revealOnce } from './reveal-once.ts';
 import { createdPage } from './signing-secret.page.ts';
 
-const PLACE = { path: '/webhooks/new', role: Role.DEVELOPER, section: 'webhooks' } as const;
+const SPEC = { path: '/webhooks/new', role: Role.DEVELOPER, section: 'webhooks' } as const;
 const FORM = Type.Object({
   url: Type.String({ maxLength: 20_000 }),
   event_types: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 200 })),
   every: Type.Optional(Type.Literal('on')),
 });
 
-/** Creating a subscription. Its answer shows the secret: once, because the same form creates and reveals but once. */
+/** Creates a subscription. The response shows the secret, but not again when the form is resubmitted. */
 export function newSubscriptionPages({ pages, clients, config }: FeatureDependencies): void {
   const eventTypes = async (view: View) => (await clients.events.listEventTypes({}, view.call)).eventTypes;
 
-  pages.page(PLACE, async (view) =>
+  pages.page(SPEC, async (view) =>
     newSubscriptionPage(view, await eventTypes(view), { url: '', chosen: [], every: false }),
   );
 
-  pages.action({ ...PLACE, form: FORM }, async (view, { form, key }) => {
+  pages.action({ ...SPEC, form: FORM }, async (view, { form, key }) => {
     const catalogue = await eventTypes(view);
     const every = form.every !== undefined;
     const typed = { url: form.url.trim(), chosen: form.event_types ?? [], every };

@@ -4,8 +4,8 @@ import { reasonOf } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
 
 /**
- * The signing secret, the first time that anybody asks for it; undefined ever after. The key is a fresh one, never the
- * form's: a key that comes again would have the secret answered again.
+ * Reveals the signing secret; undefined if it has been revealed before. The idempotency key is new for every call: with
+ * the form's key, a resubmission would get the secret again.
  */
 export async function revealOnce(
   { webhookSubscriptions }: Pick<DashboardClients, 'webhookSubscriptions'>,

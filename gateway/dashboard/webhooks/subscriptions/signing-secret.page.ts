@@ -17,7 +17,7 @@ type DocsConfig = Pick<DashboardConfig, 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX'
 
 const DEFAULT_OVERLAP_S = '86400';
 
-/** The answer to a creation: with the secret the first time, without it (undefined) when the form comes again. */
+/** The response to a creation: with the secret the first time; undefined when the form is resubmitted. */
 export function createdPage(
   view: View,
   config: DocsConfig,
@@ -29,7 +29,7 @@ export function createdPage(
   return { title: t.created, body: secretShown(view, config, subscription, secret) };
 }
 
-/** The answer to revealing the secret of a subscription that was made over the API. */
+/** The response to revealing the secret of a subscription that was created over the API. */
 export function revealedPage(
   view: View,
   config: DocsConfig,
@@ -41,7 +41,7 @@ export function revealedPage(
   return { title: t.title, body: secretShown(view, config, subscription, secret) };
 }
 
-/** The answer to a rotation; `overlapEndsAt` is absent when the new secret alone signs. */
+/** The response to a rotation; `overlapEndsAt` is undefined when only the new secret signs. */
 export function rotatedPage(
   view: View,
   config: DocsConfig,
@@ -53,11 +53,11 @@ export function rotatedPage(
   if (secret === undefined) return shownAlreadyPage(view, subscription, t.rotatedBefore);
   const overlap = overlapEndsAt
     ? html`<p>${t.overlapUntil} <strong>${moment(view, overlapEndsAt)}</strong>.</p>`
-    : html`<p>${t.newAlone}</p>`;
+    : html`<p>${t.onlyNew}</p>`;
   return { title: t.rotated, body: html`${secretShown(view, config, subscription, secret)}${overlap}` };
 }
 
-/** Whether there is a secret to show, to who may see it. */
+/** Offers to reveal the current secret, unless it has been shown. */
 export function revealPage(
   view: View,
   subscription: Subscription,
@@ -67,11 +67,11 @@ export function revealPage(
   if (isShown(secrets)) return shownAlreadyPage(view, subscription);
   return {
     title: t.title,
-    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}<p>${t.unseen}</p>${revealForm(view, subscription)}`,
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}<p>${t.neverShown}</p>${revealForm(view, subscription)}`,
   };
 }
 
-/** The choice of how long the secret before goes on signing; `fault` says why it was refused. */
+/** The form to rotate the secret; `fault` says why it was rejected. */
 export function rotatePage(
   view: View,
   subscription: Subscription,
@@ -93,15 +93,15 @@ ${secretTable(view, secrets)}`,
   };
 }
 
-/** What is known of the secrets that sign; never a secret. */
+/** The status of the secrets that sign; never the secrets themselves. */
 export function secretTable(view: View, secrets: readonly SigningSecretStatus[]): Html {
   const t = textsFor(view, signingSecretTexts);
   return dataTable<SigningSecretStatus>(
     t.status,
     [
-      { label: t.secret, cell: ({ signsUntil }) => (signsUntil ? t.earlier : t.current) },
-      { label: t.made, cell: ({ createdAt }) => moment(view, createdAt) },
-      { label: t.seen, cell: ({ revealedAt }) => (revealedAt ? moment(view, revealedAt) : t.nobody) },
+      { label: t.secret, cell: ({ signsUntil }) => (signsUntil ? t.previous : t.current) },
+      { label: t.createdAt, cell: ({ createdAt }) => moment(view, createdAt) },
+      { label: t.shown, cell: ({ revealedAt }) => (revealedAt ? moment(view, revealedAt) : t.notShown) },
       { label: t.until, cell: ({ signsUntil }) => (signsUntil ? moment(view, signsUntil) : t.noEnd) },
     ],
     secrets,
@@ -109,25 +109,25 @@ export function secretTable(view: View, secrets: readonly SigningSecretStatus[])
   );
 }
 
-/** The button that shows a secret which nobody has seen. */
+/** The button that reveals a secret for the first time. */
 export function revealForm(view: View, { id }: Pick<Subscription, 'id'>): Html {
   const t = textsFor(view, signingSecretTexts);
   return form(view, { action: `/webhooks/${id}/reveal`, submit: t.show });
 }
 
-/** Whether the current secret has been seen. */
+/** Whether the current secret has been revealed. */
 export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
   return secrets.some(({ signsUntil, revealedAt }) => !signsUntil && revealedAt !== undefined);
 }
 
-/** The secret itself. It has no region of the page's stream. */
+/** The secret itself. Not a live region: a stream must never contain it. */
 function secretShown(view: View, config: DocsConfig, { id, url }: Subscription, secret: string): Html {
   const t = textsFor(view, signingSecretTexts);
   const docs = view.environment === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
   return html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb({ id, url }))}
 ${shownOnce(view, html`<p><strong>${t.once}</strong> ${t.onceMore}</p>`, secret)}
 ${docs ? html`<p><a href="${docs}/docs#description/verifying" rel="noreferrer">${t.verify}</a></p>` : nothing}
-<p><a class="button" href="${pathTo(view, `/webhooks/${id}`)}">${t.goOn}</a></p>`;
+<p><a class="button" href="${pathTo(view, `/webhooks/${id}`)}">${t.continue}</a></p>`;
 }
 
 function shownAlreadyPage(view: View, subscription: Subscription, done?: string): Page {

@@ -17,10 +17,7 @@ const ROTATE = { path: '/webhooks/:subscriptionId/rotate', ...ROLE };
 const OVERLAPS = Object.keys(signingSecretTexts.en.overlaps);
 const ROTATION = Type.Object({ overlap_seconds: Type.Enum(OVERLAPS) });
 
-/**
- * Seeing a secret that nobody has seen, and replacing one. Only the answer to a POST holds a secret; what is at the
- * same address for GET tells how things stand.
- */
+/** Reveals and rotates signing secrets. Only the response to a POST contains a secret; GET shows the status. */
 export function signingSecretPages({ pages, clients, config }: FeatureDependencies): void {
   const read = async (view: View, subscriptionId: string) =>
     Promise.all([
@@ -61,7 +58,7 @@ export function signingSecretPages({ pages, clients, config }: FeatureDependenci
   });
 }
 
-/** What a person can mend of a refused rotation; undefined for what she cannot. */
+/** The fault of a refused rotation that the person can correct; undefined for other errors. */
 function rotationFault(view: View, error: unknown): string | undefined {
   const t = textsFor(view, signingSecretTexts);
   const { reason, metadata } = errorInfoOf(error) ?? {};

@@ -8,10 +8,13 @@ import type { View } from '../../shell/view.ts';
 type Clients = Pick<DashboardClients, 'webhookSubscriptions'>;
 
 const PAGE_SIZE = 100;
-/** Few have more than a page of them, and one has to end. */
-const MOST_PAGES = 5;
+/** Few merchants have more than one page. */
+const MAX_PAGES = 5;
 
-/** A subscription of the merchant whose page it is. NOT_FOUND for any other. */
+/**
+ * Reads a subscription of the merchant.
+ * @throws ConnectError NOT_FOUND, also for another merchant's subscription
+ */
 export async function readSubscription(
   { webhookSubscriptions }: Clients,
   { tenant, call }: View,
@@ -21,14 +24,14 @@ export async function readSubscription(
   return answer.subscription!;
 }
 
-/** The merchant's subscriptions: the newest five hundred. */
+/** Reads the merchant's subscriptions: the newest 500. */
 export async function readSubscriptions(
   { webhookSubscriptions }: Clients,
   { tenant, call }: Pick<View, 'tenant' | 'call'>,
 ): Promise<readonly WebhookSubscription[]> {
   const read: WebhookSubscription[] = [];
   let pageToken = '';
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const request = { ...tenant, pageSize: PAGE_SIZE, pageToken };
     const answer = await webhookSubscriptions.listWebhookSubscriptions(request, call);
     read.push(...answer.subscriptions);
@@ -38,12 +41,12 @@ export async function readSubscriptions(
   return read;
 }
 
-/** Where the deliveries of those go: their URLs, by their ids. */
+/** The URLs of the merchant's subscriptions, by id. */
 export async function readEndpointUrls(clients: Clients, view: View): Promise<ReadonlyMap<string, string>> {
   return new Map((await readSubscriptions(clients, view)).map(({ id, url }) => [id, url]));
 }
 
-/** What is known of the secrets that sign for it, the current one first. */
+/** The status of a subscription's signing secrets, the current one first. */
 export async function readSecrets(
   { webhookSubscriptions }: Clients,
   { tenant, call }: View,

@@ -22,21 +22,21 @@ const TONES: Readonly<Record<StateName, Tone>> = {
   unknown: 'off',
 };
 
-/** The state in a word, beside it whether deliveries are held back. */
+/** The state as a badge, with a second one while deliveries are paused. */
 export function stateBadges(view: PlainView, { state, pausedAt }: Subscription): Html {
   const { states } = textsFor(view, subscriptionStateTexts);
   const name = nameOf(state);
   return html`${badge(TONES[name], states[name])}${pausedAt ? html` ${badge(TONES.paused, states.paused)}` : nothing}`;
 }
 
-/** Why and since when it is in trouble, in a sentence; nothing when it is not. */
+/** Explains the last error and since when it lasts; empty without an error. */
 export function troubleOf(view: PlainView, { error }: Subscription): Html {
   if (!error) return nothing;
   const t = textsFor(view, subscriptionStateTexts);
   return html`<p class="trouble">${errorText(view, error)} <span class="soft">${t.since} ${moment(view, error.since)}.</span></p>`;
 }
 
-/** The state with what it means, why it came to it and since when. */
+/** The state with its meaning, its cause and since when it lasts. */
 export function stateInFull(view: PlainView, subscription: Subscription): Html {
   const t = textsFor(view, subscriptionStateTexts);
   const { state, pausedAt, disabledAt } = subscription;
@@ -46,7 +46,7 @@ ${troubleOf(view, subscription)}
 ${pausedAt ? html`<p class="soft">${t.meanings.paused}${since(pausedAt)}</p>` : nothing}`;
 }
 
-/** Why a subscription is in ERROR, or was disabled by its endpoint, in a sentence. */
+/** Explains why a subscription is in ERROR, or was disabled by its endpoint. */
 export function errorText(view: PlainView, error: SubscriptionError): string {
   const t = textsFor(view, subscriptionStateTexts);
   const { format } = view;

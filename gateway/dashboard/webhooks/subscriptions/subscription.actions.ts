@@ -4,31 +4,31 @@ import type { FeatureDependencies } from '../../shell/feature.ts';
 import { rfc3339 } from './missed-period.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
-const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionTexts } as const;
+const SPEC = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionTexts } as const;
 
-/** What can be done to a subscription, besides its secret. Pausing is for operations, and so is ending a pause. */
+/** Tests, disables and reactivates a subscription. Only operations pause and resume. */
 export function subscriptionActions({ pages, clients: { webhookSubscriptions } }: FeatureDependencies): void {
-  pages.action({ path: '/webhooks/:subscriptionId/test', ...ROLE }, async (view, { params, key }) => {
+  pages.action({ path: '/webhooks/:subscriptionId/test', ...SPEC }, async (view, { params, key }) => {
     const subscriptionId = params.subscriptionId!;
     const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
     const { eventId } = await webhookSubscriptions.sendTestEvent(request, view.call);
     return { redirect: `/webhooks/${subscriptionId}?test=${eventId}#test` };
   });
 
-  pages.action({ path: '/webhooks/:subscriptionId/disable', ...ROLE }, async (view, { params, key }) => {
+  pages.action({ path: '/webhooks/:subscriptionId/disable', ...SPEC }, async (view, { params, key }) => {
     const subscriptionId = params.subscriptionId!;
     const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
     await webhookSubscriptions.disableWebhookSubscription(request, view.call);
     return { redirect: `/webhooks/${subscriptionId}`, notice: 'disabled' };
   });
 
-  pages.action({ path: '/webhooks/:subscriptionId/reactivate', ...ROLE }, async (view, { params, key }) => {
+  pages.action({ path: '/webhooks/:subscriptionId/reactivate', ...SPEC }, async (view, { params, key }) => {
     const subscriptionId = params.subscriptionId!;
     const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
     const answer = await webhookSubscriptions.reactivateWebhookSubscription(request, view.call);
-    const missed = { missed_from: written(answer.missedFrom), missed_to: written(answer.missedTo) };
+    const missed = { missed_from: timeText(answer.missedFrom), missed_to: timeText(answer.missedTo) };
     return { redirect: `/webhooks/${subscriptionId}?${new URLSearchParams(missed)}` };
   });
 }
 
-const written = (at: Timestamp | undefined) => (at ? rfc3339(at) : '');
+const timeText = (at: Timestamp | undefined) => (at ? rfc3339(at) : '');

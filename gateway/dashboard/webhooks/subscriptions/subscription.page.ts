@@ -16,21 +16,21 @@ import { signingSecretTexts } from './signing-secret.texts.ts';
 import { stateInFull } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
-/** What the page of a subscription shows. */
-interface Shown {
+/** The data of a subscription's page. */
+interface SubscriptionDetails {
   readonly subscription: WebhookSubscription;
   readonly secrets: readonly SigningSecretStatus[];
   readonly recent: Html;
-  /** Of the test event that was asked for. */
+  /** The outcome of the test event in the query. */
   readonly outcome: Html | undefined;
-  /** Right after it was reactivated. */
+  /** The missed period, right after a reactivation. */
   readonly missed: MissedPeriod | undefined;
 }
 
-/** A subscription: how it stands, what it gets, its secret, and what can be done. All that may change is live. */
+/** A subscription: state, event types, secrets and actions. Everything that can change is live. */
 export function subscriptionPage(
   view: View,
-  { subscription, secrets, recent, outcome, missed }: Shown,
+  { subscription, secrets, recent, outcome, missed }: SubscriptionDetails,
 ): Page {
   const t = textsFor(view, subscriptionTexts);
   const { id, url, state } = subscription;

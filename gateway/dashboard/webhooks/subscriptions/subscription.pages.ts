@@ -9,13 +9,13 @@ import { testOutcome } from './test-event.ts';
 
 const time = () => Type.Optional(Type.String({ format: 'date-time' }));
 const QUERY = Type.Object({
-  /** The id of a test event whose outcome is to be shown. */
+  /** The id of the test event whose outcome to show. */
   test: Type.Optional(Type.String({ format: 'uuid' })),
   missed_from: time(),
   missed_to: time(),
 });
 
-/** A subscription by itself. */
+/** The page of a subscription. */
 export function subscriptionPages({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },

@@ -9,7 +9,7 @@ import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { answerWords, dueWords, latencyWords, statusBadge } from '../deliveries/delivery-words.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
-/** What has become of a test event, as far as is known. Fit for a live region. */
+/** The outcome of a test event so far. */
 export async function testOutcome(
   { deliveries }: Pick<DashboardClients, 'deliveries'>,
   view: View,
@@ -17,8 +17,8 @@ export async function testOutcome(
   eventId: string,
 ): Promise<Html> {
   const t = textsFor(view, subscriptionTexts).test;
-  const asked = { ...view.tenant, subscriptionId, eventId, pageSize: 1, withLastAttempt: true };
-  const [delivery] = (await deliveries.listDeliveries(asked, view.call)).deliveries;
+  const request = { ...view.tenant, subscriptionId, eventId, pageSize: 1, withLastAttempt: true };
+  const [delivery] = (await deliveries.listDeliveries(request, view.call)).deliveries;
   const event = html`<p class="hint">${t.event} <code>${eventId}</code></p>`;
   return delivery ? html`${outcome(view, delivery)}${event}` : html`<p>${t.onItsWay}</p>${event}`;
 }
@@ -26,13 +26,13 @@ export async function testOutcome(
 function outcome(view: View, delivery: Delivery): Html {
   const t = textsFor(view, subscriptionTexts).test;
   const { id, status, lastAttempt, nextAttemptAt } = delivery;
-  const waits = new Map([
+  const waitText = new Map([
     [DeliveryStatus.HELD, t.held],
     [DeliveryStatus.BLOCKED, t.blocked],
   ]).get(status);
   const next = status === DeliveryStatus.RETRYING && nextAttemptAt;
   return html`<p>${statusBadge(view, delivery)} ${lastAttempt ? attemptText(view, lastAttempt) : nothing}
-${waits ?? nothing}
+${waitText ?? nothing}
 ${next ? html`${t.next} ${dueWords(view, nextAttemptAt)}` : nothing}
 <a href="${pathTo(view, `/deliveries/${id}`)}">${t.open}</a></p>`;
 }

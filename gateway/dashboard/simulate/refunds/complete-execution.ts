@@ -5,10 +5,10 @@ import type { View } from '../../shell/view.ts';
 import type { CaseWrite } from './simulated-case.ts';
 
 /**
- * What the workflow of an execution does, by the same calls: debits the funds, or has the refund wait for the balance,
- * and records which. Funds debits a case once, so that both may come, in any order.
+ * Makes the same calls as the execution workflow: debits the funds or queues the refund for balance, and records which.
+ * A case is debited only once, so that both may run, in any order.
  */
-export async function carryOnExecution(
+export async function completeExecution(
   { funds, refundCases }: DashboardClients,
   view: View,
   write: CaseWrite,
@@ -18,8 +18,8 @@ export async function carryOnExecution(
   const { amountMinor, saleId, requestedAt, executions: execution } = refundCase!;
   if (!refundCase!.executionStartedAt) return;
   const about = { amountMinor, ...(saleId !== undefined && { saleId }) };
-  const debit = async (look: number) => {
-    const request = { ...write, ...about, idempotencyKey: `${key}:debit-${look}` };
+  const debit = async (attempt: number) => {
+    const request = { ...write, ...about, idempotencyKey: `${key}:debit-${attempt}` };
     try {
       await funds.debitForRefund(request, view.call);
       return RefundDebitOutcome.DEBITED;

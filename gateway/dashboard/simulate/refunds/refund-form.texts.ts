@@ -1,0 +1,36 @@
+export const refundFormTexts = {
+  'pt-BR': {
+    title: 'Abrir um caso de reembolso',
+    titleOfSale: 'Reembolsar esta venda',
+    hint: 'Para um pagamento fictício. Para reembolsar uma venda, crie antes a venda.',
+    amount: 'Valor a reembolsar (R$)',
+    paid: 'Valor pago (R$)',
+    who: 'Quem solicita',
+    whoOptions: {
+      CUSTOMER: 'o cliente, e você decide',
+      MERCHANT: 'a empresa, já aprovado',
+      INSTANT: 'o cliente, com aprovação imediata',
+    },
+    reasonInitial: 'O produto não chegou',
+    requestedDaysAgo: 'Solicitado há quantos dias',
+    requestedDaysAgoHint: 'Com data passada, o prazo para a sua decisão fica mais próximo ou já venceu.',
+    open: 'Abrir caso',
+  },
+  en: {
+    title: 'Open a refund case',
+    titleOfSale: 'Refund this sale',
+    hint: 'For a made-up payment. To refund a sale, create the sale first.',
+    amount: 'Amount to refund (R$)',
+    paid: 'Amount paid (R$)',
+    who: 'Requested by',
+    whoOptions: {
+      CUSTOMER: 'the customer, and you decide',
+      MERCHANT: 'the merchant, already approved',
+      INSTANT: 'the customer, approved immediately',
+    },
+    reasonInitial: 'The product did not arrive',
+    requestedDaysAgo: 'Requested how many days ago',
+    requestedDaysAgoHint: 'For a past date, the deadline for your decision is closer, or has already passed.',
+    open: 'Open case',
+  },
+};

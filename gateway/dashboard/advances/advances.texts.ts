@@ -91,8 +91,7 @@ export const advancesTexts = {
     },
     refused: {
       QUOTE_EXPIRED: 'A proposta expirou. Peça outra abaixo.',
-      QUOTE_STALE:
-        'Uma das parcelas da proposta mudou, foi reservada ou venceu. Peça outra proposta abaixo.',
+      QUOTE_STALE: 'Uma das parcelas da proposta mudou, foi reservada ou venceu. Peça outra proposta abaixo.',
       QUOTE_NOT_FOUND: 'Proposta não encontrada. Peça outra abaixo.',
     },
   },
@@ -183,7 +182,8 @@ export const advancesTexts = {
       daysText: (days: string) => (days === '1' ? '1 day' : `${days} days`),
       others: (count: string) => (count === '1' ? 'and one more date' : `and ${count} more dates`),
       request: 'Request advance',
-      requestText: 'The request will be reviewed. The covered installments stay reserved until it is decided.',
+      requestText:
+        'The request will be reviewed. The covered installments stay reserved until it is decided.',
       other: 'Get another quote',
     },
     refused: {

@@ -33,7 +33,13 @@ export const apiKeysTexts = {
     rotateText:
       'Gera uma nova chave com o mesmo nome e as mesmas permissões. A antiga continua válida pelo período que você escolher, para que a troca não interrompa nada.',
     overlap: 'A chave antiga expira',
-    overlaps: { 0: 'Imediatamente', 3600: 'Em 1 hora', 86400: 'Em 1 dia', 604800: 'Em 7 dias', 2592000: 'Em 30 dias' },
+    overlaps: {
+      0: 'Imediatamente',
+      3600: 'Em 1 hora',
+      86400: 'Em 1 dia',
+      604800: 'Em 7 dias',
+      2592000: 'Em 30 dias',
+    },
     rotateButton: 'Gerar nova chave',
     revoke: 'Revogar',
     revokeText: (hint: string) =>

@@ -130,7 +130,8 @@ export const fundsTexts = {
     weekdays: ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'],
     toProjection: 'View projection',
     debts: 'Open debts',
-    debtsHint: 'Amounts still to be deducted, oldest first. They are deducted in this order as funds become available.',
+    debtsHint:
+      'Amounts still to be deducted, oldest first. They are deducted in this order as funds become available.',
     debtFor: 'For',
     debtSale: 'Sale',
     debtAmount: 'Amount',

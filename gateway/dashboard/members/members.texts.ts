@@ -27,7 +27,8 @@ export const membersTexts = {
     until: 'Válido até',
     revoke: 'Cancelar convite',
     contact: 'Contato',
-    contactLead: 'Para onde enviamos e-mails quando um endpoint de webhook precisa de atenção neste ambiente.',
+    contactLead:
+      'Para onde enviamos e-mails quando um endpoint de webhook precisa de atenção neste ambiente.',
     contactAdmins: (emails: string) => `Sem contato definido, escrevemos para os administradores: ${emails}.`,
     contactNobody: 'Sem contato definido e sem administrador com e-mail verificado, não enviamos e-mails.',
     contactHint: 'Deixe em branco para escrevermos aos administradores.',
@@ -73,7 +74,8 @@ export const membersTexts = {
     none: 'No members on this page.',
     invite: 'Invite a member',
     email: 'Email',
-    emailHint: 'The invitation is for the person who signs in with this email, verified by the identity provider.',
+    emailHint:
+      'The invitation is for the person who signs in with this email, verified by the identity provider.',
     sendInvitation: 'Invite',
     invitations: 'Pending invitations',
     invitationsHint: 'Invitations that can still be accepted',

@@ -22,7 +22,8 @@ export const productsTexts = {
     created: 'Criado em',
     archived: 'Arquivado em',
     prices: 'Preços',
-    pricesHint: 'Preços atuais. Preços não são alterados: cada alteração cria um novo preço e desativa o anterior.',
+    pricesHint:
+      'Preços atuais. Preços não são alterados: cada alteração cria um novo preço e desativa o anterior.',
     noPrices: 'Este produto não tem preços atuais.',
     amount: 'Valor',
     charge: 'Cobrança',
@@ -76,7 +77,8 @@ export const productsTexts = {
     created: 'Created',
     archived: 'Archived',
     prices: 'Prices',
-    pricesHint: 'Current prices. Prices are never changed: each change creates a new price and retires the previous one.',
+    pricesHint:
+      'Current prices. Prices are never changed: each change creates a new price and retires the previous one.',
     noPrices: 'This product has no current prices.',
     amount: 'Amount',
     charge: 'Billing',

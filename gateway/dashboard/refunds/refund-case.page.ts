@@ -15,9 +15,9 @@ import { liveRegion } from '../shell/live.ts';
 import { mayDevelop, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
+import { refundCaseTexts } from './refund-case.texts.ts';
 import { facts, providerSide } from './refund-facts.ts';
 import { caseTimeline } from './refund-timeline.ts';
-import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const MAX_DISPUTES = 20;

@@ -69,7 +69,8 @@ export const refundsTexts = {
         'O cliente contestou o pagamento no banco. O reembolso não é pago durante a disputa, nem se o cliente ganhar.',
       PAYMENT_NOT_LIVE:
         'O pagamento ainda não está ativo na adquirente. O reembolso prossegue assim que estiver.',
-      REFUND_FREQUENCY_24H: 'Você teve muitos pedidos de reembolso em 24 horas. Nossa equipe vai analisar o caso.',
+      REFUND_FREQUENCY_24H:
+        'Você teve muitos pedidos de reembolso em 24 horas. Nossa equipe vai analisar o caso.',
       REFUND_VOLUME_24H:
         'A soma dos seus reembolsos em 24 horas passou do limite. Nossa equipe vai analisar o caso.',
     },
@@ -139,7 +140,8 @@ export const refundsTexts = {
     blockerTexts: {
       INSUFFICIENT_AVAILABLE_BALANCE:
         'Your available balance is less than the refund. It will proceed automatically when new sales are released.',
-      KYC_NOT_APPROVED: 'Your verification has not been approved yet. Check whether any documents are missing.',
+      KYC_NOT_APPROVED:
+        'Your verification has not been approved yet. Check whether any documents are missing.',
       MERCHANT_NOT_ACTIVE: 'Your account is not active. Contact support.',
       PAYMENT_DISPUTED:
         'The customer has disputed the payment with their bank. The refund is not paid during the dispute, nor if the customer wins it.',

@@ -17,6 +17,7 @@ export class Format {
   readonly #shortMonth: Intl.DateTimeFormat;
   readonly #dateTime: Intl.DateTimeFormat;
   readonly #relative: Intl.RelativeTimeFormat;
+  readonly #numericRelative: Intl.RelativeTimeFormat;
 
   constructor(language: Language) {
     const reais = { style: 'currency', currency: 'BRL' } as const;
@@ -38,6 +39,7 @@ export class Format {
       timeZone: ACCOUNT_TIME_ZONE,
     });
     this.#relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+    this.#numericRelative = new Intl.RelativeTimeFormat(language);
   }
 
   /** An amount in centavos as reais: R$ 1.234,56. */
@@ -89,7 +91,9 @@ export class Format {
     if (distance < MINUTE_S) return this.#relative.format(seconds, 'second');
     if (distance < HOUR_S) return this.#relative.format(Math.trunc(seconds / MINUTE_S), 'minute');
     if (distance < DAY_S) return this.#relative.format(Math.trunc(seconds / HOUR_S), 'hour');
-    return this.#relative.format(daysBetween(civilDateAt(now), civilDateAt(timestampDate(at))), 'day');
+    const days = daysBetween(civilDateAt(now), civilDateAt(timestampDate(at)));
+    // Only yesterday, today and tomorrow in words: Portuguese would have "depois de amanhã" for 2 days.
+    return (Math.abs(days) < 2 ? this.#relative : this.#numericRelative).format(days, 'day');
   }
 }
 

@@ -51,7 +51,8 @@ export const panelTexts = {
         'Open a case requested by the customer. If the 24-hour limits send it to review, open one requested 2 days ago.',
       SERVICE_REVIEW:
         'Contest a case, open one requested 8 days ago so that its deadline passes, or dispute the payment of an approved case.',
-      APPROVED_FOR_EXECUTION: 'Approve a case requested by the customer, or open one requested by the merchant.',
+      APPROVED_FOR_EXECUTION:
+        'Approve a case requested by the customer, or open one requested by the merchant.',
       FUNDING_REQUIRED:
         'Open a case that exceeds the balance, approve it in review if it goes there, and start its execution. If requested 2 days ago, it does not count toward the 24-hour limits of the next cases.',
       PROCESSING: 'Create a Pix sale, open a case for it and start its execution.',

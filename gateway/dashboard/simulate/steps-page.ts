@@ -73,11 +73,14 @@ ${liveRegion('steps', live.steps)}`;
     return { title: own.title, body, live, notices };
   });
   for (const step of steps) {
-    pages.action({ path: `${path}/${step.name}`, form: options.form }, async (view, { params, form, key }) => {
-      const id = params[parameter]!;
-      await options.perform(step, { view, id, key, form });
-      return redirectWithOutcome(view, `${basePath}/${id}`, step.name);
-    });
+    pages.action(
+      { path: `${path}/${step.name}`, form: options.form },
+      async (view, { params, form, key }) => {
+        const id = params[parameter]!;
+        await options.perform(step, { view, id, key, form });
+        return redirectWithOutcome(view, `${basePath}/${id}`, step.name);
+      },
+    );
   }
 }
 

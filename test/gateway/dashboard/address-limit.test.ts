@@ -36,7 +36,7 @@ test('one address is served so many pages in a second, whoever asks there, and o
     expect(refused!.headers.get('retry-after')).toBe('1');
     expect(refused!.headers.get('cache-control')).toBe('no-store');
     expect(refused!.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(await refused!.text()).toContain('Espere um momento');
+    expect(await refused!.text()).toContain('Aguarde um momento');
   }
   expect(refusedOf(await ask('/sign-in', 1, '203.0.113.200'))).toEqual([]);
 });

@@ -8,8 +8,8 @@ const NOW = new Date('2026-11-21T17:30:00Z');
 it.each([
   ['2026-11-22T20:17:54Z', 'amanhã', 'tomorrow'],
   ['2026-11-23T02:59:59Z', 'amanhã', 'tomorrow'],
-  ['2026-11-23T03:00:00Z', 'depois de amanhã', 'in 2 days'],
-  ['2026-11-23T14:59:26Z', 'depois de amanhã', 'in 2 days'],
+  ['2026-11-23T03:00:00Z', 'em 2 dias', 'in 2 days'],
+  ['2026-11-23T14:59:26Z', 'em 2 dias', 'in 2 days'],
   ['2026-11-24T09:56:29Z', 'em 3 dias', 'in 3 days'],
   ['2026-11-22T17:29:00Z', 'em 23 horas', 'in 23 hours'],
   ['2026-11-21T17:45:00Z', 'em 15 minutos', 'in 15 minutes'],

@@ -121,7 +121,7 @@ test('nothing but its own notices is said above a page', async () => {
     (await visitor.get(`${path}?notice=${encodeURIComponent(name)}`)).document.querySelector(
       '[role="status"]',
     )?.text;
-  expect(await said('role')).toContain('role was changed');
+  expect(await said('role')).toContain('Role changed');
   const others = [
     '',
     'other',

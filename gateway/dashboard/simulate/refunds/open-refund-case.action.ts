@@ -8,7 +8,7 @@ import { paymentOf } from '../sales/sale-payment.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
-import { REQUESTERS, MAX_DAYS_AGO } from './refund-form.ts';
+import { MAX_DAYS_AGO, REQUESTERS } from './refund-form.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_REASON_LENGTH = 2_000;

@@ -36,9 +36,12 @@ export function refundForm(
 ${amountField(draft, { name: 'amount', label: t.amount, initial: paid })}
 ${amountField(draft, { name: 'paid', label: t.paid, initial: paid })}
 ${field({ name: 'who', label: t.who }, select(requesters, values?.who ?? ''))}
-${field({ name: 'reason', label: textsFor(view, simulateTexts).reason, fault: draft?.faults.reason }, (attributes) => {
-  return html`<textarea ${attributes} rows="2">${values?.reason ?? t.reasonInitial}</textarea>`;
-})}
+${field(
+  { name: 'reason', label: textsFor(view, simulateTexts).reason, fault: draft?.faults.reason },
+  (attributes) => {
+    return html`<textarea ${attributes} rows="2">${values?.reason ?? t.reasonInitial}</textarea>`;
+  },
+)}
 ${daysField(draft, { name: 'asked_days_ago', label: t.requestedDaysAgo, hint: t.requestedDaysAgoHint, initial: '0' }, MAX_DAYS_AGO)}
 ${productField(view, 'refund_product', products, productId)}`;
   return html`<section class="card"><h2>${sale ? t.titleOfSale : t.title}</h2>

@@ -12,6 +12,7 @@ import type { View } from '../../shell/view.ts';
 import { completeExecution } from './complete-execution.ts';
 import type { refundStepTexts } from './refund-steps.texts.ts';
 import {
+  awaitsMerchant,
   type CaseWrite,
   hasManual,
   isBlockedBy,
@@ -22,7 +23,6 @@ import {
   isOpen,
   isProcessing,
   isStartable,
-  awaitsMerchant,
   MANUAL_BLOCKERS,
   type SimulatedCase,
 } from './simulated-case.ts';
@@ -72,7 +72,10 @@ const provider =
   ({ clients, view, write }: Act) => {
     const record = { providerRefundId: `sim_${write.refundCaseId.slice(0, 8)}`, submissionStatus };
     const submitted = outcome === ProviderOutcome.SUBMITTED && { submittedAt: timestampNow() };
-    return clients.refundCases.recordProviderOutcome({ ...write, ...record, ...submitted, outcome }, view.call);
+    return clients.refundCases.recordProviderOutcome(
+      { ...write, ...record, ...submitted, outcome },
+      view.call,
+    );
   };
 
 const blockerOf = ({ form: { blocker } }: Act) =>

@@ -9,7 +9,7 @@ import { renderPanel } from '../panel.page.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from '../typed-values.ts';
-import { METHODS, MAX_DAYS_AGO } from './sale-form.ts';
+import { MAX_DAYS_AGO, METHODS } from './sale-form.ts';
 import { paymentOf } from './sale-payment.ts';
 
 const typed = () => Type.String({ maxLength: 100 });

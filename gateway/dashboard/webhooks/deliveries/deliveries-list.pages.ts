@@ -11,7 +11,12 @@ import { resendPart } from '../resends/resend-form.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 import { readEndpointUrls, readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
-import { DeliveriesQuery, type DeliveriesQueryValues, filterForm, parseFilters } from './deliveries-filters.ts';
+import {
+  DeliveriesQuery,
+  type DeliveriesQueryValues,
+  filterForm,
+  parseFilters,
+} from './deliveries-filters.ts';
 import { deliveriesTable } from './deliveries-table.ts';
 import { EventTypeNames } from './delivery-event-types.ts';
 import { endpointName } from './delivery-words.ts';

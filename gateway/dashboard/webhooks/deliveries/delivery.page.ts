@@ -17,7 +17,7 @@ import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { PING } from './delivery-event-types.ts';
-import { reasonWords, type DeliveryDetails } from './delivery-reasons.ts';
+import { type DeliveryDetails, reasonWords } from './delivery-reasons.ts';
 import { dueWords, statusBadge } from './delivery-words.ts';
 
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;

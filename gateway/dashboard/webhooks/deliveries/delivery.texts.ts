@@ -29,10 +29,10 @@ export const deliveryTexts = {
       paused:
         'Nossa equipe de operações pausou as entregas para este endpoint. Nada se perde: elas continuam quando a pausa terminar.',
       held: 'O endpoint está falhando em muitas entregas ao mesmo tempo. Esta continua quando houver capacidade.',
-      blocked: 'O endpoint recebe os eventos em ordem, e um evento anterior do mesmo objeto ainda não foi entregue.',
+      blocked:
+        'O endpoint recebe os eventos em ordem, e um evento anterior do mesmo objeto ainda não foi entregue.',
       succeeded: 'Seu servidor confirmou o recebimento.',
-      exhausted:
-        'Nenhuma tentativa foi aceita, e não haverá outras. Corrija o endpoint e reenvie o evento.',
+      exhausted: 'Nenhuma tentativa foi aceita, e não haverá outras. Corrija o endpoint e reenvie o evento.',
       expired: 'O prazo de retenção do evento terminou antes de uma tentativa.',
       disabled: 'O endpoint foi desativado, e as entregas pendentes foram canceladas.',
       resendCanceled: 'O reenvio de origem foi cancelado.',
@@ -82,8 +82,7 @@ export const deliveryTexts = {
       blocked:
         'The endpoint receives events in order, and an earlier event of the same object has not been delivered yet.',
       succeeded: 'Your server acknowledged the event.',
-      exhausted:
-        'No attempt was accepted, and there will be no more. Fix the endpoint and resend the event.',
+      exhausted: 'No attempt was accepted, and there will be no more. Fix the endpoint and resend the event.',
       expired: 'The retention period of the event ended before an attempt was made.',
       disabled: 'The endpoint was disabled and its pending deliveries were canceled.',
       resendCanceled: 'The resend that created it was canceled.',

@@ -9,11 +9,11 @@ import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import {
   lastDay,
+  parseSelection,
   type ResendFaults,
   ResendFields,
   type ResendValues,
   resendForms,
-  parseSelection,
 } from './resend-form.ts';
 import { resendsTexts } from './resends.texts.ts';
 

@@ -68,7 +68,11 @@ ${liveRegion('actions', actions)}`,
     };
   });
 
-  const cancelSpec = { path: '/resends/:resendId/cancel', role: Role.DEVELOPER, section: 'webhooks' } as const;
+  const cancelSpec = {
+    path: '/resends/:resendId/cancel',
+    role: Role.DEVELOPER,
+    section: 'webhooks',
+  } as const;
   pages.action(cancelSpec, async (view, { params, key }) => {
     const resendId = params.resendId!;
     await clients.deliveries.cancelResend({ ...view.tenant, idempotencyKey: key, resendId }, view.call);

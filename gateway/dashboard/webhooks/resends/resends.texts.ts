@@ -23,8 +23,7 @@ export const resendsTexts = {
     onlyFailed: 'somente não entregues',
     done: (ended: string, all: string) => `${ended} de ${all} concluídas`,
     nothingToDo: 'Nenhum evento corresponde à seleção. Nada foi reenviado.',
-    waiting:
-      'As entregas são criadas aos poucos: os eventos novos têm prioridade.',
+    waiting: 'As entregas são criadas aos poucos: os eventos novos têm prioridade.',
     counts: {
       expected: 'Previstas',
       made: 'Na fila',

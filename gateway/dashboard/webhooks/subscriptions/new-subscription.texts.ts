@@ -28,7 +28,8 @@ export const newSubscriptionTexts = {
     every: 'Todos os tipos atuais',
     search: 'Buscar tipos',
     submit: 'Criar endpoint',
-    secretHint: 'Depois da criação, o segredo de assinatura é exibido uma única vez. Tenha um lugar seguro para guardá-lo.',
+    secretHint:
+      'Depois da criação, o segredo de assinatura é exibido uma única vez. Tenha um lugar seguro para guardá-lo.',
     cancel: 'Cancelar',
   },
   en: {

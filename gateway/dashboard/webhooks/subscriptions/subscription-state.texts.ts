@@ -36,11 +36,13 @@ export const subscriptionStateTexts = {
       unknown: 'Unknown',
     },
     meanings: {
-      pending: 'No delivery has been accepted yet. Events are already being sent, and the first 2xx response activates the endpoint.',
+      pending:
+        'No delivery has been accepted yet. Events are already being sent, and the first 2xx response activates the endpoint.',
       active: 'Deliveries are being accepted.',
       error: 'Deliveries continue. The next 2xx response makes the endpoint active again.',
       disabled: 'No events are sent.',
-      paused: 'Our operations team has paused deliveries. Nothing is lost: they continue when the pause ends.',
+      paused:
+        'Our operations team has paused deliveries. Nothing is lost: they continue when the pause ends.',
       unknown: '',
     },
     exhausted: (attempts: string, last: string) =>

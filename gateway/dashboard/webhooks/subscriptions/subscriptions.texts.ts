@@ -50,8 +50,7 @@ export const subscriptionTexts = {
     },
     notices: { disabled: 'Endpoint desativado.' },
     refusals: {
-      WEBHOOK_SUBSCRIPTION_STATE:
-        'A situação do endpoint mudou. Volte e recarregue a página.',
+      WEBHOOK_SUBSCRIPTION_STATE: 'A situação do endpoint mudou. Volte e recarregue a página.',
       WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
         'Você atingiu o máximo de endpoints ativos. Desative um deles antes.',
       WEBHOOK_SUBSCRIPTION_NOT_FOUND: 'Este endpoint não existe ou você não tem acesso a ele.',
@@ -110,8 +109,7 @@ export const subscriptionTexts = {
     },
     notices: { disabled: 'Endpoint disabled.' },
     refusals: {
-      WEBHOOK_SUBSCRIPTION_STATE:
-        'The status of the endpoint has changed. Go back and reload the page.',
+      WEBHOOK_SUBSCRIPTION_STATE: 'The status of the endpoint has changed. Go back and reload the page.',
       WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
         'You have reached the maximum number of enabled endpoints. Disable one first.',
       WEBHOOK_SUBSCRIPTION_NOT_FOUND: 'This endpoint does not exist, or you do not have access to it.',

@@ -57,7 +57,7 @@ describe('the list of requests', () => {
   it('is empty for a merchant without requests, and offers a new one to developers alone', async () => {
     const { visitor, home, merchantId } = await oldMerchant();
     const seen = await visitor.get(home);
-    expect(textOf(seen.document.querySelector('.empty'))).toBe('There are no requests for advances yet.');
+    expect(textOf(seen.document.querySelector('.empty'))).toBe('No advance requests yet.');
     expect(seen.text).not.toContain('/advances/new');
     const developer = await fixture.signIn({ [merchantId]: Role.DEVELOPER });
     expect((await developer.get(home)).text).toContain(`${home}/new`);

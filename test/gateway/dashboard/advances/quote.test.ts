@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** Somebody who may request, and whose merchant sold for 144.00 today in three instalments. */
+/** Somebody who may request, and whose merchant sold for 144.00 today in three installments. */
 async function seller({ sells = true } = {}) {
   const funds = fundsCaller(fixture.transport, newTenant());
   if (sells) await funds.sell({ gross: 14_400n, installments: 3 });
@@ -37,7 +37,7 @@ describe('a quote', () => {
     const { visitor, home, requests, quote } = await seller();
     const asked = await visitor.get(`${home}/new`);
     expect(textOf(asked.document.querySelector('dl'))).toContain(
-      'Can be advanced now R$144.00 3 instalments',
+      'Available to advance R$144.00 3 installments',
     );
     const shown = await quote({ amount: '100.00' });
     expect(shown.status).toBe(200);
@@ -47,7 +47,7 @@ describe('a quote', () => {
     const [request, ...others] = await requests();
     expect(others).toEqual([]);
     expect(done.path).toBe(`${home}/${request!.id}?notice=requested`);
-    expect(textOf(done.document.querySelector('.notice'))).toMatch(/^The advance is requested/);
+    expect(textOf(done.document.querySelector('.notice'))).toMatch(/^Advance requested/);
     expect(request!.amountMinor).toBe(9_600n);
     const said = `R$${(Number(request!.netAmountMinor) / 100).toFixed(2)}`;
     expect(textOf(shown.document.querySelector('.figure'))).toBe(said);
@@ -91,7 +91,7 @@ describe('a quote', () => {
     const late = await visitor.submit(shown, take, { _key: randomUUID() });
     const [request] = await requests();
     expect(late.path).toMatch(new RegExp(`${request!.id}\\?notice=already$`));
-    expect(textOf(late.document.querySelector('.notice'))).toContain('had been requested before');
+    expect(textOf(late.document.querySelector('.notice'))).toContain('has already been requested');
   });
 
   it('that ran out, changed or is not there is told in plain words, with what was typed', async () => {
@@ -104,17 +104,17 @@ describe('a quote', () => {
       [funds.tenant.merchantId],
     );
     const late = await visitor.submit(expired, take);
-    expect(says(late)).toMatch(/^The quote is no longer valid/);
+    expect(says(late)).toMatch(/^The quote has expired/);
     expect(late.document.querySelector('#amount')?.getAttribute('value')).toBe('100.00');
     const stale = await quote();
     await funds.deduct(100n);
-    expect(says(await visitor.submit(stale, take))).toMatch(/^Since the quote, an instalment/);
+    expect(says(await visitor.submit(stale, take))).toMatch(/^One of the quoted installments/);
     const other = await seller();
     const theirs = (await other.quote()).document
       .querySelector('input[name=quoteId]')!
       .getAttribute('value')!;
     const fresh = await quote();
-    expect(says(await visitor.submit(fresh, take, { quoteId: theirs }))).toMatch(/^We did not find/);
+    expect(says(await visitor.submit(fresh, take, { quoteId: theirs }))).toMatch(/^Quote not found/);
     expect((await visitor.submit(fresh, take, { quoteId: 'x' })).status).toBe(400);
     expect(await requests()).toEqual([]);
     expect(
@@ -128,11 +128,11 @@ describe('a quote that cannot be made', () => {
 
   it.each([
     ['amount', 'ten', /^Write an amount in reais, such as 1,234.56\.$/],
-    ['amount', '1.234,56', /^Write an amount/],
-    ['amount', '0', /more than zero/],
+    ['amount', '1.234,56', /^Enter an amount/],
+    ['amount', '0', /greater than zero/],
     ['amount', '90071992547409.92', /^The largest limit is R\$90,071,992,547,409\.91/],
-    ['amount', '10.00', /^Whole instalments are advanced, and the nearest, of .*, is R\$48\.00\./],
-    ['until', '2026-02-30', /a date that exists/],
+    ['amount', '10.00', /^Only whole installments are advanced, and the earliest one, on .*, is R\$48\.00\./],
+    ['until', '2026-02-30', /a valid date/],
     ['until', '2020-01-01', /a date after today/],
   ])('shows the form again with the fault: %s %s', async (field, value, says) => {
     const { quote } = await seller();
@@ -148,7 +148,10 @@ describe('a quote that cannot be made', () => {
   it('says that there is nothing up to a date', async () => {
     const { quote } = await seller();
     const page = await quote({ until: addDays(civilDateAt(new Date()), 5) });
-    expect([page.status, fault(page, 'until')]).toEqual([422, 'Nothing up to this date can be advanced.']);
+    expect([page.status, fault(page, 'until')]).toEqual([
+      422,
+      'There is nothing to advance up to this date.',
+    ]);
   });
 
   it('says that the cost would take it all', async () => {
@@ -156,7 +159,7 @@ describe('a quote that cannot be made', () => {
     await funds.sell({ gross: 990_000n, installments: 99 });
     const page = await quote();
     expect(page.status).toBe(422);
-    expect(fault(page, 'amount')).toMatch(/^The cost would be more than the amount/);
+    expect(fault(page, 'amount')).toMatch(/^The cost would exceed the amount/);
   });
 
   it('says what was typed as text', async () => {
@@ -195,5 +198,5 @@ it('says one of something in the singular', () => {
     'e mais uma data',
   ]);
   expect([en.quote.daysText('1'), en.quote.others('1')]).toEqual(['1 day', 'and one more date']);
-  expect(en.form.span('1', 'Nov 21', 'Nov 21')).toBe('1 instalment, of Nov 21');
+  expect(en.form.span('1', 'Nov 21', 'Nov 21')).toBe('1 installment, of Nov 21');
 });

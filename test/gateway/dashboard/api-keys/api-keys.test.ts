@@ -137,13 +137,13 @@ test('a revoked key is shown as such, offers nothing more, and is not rotated', 
   await issue();
   const form = await developer.get(path);
   const revoked = await developer.submit(form, '/revoke');
-  expect(revoked.document.querySelector('[role="status"]')?.text).toContain('was revoked');
+  expect(revoked.document.querySelector('[role="status"]')?.text).toContain('Key revoked');
   expect(revoked.document.querySelector('.badge')?.text).toBe('Revoked');
   expect(revoked.document.querySelector('.key form')).toBeNull();
   expect((await developer.submit(form, '/revoke')).path).toBe(`${path}?notice=revoked`);
   const refused = await developer.submit(form, '/rotate', { overlap: '0' });
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain('issue another');
+  expect(refused.text).toContain('Create another one');
   expect(await keys()).toHaveLength(1);
 });
 

@@ -55,7 +55,7 @@ describe('an API key, once it has been shown', () => {
     await page.goto(path());
     await page.getByLabel('Name').fill('till');
     await page.getByLabel('catalog:read').check();
-    await page.getByRole('button', { name: 'Issue key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
     const key = await page.locator('.secret code').textContent();
     expect(key).toMatch(KEY);
@@ -69,7 +69,7 @@ describe('an API key, once it has been shown', () => {
     page.on('dialog', (dialog) => dialog.accept());
 
     await page.reload();
-    await page.getByRole('heading', { name: 'The key is not shown again' }).waitFor();
+    await page.getByRole('heading', { name: 'The key cannot be shown again' }).waitFor();
     expect(await page.content()).not.toContain(key);
 
     await page.goBack();
@@ -104,7 +104,7 @@ describe('an API key, once it has been shown', () => {
     await page.goto(path());
     await page.getByLabel('Name').fill('till');
     await page.getByLabel('catalog:read').check();
-    await page.getByRole('button', { name: 'Issue key' }).dblclick();
+    await page.getByRole('button', { name: 'Create key' }).dblclick();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
     expect(await page.locator('.secret code').textContent()).toMatch(KEY);
     expect(await keysOf()).toHaveLength(1);

@@ -50,8 +50,8 @@ test('what somebody did is there: who, what, from where, and what was asked for'
   await admin.submit(`${page.live}/members`, '/contact', { contact: 'ops@shop.example' });
   const trail = await admin.get(`${page.live}/audit`);
   const rows = rowsOf(trail);
-  expect(rows.map(({ What }) => What)).toEqual(['Changed the contact', 'Invited somebody']);
-  expect(rows[1]).toMatchObject({ Who: members[0]!.account!.email, 'From where': '127.0.0.1' });
+  expect(rows.map(({ Action }) => Action)).toEqual(['Changed the contact', 'Invited a member']);
+  expect(rows[1]).toMatchObject({ Person: members[0]!.account!.email, 'IP address': '127.0.0.1' });
   expect(JSON.parse(trail.document.querySelectorAll('pre')[1]!.text.replaceAll('&quot;', '"'))).toEqual({
     email: 'bia@shop.example',
     role: 'ROLE_DEVELOPER',
@@ -73,8 +73,8 @@ test('RPCs without a sentence are shown by their names, and hostile requests as 
     'OtherService.DoThings',
   ]);
   const details = trail.document.querySelectorAll('td details').map(({ text }) => text);
-  expect(details[0]).toContain('No further data.');
-  expect(details[1]).toContain('Too large to be kept.');
+  expect(details[0]).toContain('No further details.');
+  expect(details[1]).toContain('Too large to be recorded.');
   expect(details[2]).toContain('onerror');
 });
 

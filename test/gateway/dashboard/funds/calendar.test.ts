@@ -129,8 +129,8 @@ describe('the release calendar', () => {
     const { status, document } = await visitor.get(home);
     expect(status).toBe(200);
     expect(document.querySelectorAll('.card .figure').map(textOf)).toEqual(Array(5).fill('R$0.00'));
-    expect(textOf(document.querySelector('main'))).toContain('Nothing is released in this month.');
-    expect(textOf(document.querySelector('section.debts .empty'))).toBe('There are no open debts.');
+    expect(textOf(document.querySelector('main'))).toContain('No releases this month.');
+    expect(textOf(document.querySelector('section.debts .empty'))).toBe('No open debts.');
   });
 
   it('keeps live and sandbox apart', async () => {

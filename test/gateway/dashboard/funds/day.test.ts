@@ -27,16 +27,7 @@ it('shows the releases behind a day: by state, from the gross to what is left', 
   const { document } = await visitor.get(`${days}/2020-07-20`);
   const rows = document.querySelectorAll('tbody tr').map((row) => row.querySelectorAll('td').map(textOf));
   expect(rows).toEqual([
-    [
-      'Blocked registration under review',
-      '1',
-      'R$150.00',
-      'R$0.00',
-      'R$150.00',
-      'R$20.00',
-      'R$0.00',
-      'R$130.00',
-    ],
+    ['Blocked verification pending', '1', 'R$150.00', 'R$0.00', 'R$150.00', 'R$20.00', 'R$0.00', 'R$130.00'],
     ['Scheduled', '1', 'R$100.00', 'R$2.50', 'R$97.50', 'R$0.00', 'R$0.00', 'R$97.50'],
   ]);
   expect(document.querySelectorAll('.card').map(textOf)).toEqual([
@@ -50,7 +41,7 @@ it('says that there is nothing on a day without releases, and why banks are clos
   const { visitor, days } = await newMerchant();
   const { status, document } = await visitor.get(`${days}/2026-12-25`);
   expect(status).toBe(200);
-  expect(textOf(document.querySelector('.empty'))).toBe('Nothing is released on this day.');
+  expect(textOf(document.querySelector('.empty'))).toBe('No releases on this day.');
   expect(textOf(document.querySelector('.notice'))).toMatch(/^Christmas: banks are closed/);
   expect(textOf(document.querySelector('main'))).toContain('Friday');
   const hrefs = document.querySelectorAll('main nav a').map((link) => link.getAttribute('href'));

@@ -90,5 +90,5 @@ it('says so when nothing is to come', async () => {
   const { visitor, path } = await newMerchant();
   const { document } = await visitor.get(path);
   expect(document.querySelectorAll('svg')).toHaveLength(0);
-  expect(textOf(document.querySelector('.empty'))).toBe('Nothing is released in this period.');
+  expect(textOf(document.querySelector('.empty'))).toBe('No releases in this period.');
 });

@@ -67,14 +67,14 @@ test('an invitation of somebody else, or one taken back, is refused in words', a
   const others = await invite(merchant, 'somebody@else.example');
   const refused = await visitor.post(`/invitations/${merchant}/${others}/accept`, form);
   expect(refused.status).toBe(404);
-  expect(refused.text).toContain('There is no such invitation');
+  expect(refused.text).toContain('This invitation does not exist');
   const own = await invite(merchant, email);
   const home = await visitor.get('/');
   const idempotencyKey = newKey();
   await accounts().revokeInvitation({ ...live(merchant), idempotencyKey, invitationId: own });
   const late = await visitor.submit(home, `${own}/accept`);
   expect(late.status).toBe(409);
-  expect(late.text).toContain('not open any more');
+  expect(late.text).toContain('no longer valid');
   expect(await membersOf(merchant)).toEqual([]);
 });
 

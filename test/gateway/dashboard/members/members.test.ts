@@ -34,7 +34,7 @@ test('a member gets another role, from her next request on', async () => {
   expect((await developer.get(path)).status).toBe(403);
   const raised = await admin.submit(path, `${developer.accountId}/role`, { role: 'admin' });
   expect(raised.path).toBe(`${path}?notice=role`);
-  expect(raised.document.querySelector('[role="status"]')?.text).toContain('role was changed');
+  expect(raised.document.querySelector('[role="status"]')?.text).toContain('Role changed');
   expect((await developer.get(path)).status).toBe(200);
   await admin.submit(path, `${developer.accountId}/role`, { role: 'viewer' });
   expect((await developer.get(`/live/${merchant}/api-keys`)).status).toBe(403);
@@ -104,9 +104,9 @@ test('an invitation that is refused is shown again as it was typed, with the rea
   const { merchant, admin, path } = await newMerchant();
   const { members } = await accounts().listMembers(live(merchant));
   const wrong = [
-    { email: members[0]!.account!.email, said: 'is a member of this merchant already' },
-    { email: 'no address', said: 'complete e-mail address' },
-    { email: HOSTILE, said: 'complete e-mail address' },
+    { email: members[0]!.account!.email, said: 'already a member with this email' },
+    { email: 'no address', said: 'complete email address' },
+    { email: HOSTILE, said: 'complete email address' },
   ];
   for (const { email, said } of wrong) {
     const page = await admin.submit(path, '/invite', { email, role: 'admin' });
@@ -149,7 +149,7 @@ test('the contact is each environment’s own; an empty one is none', async () =
   const { merchant, admin, path } = await newMerchant();
   const contactIn = (environment: Environment) =>
     accounts().getMerchantContact({ merchantId: merchant, environment });
-  expect((await admin.get(path)).text).toContain('we write to the administrators');
+  expect((await admin.get(path)).text).toContain('we email the administrators');
   const saved = await admin.submit(path, '/contact', { contact: 'ops@shop.example', language: 'en' });
   expect(saved.path).toBe(`${path}?notice=contact`);
   expect(saved.document.querySelector('#contact')?.getAttribute('value')).toBe('ops@shop.example');
@@ -158,7 +158,7 @@ test('the contact is each environment’s own; an empty one is none', async () =
   expect(await contactIn(Environment.TEST)).toMatchObject({ isSet: false });
   const refused = await admin.submit(path, '/contact', { contact: 'ops@', language: 'en' });
   expect(refused.status).toBe(422);
-  expect(refused.document.querySelector('#contact-fault')?.text).toContain('complete e-mail address');
+  expect(refused.document.querySelector('#contact-fault')?.text).toContain('complete email address');
   expect(refused.document.querySelector('#email')?.hasAttribute('aria-invalid')).toBe(false);
   await admin.submit(path, '/contact', { contact: '' });
   expect(await contactIn(Environment.LIVE)).toMatchObject({ isSet: false });

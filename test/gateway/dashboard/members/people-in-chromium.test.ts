@@ -74,7 +74,7 @@ describe('pages about people and keys, in Chromium', () => {
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.goto(`/live/${merchant}/api-keys`);
     await page.getByLabel('Name').fill('till');
-    await page.getByRole('button', { name: 'Issue key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.locator('#scopes-fault').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     // The refusals themselves.

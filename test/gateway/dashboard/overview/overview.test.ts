@@ -173,8 +173,8 @@ describe('the overview', () => {
     const merchant = await fixture.newMerchant();
     const page = await merchant.person.get(merchant.at());
     expect(page.status).toBe(200);
-    expect(wordsOf(page, 'refunds')).toContain('No refund waits for your decision.');
-    expect(wordsOf(page, 'releases')).toContain('Nothing to be released this month or the next.');
+    expect(wordsOf(page, 'refunds')).toContain('No refunds awaiting your decision.');
+    expect(wordsOf(page, 'releases')).toContain('No releases this month or next month.');
     expect(wordsOf(page, 'balance')).toContain('R$0.00');
   });
 });
@@ -213,7 +213,7 @@ describe('while a service is away', () => {
     const page = await person.get(merchant.at());
     expect(page.status).toBe(200);
     const said = ['webhooks', 'refunds', 'balance', 'releases'].filter((name) =>
-      wordsOf(page, name)?.includes('Not available now'),
+      wordsOf(page, name)?.includes('Currently unavailable'),
     );
     expect(said.sort()).toEqual([...names].sort());
   });

@@ -73,7 +73,7 @@ it('filters by state, by who asked, by payment and by order, and pages', async (
   const mistaken = await visitor.get(`${list}?status=&payment=12`);
   expect([mistaken.status, mistaken.document.querySelector('#payment-fault')?.text]).toEqual([
     422,
-    expect.stringContaining('This is no id'),
+    expect.stringContaining('Not a valid ID'),
   ]);
   for (let n = 0; n < 25; n += 1) await open({ reason: `more ${n}` });
   const page = await visitor.get(list);
@@ -99,7 +99,7 @@ it('shows everything of a case: blockers in words, disputes, the provider and it
     disputed.saleId!,
     disputed.invoiceId!,
     ...disputes,
-    'Registration not approved',
+    'Verification not approved',
     'Payment disputed',
     'KYC_NOT_APPROVED',
     'does not fit',
@@ -107,8 +107,8 @@ it('shows everything of a case: blockers in words, disputes, the provider and it
     'open',
     'refund.requested.v1',
     'MERCHANT_REVIEW',
-    'Waits for you',
-    'Your role only lets you look',
+    'Needs your decision',
+    'Your role is view-only',
   ]) {
     expect(page.document.querySelector('main')!.text).toContain(text);
   }
@@ -127,7 +127,7 @@ it('approves, and contests with a reason; the state is shown, and who did it is 
   const { visitor, list, open, merchantId } = await merchant();
   const [one, two] = [await open(), await open()];
   const approved = await visitor.submit(`${list}/${one.id}`, '/approve');
-  expect([approved.status, approved.text.includes('Your approval is recorded.')]).toEqual([200, true]);
+  expect([approved.status, approved.text.includes('Approval recorded.')]).toEqual([200, true]);
   expect(approved.document.querySelector('.badge')!.text).toBe('Approved');
   expect(approved.document.querySelectorAll('main form')).toEqual([]);
   expect(approved.document.querySelector('.timeline')!.text).not.toContain('Deadline');
@@ -149,7 +149,7 @@ it('asks for a reason of at most 2000 characters, and keeps what was typed', asy
   const empty = await visitor.submit(`${list}/${id}`, '/contest', { contest_reason: ' \r\n ' });
   expect([empty.status, empty.document.querySelector('#contest_reason-fault')?.text]).toEqual([
     422,
-    'Say why you contest the request.',
+    'Enter the reason for contesting.',
   ]);
   expect(empty.document.querySelectorAll('[autofocus]').map(({ id }) => id)).toEqual(['contest_reason']);
   const long = '🙂'.repeat(2_001);
@@ -172,7 +172,7 @@ it('says so when the case was decided meanwhile', async () => {
   const decision = MerchantDecisionKind.APPROVED;
   await refunds.decideRefundCase({ ...write(), refundCaseId: id, decision });
   const late = await visitor.submit(page, '/contest', { contest_reason: 'late' });
-  expect([late.status, late.text.includes('no longer waits for your decision')]).toEqual([409, true]);
+  expect([late.status, late.text.includes('no longer needs your decision')]).toEqual([409, true]);
 });
 
 it('decides nothing for a viewer, for another merchant or in another environment', async () => {

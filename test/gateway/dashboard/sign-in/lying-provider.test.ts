@@ -72,7 +72,7 @@ const untrue: readonly (readonly [string, Lies])[] = [
 test.each(untrue)('an ID token %s is refused', async (_name, lies) => {
   const { browser, page } = await signInBy(lies);
   expect(page.status).toBe(400);
-  expect(page.document.querySelector('[role=alert]')!.text).toContain('could not be confirmed');
+  expect(page.document.querySelector('[role=alert]')!.text).toContain('could not be verified');
   expect(page.text).not.toContain('node_modules');
   expect(browser.cookies.has(SESSION)).toBe(false);
 });

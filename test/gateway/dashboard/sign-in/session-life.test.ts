@@ -20,7 +20,7 @@ test('a dashboard that started before its provider serves people as soon as it i
   const browser = new CookieBrowser();
   const page = await browser.open(`${fixture.baseUrl}/sign-in/start?return=/account`);
   expect(page.status).toBe(503);
-  expect(page.document.querySelector('[role=alert]')!.text).toContain('does not answer');
+  expect(page.document.querySelector('[role=alert]')!.text).toContain('is not responding');
   expect((await browser.open(`${fixture.baseUrl}/signed-out`)).status).toBe(200);
   const provider = await fixture.startProvider();
   expect((await signIn(fixture, browser)).page.url.pathname).toBe('/account');
@@ -124,7 +124,7 @@ test('a person sees her open sessions and ends one of them, never another person
   expect(ends).toHaveLength(2);
   // Newest first.
   const ended = await first.browser.submit(page, ends[0]!, {});
-  expect(ended.text).toContain('The session has ended.');
+  expect(ended.text).toContain('Session ended.');
   expect(await isOpen(fixture, second.browser)).toBe(false);
   expect(await isOpen(fixture, first.browser)).toBe(true);
   const other = await fixture.signIn({});

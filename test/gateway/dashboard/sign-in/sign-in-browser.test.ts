@@ -78,7 +78,7 @@ test('whose session is over meets the way in after a form too, and can take it',
   const other = await openWindow({ javaScriptEnabled: true });
   await other.context.addCookies(await context.cookies());
   await other.page.goto(`${fixture.baseUrl}/account`);
-  await other.page.getByText('Sign out in every browser').click();
+  await other.page.getByText('Sign out of all browsers').click();
   await other.page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await other.page.waitForURL(/signed-out\?everywhere/);
   await other.context.close();

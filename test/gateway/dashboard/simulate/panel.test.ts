@@ -28,7 +28,7 @@ it('sells by Pix and by card, now and in the past, and releases what is due', as
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 120_000n, scheduledAmountMinor: 0n });
   const past = { method: 'CARD', installments: '3', gross: '300.00', fees: '0', sold_days_ago: '70' };
   const sold = await panel.sell(past);
-  expect([sold.status, sold.text.includes('The sale is recorded.')]).toEqual([200, true]);
+  expect([sold.status, sold.text.includes('Sale recorded.')]).toEqual([200, true]);
   expect(await balanceOf(panel)).toMatchObject({ scheduledAmountMinor: 30_000n });
   const released = await panel.visitor.submit(`${panel.home}/simulate`, '/simulate/release');
   expect(await balanceOf(panel)).toMatchObject({
@@ -76,7 +76,7 @@ it('says at the field what is wrong with a sale or a refund, and keeps what was 
   const refund = await panel.openCase({ amount: '0', paid: '99999999999999999', reason: ' ' });
   expect(faults(refund)).toEqual(['amount-fault', 'paid-fault', 'reason-fault']);
   const exceeding = await panel.openCase({ amount: '2.00', paid: '1.00' });
-  expect([exceeding.status, exceeding.text.includes('Less than that is left')]).toEqual([409, true]);
+  expect([exceeding.status, exceeding.text.includes('exceeds what is left')]).toEqual([409, true]);
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 0n, scheduledAmountMinor: 0n });
 });
 
@@ -109,14 +109,14 @@ it('refunds a sale, blocks its money and disputes it', async () => {
   const opened = await visitor.submit(sale, '/simulate/refund-cases', { amount: '50.00' });
   expect(opened.text).toContain('refund.requested.v1');
   const beyond = await visitor.submit(sale.path, '/simulate/refund-cases', { amount: '70.01' });
-  expect([beyond.status, beyond.text.includes('Less than that is left')]).toEqual([409, true]);
+  expect([beyond.status, beyond.text.includes('exceeds what is left')]).toEqual([409, true]);
   expect((await visitor.get(path)).text).toContain(idIn(opened));
 
   const blocked = await visitor.submit(path, '/block', { reason_to_block: 'COMPLIANCE_HOLD' });
   expect(blocked.document.querySelector('.outcome')!.text).toContain('funds.blocked.v1');
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 0n, blockedAmountMinor: 12_000n });
   const other = await visitor.submit(path, '/unblock', { reason_to_unblock: 'KYC_PENDING' });
-  expect([other.status, other.text.includes('no block for this reason')]).toEqual([404, true]);
+  expect([other.status, other.text.includes('no block with this reason')]).toEqual([404, true]);
   const free = await visitor.submit(path, '/unblock', { reason_to_unblock: 'COMPLIANCE_HOLD' });
   expect(free.document.querySelector('.outcome')!.text).toContain('funds.unblocked.v1');
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 12_000n });
@@ -159,7 +159,7 @@ it("decides a merchant's own request of today, which settles later", async () =>
   await panel.visitor.submit(path, '/approve');
   const released = await panel.visitor.submit(path, '/release');
   expect([stateOn(released), stepsOn(released)]).toEqual(['RELEASED', []]);
-  expect(released.text).toContain('settles by itself');
+  expect(released.text).toContain('Settlement is automatic');
 });
 
 it('publishes every event of the catalogue with its example, and shows where it went', async () => {
@@ -183,7 +183,7 @@ it('publishes every event of the catalogue with its example, and shows where it 
   const inPortuguese = await visitor.reading('pt-BR').get(`${home}/simulate/events?type=refund.failed.v1`);
   expect(inPortuguese.text).toContain('O provedor não pagou um reembolso');
   const unknown = await visitor.submit(`${home}/simulate/events`, '/publish', { type: 'x.y.v1' });
-  expect([unknown.status, unknown.text.includes('no such event type')]).toEqual([422, true]);
+  expect([unknown.status, unknown.text.includes('event type does not exist')]).toEqual([422, true]);
 });
 
 it('shows what a merchant says as text, whatever it is', async () => {

@@ -93,10 +93,10 @@ it('says in words why a step that came too late or too early is refused', async 
   const { visitor, openCase, step } = await sandboxFixture(fixture);
   const early = await openCase();
   const refused = await step(early, 'announce-deadline');
-  expect([refused.status, refused.text.includes('too early to tell')]).toEqual([409, true]);
+  expect([refused.status, refused.text.includes('too early to send')]).toEqual([409, true]);
   await step(early, 'approve');
   const late = await step(early, 'contest');
-  expect([late.status, late.text.includes('in another state by now')]).toEqual([409, true]);
+  expect([late.status, late.text.includes('status of the case has changed')]).toEqual([409, true]);
   const unreasoned = await visitor.submit(await openCase(), '/contest', { reason: '  ' });
-  expect([unreasoned.status, unreasoned.text.includes('Say the reason.')]).toEqual([422, true]);
+  expect([unreasoned.status, unreasoned.text.includes('Enter a reason.')]).toEqual([422, true]);
 });

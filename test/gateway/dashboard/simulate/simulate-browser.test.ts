@@ -105,13 +105,13 @@ it('leads by keyboard and pointer from a sale to a paid refund, and shows each c
   const panel = await sandboxFixture(fixture);
   const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
   await page.goto(`${panel.home}/simulate`);
-  await page.getByRole('button', { name: 'Record the sale' }).press('Enter');
+  await page.getByRole('button', { name: 'Create sale' }).press('Enter');
   await page.waitForURL(/\/simulate\/sales\//);
-  await page.getByLabel('How it begins').selectOption('MERCHANT');
-  await page.getByRole('button', { name: 'Open the case' }).click();
+  await page.getByLabel('Requested by').selectOption('MERCHANT');
+  await page.getByRole('button', { name: 'Open case' }).click();
   await page.waitForURL(/\/simulate\/refund-cases\/[0-9a-f-]{36}\?/);
   await page.getByText('refund.approved.v1').waitFor();
-  for (const step of ['Start the execution', 'Carry the execution on', 'The provider paid']) {
+  for (const step of ['Start the execution', 'Complete the execution', 'The provider pays']) {
     await page.getByRole('button', { name: step }).click();
     await page.getByText(`${step}: done.`).waitFor();
   }

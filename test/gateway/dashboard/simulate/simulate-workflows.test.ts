@@ -45,7 +45,7 @@ it('shows what workflows do to a case by itself: execution, want of funds, and t
   await panel.sell();
   await stateIs(page, 'PROCESSING');
   expect((await funds().getBalance(tenantOf(panel))).availableAmountMinor).toBe(0n);
-  await page.getByRole('button', { name: 'The provider did not pay' }).click();
+  await page.getByRole('button', { name: 'The provider does not pay' }).click();
   await stateIs(page, 'FAILED');
   await eventually(async () =>
     expect((await funds().getBalance(tenantOf(panel))).availableAmountMinor).toBe(12_000n),

@@ -55,19 +55,19 @@ it('leads a developer, who never reloads, from a failing delivery to a delivered
   await rows.filter({ hasText: 'HTTP 503' }).getByRole('link', { name: 'payment.succeeded.v1' }).click();
   await page.getByText('<b>out of order</b>').waitFor();
   answer = { status: 200, body: 'mended' };
-  await page.getByRole('button', { name: 'Try now' }).click();
+  await page.getByRole('button', { name: 'Retry now' }).click();
   await page.locator('[data-live="state"] .badge', { hasText: 'Delivered' }).waitFor();
   await page.getByText('mended', { exact: true }).waitFor();
 
   await page.goto(`/sandbox/${merchantId}/webhooks/${id}/deliveries`);
   await page.locator('summary', { hasText: 'Resend events' }).click();
-  const period = page.locator('form').filter({ hasText: 'Resend the period' });
-  await period.getByLabel('Only those not delivered').uncheck();
+  const period = page.locator('form').filter({ hasText: 'Resend period' });
+  await period.getByLabel('Undelivered only').uncheck();
   await period.getByRole('button').click();
   await page.locator('[data-live="progress"] .badge', { hasText: 'Completed' }).waitFor();
   expect(await page.locator('progress').getAttribute('value')).toBe('1');
-  expect(await page.getByRole('button', { name: 'Cancel the resend' }).count()).toBe(0);
-  await page.getByRole('link', { name: 'See the deliveries of this resend' }).click();
+  expect(await page.getByRole('button', { name: 'Cancel resend' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'View deliveries of this resend' }).click();
   await rows.filter({ hasText: 'Delivered' }).waitFor();
   expect(await rows.count()).toBe(1);
 

@@ -30,7 +30,7 @@ describe('the list of deliveries', () => {
     const ofPayment = expect.stringMatching(`payment.succeeded.v1 ${host}/hooks/`);
     expect(rows.map((cells) => cells.slice(0, 5))).toEqual([
       [ofPayment, 'object 3', 'Queued', '0', '—'],
-      [ofPayment, 'object 2', 'Retrying', '1', 'TLS failed: check the certificate 7 ms'],
+      [ofPayment, 'object 2', 'Retrying', '1', 'TLS error: check the certificate 7 ms'],
       [ofPayment, 'object 1', 'Retrying', '1', 'HTTP 503 1,234 ms'],
       [expect.stringContaining('webhook.ping.v1'), expect.any(String), 'Delivered', '1', 'HTTP 200 12 ms'],
     ]);
@@ -69,10 +69,10 @@ describe('the list of deliveries', () => {
 
   it.each([
     ['event', 'x', 'is a UUID'],
-    ['since', '2026-02-30T10:00', 'no such time'],
-    ['before', 'yesterday', 'no such time'],
-    ['request', 'a\u0000b', 'no part of an ID'],
-    ['object', 'ação', 'no part of an ID'],
+    ['since', '2026-02-30T10:00', 'valid date and time'],
+    ['before', 'yesterday', 'valid date and time'],
+    ['request', 'a\u0000b', 'not valid in an ID'],
+    ['object', 'ação', 'not valid in an ID'],
   ])('says of a filter by %s that cannot be meant what is wrong', async (name, value, fault) => {
     const { base, developer } = await fixture.shop();
     const page = await developer.get(`${base}/deliveries?${name}=${encodeURIComponent(value)}`);

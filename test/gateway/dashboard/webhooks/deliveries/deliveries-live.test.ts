@@ -67,14 +67,14 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
   it('shows what becomes of a delivery, and what can be done with it', async () => {
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
     await open(`/deliveries/${deliveryId}`);
-    await page.getByRole('button', { name: 'Try now' }).waitFor();
+    await page.getByRole('button', { name: 'Retry now' }).waitFor();
     await fixture.webhooks.deliveries.cancelDelivery({
       ...shop.tenant,
       idempotencyKey: newKey(),
       deliveryId: deliveryId!,
     });
-    await page.getByRole('button', { name: 'Resend this event' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Try now' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Resend event' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Retry now' }).count()).toBe(0);
     expect(await page.locator('[data-live="state"] .badge').textContent()).toBe('Canceled');
     expect(await stayed()).toBe(true);
   });
@@ -110,7 +110,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     await open('/deliveries');
     const member = { ...shop.tenant, idempotencyKey: newKey(), accountId: shop.developer.accountId };
     await accounts().removeMember(member);
-    await page.getByText('you have no access to it').waitFor();
+    await page.getByText('you do not have access to it').waitFor();
     expect(await rows().count()).toBe(0);
   });
 
@@ -131,7 +131,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
   it('keeps what was folded out, by attempt', async () => {
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503, responseExcerpt: 'first' });
     await open(`/deliveries/${deliveryId}`);
-    await page.getByText('What your server answered').click();
+    await page.getByText('Response from your server').click();
     await page.locator('select, a').first().focus();
     await fixture.webhooks.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
       deliveryId,

@@ -36,7 +36,9 @@ describe('a delivery that waits for its next attempt', () => {
     await fixture.subscribed(tenant);
     const [id] = await fixture.attempted(tenant, { httpStatus: 503 });
     const page = await developer.submit(`${base}/deliveries/${id}`, '/retry');
-    expect(noticeOf(page)).toBe('The next attempt is made now. If one was under way, it goes on.');
+    expect(noticeOf(page)).toBe(
+      'The next attempt is happening now. If one was already in progress, it continues.',
+    );
     const { nextAttemptAt } = await stateOf(tenant, id!);
     expect(Number(nextAttemptAt!.seconds)).toBeLessThanOrEqual(Date.now() / 1_000);
     expect(await auditOf(tenant)).toContain('RetryDelivery');
@@ -49,14 +51,14 @@ describe('a delivery that waits for its next attempt', () => {
     const stale = await developer.get(`${base}/deliveries/${id}`);
     expect(actionsOf(stale)).toEqual(['retry', 'cancel']);
     const page = await developer.submit(stale, '/cancel');
-    expect(noticeOf(page)).toBe('The delivery was canceled.');
+    expect(noticeOf(page)).toBe('Delivery canceled.');
     expect((await stateOf(tenant, id!)).status).toBe(DeliveryStatus.CANCELED);
     expect(actionsOf(page)).toEqual(['resend']);
     const late = await developer.submit(stale, '/retry');
-    expect([late.status, late.text.includes('The delivery has ended: resend its event.')]).toEqual([
-      409,
-      true,
-    ]);
+    expect([
+      late.status,
+      late.text.includes('The delivery has already ended. Resend the event instead.'),
+    ]).toEqual([409, true]);
     expect(await auditOf(tenant)).toEqual(['CancelDelivery']);
   });
 });
@@ -68,7 +70,7 @@ describe('a delivery that has ended', () => {
     const [id] = await fixture.attempted(tenant, { httpStatus: 200 });
     await fixture.subscribed(tenant);
     const page = await developer.submit(`${base}/deliveries/${id}`, '/resend');
-    expect(noticeOf(page)).toBe('The resend has begun.');
+    expect(noticeOf(page)).toBe('Resend started.');
     const [resend] = (await fixture.webhooks.deliveries.listResends({ ...tenant })).resends;
     const { eventId } = await stateOf(tenant, id!);
     expect(resend).toMatchObject({ subscriptionId, eventId, onlyFailed: false, expectedCount: 1n });
@@ -85,7 +87,7 @@ describe('a delivery that has ended', () => {
     await fixture.webhooks.disable(tenant, subscriptionId);
     expect(actionsOf(await developer.get(`${base}/deliveries/${id}`))).toEqual([]);
     const late = await developer.submit(stale, '/resend');
-    expect([late.status, late.text.includes('Reactivate it before you resend')]).toEqual([409, true]);
+    expect([late.status, late.text.includes('Reactivate it before resending')]).toEqual([409, true]);
   });
 });
 
@@ -97,7 +99,7 @@ describe('a resend', () => {
     const path = `${base}/webhooks/${subscriptionId}/deliveries`;
     const form = await developer.get(path);
     const begun = await developer.submit(form, '/resends');
-    expect(noticeOf(begun)).toBe('The resend has begun.');
+    expect(noticeOf(begun)).toBe('Resend started.');
     expect(begun.document.querySelector('progress')!.getAttribute('max')).toBe('2');
     expect(begun.document.querySelector('progress')!.getAttribute('value')).toBe('0');
     const [resend] = (await fixture.webhooks.deliveries.listResends({ ...tenant })).resends;
@@ -107,7 +109,7 @@ describe('a resend', () => {
     expect(again.path).toBe(begun.path);
     await fixture.webhooks.goOn(resend!.id, 1);
     const canceled = await developer.submit(begun.path, '/cancel');
-    expect(noticeOf(canceled)).toBe('The resend was canceled.');
+    expect(noticeOf(canceled)).toBe('Resend canceled.');
     expect(await fixture.webhooks.get(tenant, resend!.id)).toMatchObject({
       state: ResendState.CANCELED,
       canceledCount: 1n,
@@ -141,15 +143,25 @@ describe('a resend', () => {
       'an end before its beginning',
       { from: '2026-11-21T10:00', to: '2026-11-21T09:00' },
       'to',
-      'after the beginning',
+      'after the start',
     ],
-    ['a day that is none', { from: '2026-02-30T10:00', to: '2026-11-21T09:00' }, 'from', 'that exist'],
-    ['half a period', { from: '2026-11-20T10:00' }, 'to', 'that exist'],
-    ['nothing at all', {}, 'event_id', 'one of the two'],
-    ['an event and a request', { event_id: randomUUID(), request_id: 'r' }, 'event_id', 'one of the two'],
+    [
+      'a day that is none',
+      { from: '2026-02-30T10:00', to: '2026-11-21T09:00' },
+      'from',
+      'valid date and time',
+    ],
+    ['half a period', { from: '2026-11-20T10:00' }, 'to', 'valid date and time'],
+    ['nothing at all', {}, 'event_id', 'either an event ID or a request ID'],
+    [
+      'an event and a request',
+      { event_id: randomUUID(), request_id: 'r' },
+      'event_id',
+      'either an event ID or a request ID',
+    ],
     ['an event that is none', { event_id: randomUUID() }, 'event_id', 'no event with this ID'],
     ['an id that is none', { event_id: 'evt"><b>' }, 'event_id', 'is a UUID'],
-    ['a request with a line break', { request_id: 'a\nb' }, 'request_id', 'no part of an ID'],
+    ['a request with a line break', { request_id: 'a\nb' }, 'request_id', 'not valid in an ID'],
   ];
   it.each(FAULTS)(
     'of %s is refused at its field, with what was typed',

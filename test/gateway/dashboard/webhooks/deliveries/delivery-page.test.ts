@@ -22,14 +22,14 @@ const verbsOf = ({ document }: SeenPage) =>
 
 describe('the page of a delivery', () => {
   const REASONS = {
-    succeeded: ['Delivered', 'Your server confirmed it', ['resend']],
+    succeeded: ['Delivered', 'Your server acknowledged the event', ['resend']],
     retrying: ['Retrying', 'The last attempt failed', ['retry', 'cancel']],
-    underWay: ['Retrying', 'An attempt is under way', ['retry', 'cancel']],
-    held: ['Held', 'Many deliveries to this endpoint are failing', ['retry', 'cancel']],
-    blocked: ['Waits for its turn', 'an earlier one of the same object', ['cancel']],
-    queued: ['Queued', 'goes out in a moment', ['cancel']],
-    exhausted: ['Failed', 'We do not try again by ourselves', ['resend']],
-    canceled: ['Canceled', 'by somebody, or because the endpoint was disabled', ['resend']],
+    underWay: ['Retrying', 'An attempt is in progress', ['retry', 'cancel']],
+    held: ['On hold: endpoint failing', 'failing on many deliveries at once', ['retry', 'cancel']],
+    blocked: ['Waiting for an earlier event', 'an earlier event of the same object', ['cancel']],
+    queued: ['Queued', 'will be sent shortly', ['cancel']],
+    exhausted: ['Failed', 'there will be no more', ['resend']],
+    canceled: ['Canceled', 'manually, or because the endpoint was disabled', ['resend']],
   } as const;
   it.each(Object.entries(REASONS))(
     'says of one that is %s why, and offers what can be done',
@@ -50,14 +50,14 @@ describe('the page of a delivery', () => {
     const paused = { ...tenant, idempotencyKey: newKey(), subscriptionId };
     await fixture.webhooks.subscriptions.pauseWebhookSubscription(paused);
     await fixture.webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
-    expect(await reasonOf(held!)).toContain('Our operations paused deliveries');
+    expect(await reasonOf(held!)).toContain('Our operations team has paused deliveries');
     await fixture.webhooks.subscriptions.resumeWebhookSubscription({ ...paused, idempotencyKey: newKey() });
     const resend = await fixture.webhooks.again(tenant, subscriptionId);
     await fixture.webhooks.published(tenant, [Date.now() - 1_000]);
     await fixture.webhooks.goOn(resend.id);
     const [made] = await fixture.webhooks.madeOf(resend.id);
     await fixture.webhooks.cancel(tenant, resend.id);
-    expect(await reasonOf(made!.id)).toContain('The resend that made it was canceled');
+    expect(await reasonOf(made!.id)).toContain('The resend that created it was canceled');
     await fixture.webhooks.disable(tenant, subscriptionId);
     expect(await reasonOf(held!)).toContain('The endpoint was disabled');
   });
@@ -67,11 +67,11 @@ describe('the page of a delivery', () => {
     const attempts = document.querySelectorAll('.attempts li');
     expect(attempts).toHaveLength(10);
     expect(attempts[0]!.text).toMatch(/Attempt 10\s+HTTP 301\s+12 ms/);
-    expect(attempts[0]!.text).toContain('We follow no redirects');
+    expect(attempts[0]!.text).toContain('We do not follow redirects');
     expect(attempts[0]!.querySelector('details')!.hasAttribute('open')).toBe(true);
     expect(attempts[1]!.querySelector('details')!.hasAttribute('open')).toBe(false);
     const failed = await open(all.deliveries.canceled!);
-    expect(failed.document.querySelector('.attempts')!.text).toContain('The host’s name was not found (DNS)');
+    expect(failed.document.querySelector('.attempts')!.text).toContain('Host not found (DNS)');
   });
 
   it('has words of its own for every way an attempt can fail, in both languages', async () => {
@@ -103,6 +103,6 @@ describe('the page of a delivery', () => {
     const [id] = await fixture.attempted(tenant, { httpStatus: 500 });
     await fixture.webhooks.sql(`delete from webhooks.event where merchant_id = $1`, [tenant.merchantId]);
     const page = await developer.get(`${base}/deliveries/${id}`);
-    expect([page.status, page.text.includes('The event is no longer kept.')]).toEqual([200, true]);
+    expect([page.status, page.text.includes('The event is no longer available')]).toEqual([200, true]);
   });
 });

@@ -133,12 +133,12 @@ test('asks for an event type, and refuses those that there are not', async () =>
   const none = await create(merchant, { url });
   expect([none.status, none.document.querySelector('.event-types .fault')?.text]).toEqual([
     422,
-    'Choose at least one event type.',
+    'Select at least one event type.',
   ]);
   const unknown = await create(merchant, { url, event_types: ['webhook.ping.v1'] });
   expect([unknown.status, unknown.document.querySelector('.event-types .fault')?.text]).toEqual([
     422,
-    'One of these types does not exist any more. Check the choice.',
+    'One of the selected types no longer exists. Check your selection.',
   ]);
   expect(await listOf(merchant)).toEqual([]);
 });
@@ -167,6 +167,6 @@ test('the same form with other content is shown again as a new one', async () =>
   await create(merchant, { url: newUrl(), event_types: TYPES }, blank);
   const again = await create(merchant, { url: newUrl(), event_types: TYPES }, blank);
   expect(again.status).toBe(409);
-  expect(wordsOf(again)).toContain('sent already with other content');
+  expect(wordsOf(again)).toContain('already been submitted with other content');
   expect((await create(merchant, {}, again)).text).toMatch(SECRET);
 });

@@ -101,7 +101,7 @@ describe('the secret of a subscription made over the API', () => {
     const secret = secretOf(shown);
     const again = await developer.submit(detail, '/reveal');
     expect(again.text).not.toMatch(SECRET);
-    expect(wordsOf(again)).toContain('shown already');
+    expect(wordsOf(again)).toContain('already been shown');
     await expectNowhere(merchant, id, secret);
     expect(actionsOf(await developer.get(at(`/webhooks/${id}`)))).not.toContain(at(`/webhooks/${id}/reveal`));
     expect(actionsOf(await developer.get(at(`/webhooks/${id}/reveal`)))).toEqual([]);
@@ -111,7 +111,7 @@ describe('the secret of a subscription made over the API', () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const before = await developer.get(at(`/webhooks/${id}/reveal`));
-    expect(wordsOf(before)).toContain('Nobody has seen the current secret yet');
+    expect(wordsOf(before)).toContain('The current secret has not been shown yet');
     expect(before.text).not.toMatch(SECRET);
     const response = await developer.fetch(at(`/webhooks/${id}/reveal`), {
       headers: {
@@ -165,7 +165,7 @@ describe('rotation', () => {
   test('without overlap ends the one before', async () => {
     const { rotate, status } = await newShown();
     const page = await rotate('0');
-    expect(wordsOf(page)).toContain('The new secret alone signs from now on');
+    expect(wordsOf(page)).toContain('From now on, only the new secret signs');
     expect(await status()).toHaveLength(1);
   });
 
@@ -189,7 +189,7 @@ describe('rotation', () => {
     await rotate('0', form);
     const other = await rotate('3600', form);
     expect(other.status).toBe(409);
-    expect(wordsOf(other)).toContain('sent already with another choice');
+    expect(wordsOf(other)).toContain('already been submitted with another option');
     expect(await status()).toHaveLength(1);
   });
 });

@@ -61,7 +61,7 @@ describe('the list', () => {
     expect(rows[2]).toMatch(/Failing.*failed in each of its 12 attempts.*refused.*Since/);
     expect(page.document.querySelectorAll('tbody tr')[2]!.querySelector('td.number')!.text).toBe('2');
     const { text: portuguese } = await viewer.reading('pt-BR').get(at('/webhooks'));
-    expect(portuguese).toMatch(/Com erro[\s\S]*falhou em todas as 12 tentativas[\s\S]*recusada/);
+    expect(portuguese).toMatch(/Com falhas[\s\S]*falhou em todas as 12 tentativas[\s\S]*recusada/);
     expect(portuguese).toMatch(/Pausado/);
   });
 
@@ -84,7 +84,7 @@ describe('the list', () => {
 
   test('of a merchant without any says so', async () => {
     const { at, viewer, developer } = await fixture.newMerchant();
-    expect(wordsOf(await viewer.get(at('/webhooks')))).toContain('There is no endpoint yet');
+    expect(wordsOf(await viewer.get(at('/webhooks')))).toContain('No endpoints yet');
     expect((await viewer.get(at('/webhooks'))).text).not.toContain(at('/webhooks/new'));
     expect((await developer.get(at('/webhooks'))).text).toContain(at('/webhooks/new'));
   });
@@ -111,7 +111,7 @@ describe('a subscription', () => {
     ]) {
       expect(words).toContain(part);
     }
-    expect(words).toContain('not yet shown');
+    expect(words).toContain('not shown yet');
     expect(actionsOf(page)).toEqual([]);
     expect(page.text).not.toContain('/rotate');
     expect(actionsOf(await developer.get(at(`/webhooks/${id}`)))).toEqual(
@@ -244,7 +244,7 @@ describe('what can be done', () => {
     await fixture.webhooks.subscriptions.disableWebhookSubscription(write(id));
     const refused = await developer.submit(page, '/test');
     expect(refused.status).toBe(409);
-    expect(wordsOf(refused)).toContain('no longer in the state that this takes');
+    expect(wordsOf(refused)).toContain('status of the endpoint has changed');
   });
 
   test('reactivating beyond the limit is refused in a sentence', async () => {
@@ -254,7 +254,7 @@ describe('what can be done', () => {
     for (let index = 0; index < 60; index += 1) await fixture.webhooks.subscribe(tenant);
     const refused = await developer.submit(at(`/webhooks/${id}`), '/reactivate');
     expect(refused.status).toBe(409);
-    expect(wordsOf(refused)).toContain('largest number of enabled endpoints');
+    expect(wordsOf(refused)).toContain('maximum number of enabled endpoints');
   });
 });
 

@@ -66,7 +66,7 @@ describe('the secret in a browser', () => {
     const merchant = await fixture.newMerchant();
     const { page } = await windowOf(merchant);
     const secret = await createByHand(page, merchant);
-    await page.getByRole('link', { name: 'I have kept it' }).click();
+    await page.getByRole('link', { name: 'saved it, continue' }).click();
     await page
       .getByText(/Nothing|No delivery has been accepted|Deliveries arrive/)
       .first()
@@ -90,7 +90,7 @@ describe('the secret in a browser', () => {
     // Whether or not it keeps this one: what it keeps is told so first.
     await page.evaluate('dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))');
     expect(await page.content()).not.toContain(secret);
-    await page.getByRole('link', { name: 'I have kept it' }).click();
+    await page.getByRole('link', { name: 'saved it, continue' }).click();
     await page.locator('[data-live=state]').waitFor();
     await page.goBack().catch(() => undefined);
     expect(await page.content()).not.toContain(secret);
@@ -111,7 +111,7 @@ describe('the secret in a browser', () => {
     const { page } = await windowOf(merchant);
     await page.goto(merchant.at('/webhooks/new'));
     await page.getByLabel('URL').fill(newUrl());
-    await page.getByLabel('All types that exist today').check();
+    await page.getByLabel('All current types').check();
     await page.getByRole('button', { name: 'Create endpoint' }).dblclick();
     await page.locator('[data-once] code').waitFor();
     expect(await isShown(page)).toBe(true);
@@ -121,7 +121,7 @@ describe('the secret in a browser', () => {
     const merchant = await fixture.newMerchant();
     const { page, context } = await windowOf(merchant);
     const secret = await createByHand(page, merchant);
-    await page.getByRole('link', { name: 'I have kept it' }).click();
+    await page.getByRole('link', { name: 'saved it, continue' }).click();
     const stored = await page.evaluate(
       `caches.keys().catch(() => []).then((names) =>
         JSON.stringify([names, { ...localStorage }, { ...sessionStorage }, history.state, document.cookie]))`,
@@ -176,7 +176,7 @@ test('everything works without JavaScript', async () => {
   await page.getByRole('button', { name: 'Create endpoint' }).click();
   expect(await page.locator('[data-once] code').textContent()).toMatch(SECRET);
   expect(await page.getByRole('button', { name: 'Copy' }).isVisible()).toBe(false);
-  await page.getByRole('link', { name: 'I have kept it' }).click();
+  await page.getByRole('link', { name: 'saved it, continue' }).click();
   await page.getByText('Disable', { exact: true }).click();
   await page.getByRole('button', { name: 'Disable now' }).click();
   await page.getByText('The endpoint was disabled.').waitFor();

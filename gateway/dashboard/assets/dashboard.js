@@ -1,4 +1,4 @@
-// Everything works without this file; it adds live changes, copying and a filter for long lists of choices.
+// Progressive enhancement: live updates, copy buttons, and a filter for long lists of options.
 
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.hidden = false;
@@ -9,12 +9,12 @@ document.addEventListener('click', async ({ target }) => {
   target.textContent = target.dataset.copied;
 });
 
-// What is shown once is gone when its page is left, also from the copy that a browser keeps for the back button.
+// Remove secrets when the page is left, so that the back-forward cache does not keep them.
 addEventListener('pagehide', () => {
   for (const secret of document.querySelectorAll('[data-once]')) secret.remove();
 });
 
-// Of two answers, as after a double click, only the last is seen; what is shown once is in the first.
+// Ignore double clicks: the browser would show only the second response, and a secret is in the first.
 const SENDING_MS = 3_000;
 const sending = new Set();
 document.addEventListener('submit', (event) => {
@@ -35,14 +35,14 @@ for (const box of document.querySelectorAll('[data-filter]')) {
   });
 }
 
-// A hidden tab lets its connection go: browsers have few for a host.
-const AGAIN_MS = 15_000;
+// Close the stream while the tab is hidden: browsers limit connections per host.
+const RECONNECT_MS = 15_000;
 let stream;
-let again;
-function follow() {
+let reconnect;
+function connect() {
   stream?.close();
   stream = undefined;
-  clearTimeout(again);
+  clearTimeout(reconnect);
   if (document.hidden || !document.querySelector('[data-stream]')) return;
   const opened = new EventSource(location.href);
   stream = opened;
@@ -50,37 +50,37 @@ function follow() {
     for (const [name, html] of Object.entries(JSON.parse(data))) replace(name, html);
   });
   opened.addEventListener('error', () => {
-    // What was interrupted comes back by itself; this one was refused.
-    if (opened === stream && opened.readyState === EventSource.CLOSED) askWhy();
+    // EventSource reconnects after interruptions, but not after an error status.
+    if (opened === stream && opened.readyState === EventSource.CLOSED) checkAccess();
   });
 }
 
-/** Whoever may no longer look on is told so by the page itself, or goes to sign in; all else is tried again later. */
-async function askWhy() {
-  const asked = new AbortController();
-  const { headers, signal } = { headers: { accept: 'text/event-stream' }, signal: asked.signal };
+/** Reloads a page that is no longer accessible, to show why; otherwise reconnects later. */
+async function checkAccess() {
+  const request = new AbortController();
+  const { headers, signal } = { headers: { accept: 'text/event-stream' }, signal: request.signal };
   const status = await fetch(location.href, { headers, signal }).then(
     (answer) => answer.status,
     () => 0,
   );
-  asked.abort();
+  request.abort();
   if ([401, 403, 404].includes(status)) location.reload();
-  else again = setTimeout(follow, AGAIN_MS);
+  else reconnect = setTimeout(connect, RECONNECT_MS);
 }
 
-/** What came while somebody was using its region, by its name. */
-const waiting = new Map();
+/** Updates postponed while their region is in use, by region. */
+const postponed = new Map();
 
-/** Leaves alone what somebody is using just now, and comes back to it later. */
+/** Replaces a region's content, later if it is in use. */
 function replace(name, html) {
-  waiting.delete(name);
+  postponed.delete(name);
   const region = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
   if (!region) return;
   const fresh = document.createElement('template');
   fresh.innerHTML = html;
-  if (plainly(fresh.content) === plainly(region)) return;
+  if (visibleHtml(fresh.content) === visibleHtml(region)) return;
   if (isInUse(region)) {
-    waiting.set(name, html);
+    postponed.set(name, html);
     return;
   }
   const wasOpen = new Map(
@@ -98,15 +98,15 @@ function replace(name, html) {
 
 const keyOf = (part, at) => part.dataset.key ?? at;
 
-/** Where the focus is, or a text that is being selected. */
+/** Whether a region has the focus or part of the text selection. */
 function isInUse(region) {
   const selection = getSelection();
   const isSelected = !selection.isCollapsed && selection.containsNode(region, true);
   return isSelected || region.contains(document.activeElement);
 }
 
-/** What is to be seen of a part, without what scripts and readers do to it and without the keys of its forms. */
-function plainly(part) {
+/** An element's HTML without changes by scripts and readers, and without form keys, for comparison. */
+function visibleHtml(part) {
   const copy = document.createElement('div');
   copy.append(...part.cloneNode(true).childNodes);
   for (const button of copy.querySelectorAll('[data-copy]')) button.hidden = true;
@@ -115,10 +115,10 @@ function plainly(part) {
   return copy.innerHTML;
 }
 
-function comeBack() {
-  for (const [name, html] of waiting) replace(name, html);
+function applyPostponed() {
+  for (const [name, html] of postponed) replace(name, html);
 }
-document.addEventListener('focusout', () => setTimeout(comeBack));
-document.addEventListener('selectionchange', comeBack);
-document.addEventListener('visibilitychange', follow);
-follow();
+document.addEventListener('focusout', () => setTimeout(applyPostponed));
+document.addEventListener('selectionchange', applyPostponed);
+document.addEventListener('visibilitychange', connect);
+connect();

@@ -66,6 +66,8 @@ function pageHtml(view: PlainView | View, page: Page, section: Section | undefin
 <title>${page.title}${where} · ${t.product}</title>
 <link rel="icon" href="/assets/${ENVIRONMENT_PATHS[environment ?? 'live']}.svg">
 <link rel="stylesheet" href="/assets/base.css">
+<link rel="stylesheet" href="/assets/content.css">
+<link rel="stylesheet" href="/assets/forms.css">
 ${section ? html`<link rel="stylesheet" href="/assets/${section}.css">` : nothing}
 <script type="module" src="/assets/dashboard.js"></script>
 </head>

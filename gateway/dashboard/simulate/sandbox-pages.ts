@@ -22,9 +22,9 @@ export class SandboxPages {
 
   page<Query extends TObject>(
     options: { readonly path: string; readonly query: Query },
-    draw: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
+    render: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
   ): void {
-    this.#pages.page({ ...options, ...SPEC }, (view, input) => draw(requireSandbox(view), input));
+    this.#pages.page({ ...options, ...SPEC }, (view, input) => render(requireSandbox(view), input));
   }
 
   action<Form extends TObject>(

@@ -1,4 +1,5 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { pager } from '../../shell/components.ts';
@@ -9,7 +10,7 @@ import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { resendPart } from '../resends/resend-form.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
-import { readEndpointUrls, readSubscription } from '../subscriptions/subscription-reads.ts';
+import { type Endpoints, readEndpoints, readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import {
   DeliveriesQuery,
@@ -32,10 +33,7 @@ export function deliveriesListPages({
   const spec = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
 
   pages.page({ ...spec, path: '/deliveries' }, async (view, { query }) => {
-    const [eventTypes, endpoints] = await Promise.all([
-      types.all(view.call),
-      readEndpointUrls(clients, view),
-    ]);
+    const [eventTypes, endpoints] = await Promise.all([types.all(view.call), readEndpoints(clients, view)]);
     const t = textsFor(view, deliveriesTexts);
     const list = await listOf(view, clients, query, { eventTypes, endpoints });
     return {
@@ -54,7 +52,7 @@ ${list.body}`,
       readSubscription(clients, view, subscriptionId),
     ]);
     const t = textsFor(view, deliveriesTexts);
-    const list = await listOf(view, clients, query, { eventTypes, subscriptionId });
+    const list = await listOf(view, clients, query, { eventTypes, subscription });
     return {
       ...list,
       title: `${t.deliveriesTo} ${endpointName(subscription.url, subscriptionId)}`,
@@ -68,10 +66,10 @@ ${list.body}`,
 
 interface ListOptions {
   readonly eventTypes: readonly string[];
-  /** Where deliveries go, of several subscriptions. */
-  readonly endpoints?: ReadonlyMap<string, string>;
-  /** Of this one alone. */
-  readonly subscriptionId?: string;
+  /** The endpoints of a list of several subscriptions. */
+  readonly endpoints?: Endpoints;
+  /** The only subscription of the list. */
+  readonly subscription?: WebhookSubscription;
 }
 
 /** The filter form and the matching deliveries; without a list when a filter is invalid. */
@@ -79,7 +77,7 @@ async function listOf(
   view: View,
   { deliveries }: Pick<DashboardClients, 'deliveries'>,
   query: DeliveriesQueryValues,
-  { eventTypes, endpoints, subscriptionId }: ListOptions,
+  { eventTypes, endpoints, subscription }: ListOptions,
 ): Promise<Omit<Page, 'title'>> {
   const t = textsFor(view, deliveriesTexts);
   const filters = parseFilters(query);
@@ -89,7 +87,7 @@ async function listOf(
     {
       ...view.tenant,
       ...filters.request,
-      subscriptionId,
+      subscriptionId: subscription?.id,
       withLastAttempt: true,
       pageSize: PAGE_SIZE,
       pageToken: query.page ?? '',
@@ -100,6 +98,7 @@ async function listOf(
     caption: t.deliveries,
     empty: filters.any ? t.noMatches : t.none,
     endpoints,
+    subscription,
   });
   return {
     body: html`${filterHtml}${liveRegion('deliveries', table)}${pager(view, list.nextPageToken)}`,

@@ -1,25 +1,39 @@
-import type { Delivery } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type {
+  Delivery,
+  WebhookSubscription,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { dataTable, moment, NONE } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
+import type { Endpoints } from '../subscriptions/subscription-reads.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
-import { answerWords, dueWords, endpointName, latencyWords, shortId, statusBadge } from './delivery-words.ts';
+import {
+  answerWords,
+  dueWords,
+  endpointName,
+  isScheduled,
+  latencyWords,
+  shortId,
+  statusBadge,
+} from './delivery-words.ts';
 
 const RECENT = 10;
 
 interface TableOptions {
   readonly caption: string;
   readonly empty: string;
-  /** Endpoint URLs by subscription id; shown when the list is not of a single subscription. */
-  readonly endpoints?: ReadonlyMap<string, string> | undefined;
+  /** The endpoints to show in a list of several subscriptions. */
+  readonly endpoints?: Endpoints | undefined;
+  /** The only subscription of the list. */
+  readonly subscription?: WebhookSubscription | undefined;
 }
 
 /** A table of deliveries with their last attempts. */
 export function deliveriesTable(
   view: View,
   deliveries: readonly Delivery[],
-  { caption, empty, endpoints }: TableOptions,
+  { caption, empty, endpoints, subscription }: TableOptions,
 ): Html {
   const t = textsFor(view, deliveriesTexts);
   const table = dataTable<Delivery>(
@@ -27,13 +41,17 @@ export function deliveriesTable(
     [
       { label: t.event, cell: (delivery) => eventCell(view, delivery, endpoints) },
       { label: t.object, cell: ({ objectId }) => html`<code>${shortId(objectId)}</code>` },
-      { label: t.status, cell: (delivery) => statusBadge(view, delivery) },
+      {
+        label: t.status,
+        cell: (delivery) =>
+          statusBadge(view, delivery, subscription ?? endpoints?.get(delivery.subscriptionId)),
+      },
       { label: t.attempts, cell: ({ attemptCount }) => view.format.number(attemptCount), isNumber: true },
       { label: t.answer, cell: (delivery) => lastAnswer(view, delivery) },
       {
         label: t.next,
-        cell: ({ nextAttemptAt, endedAt }) =>
-          endedAt || !nextAttemptAt ? NONE : dueWords(view, nextAttemptAt),
+        cell: ({ nextAttemptAt, status }) =>
+          isScheduled(status) && nextAttemptAt ? dueWords(view, nextAttemptAt) : NONE,
       },
       { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
     ],
@@ -47,26 +65,26 @@ export function deliveriesTable(
 export async function recentDeliveries(
   view: View,
   clients: Pick<DashboardClients, 'deliveries'>,
-  { id: subscriptionId }: { readonly id: string },
+  subscription: WebhookSubscription,
 ): Promise<Html> {
   const t = textsFor(view, deliveriesTexts);
   const { deliveries } = await clients.deliveries.listDeliveries(
-    { ...view.tenant, subscriptionId, pageSize: RECENT, withLastAttempt: true },
+    { ...view.tenant, subscriptionId: subscription.id, pageSize: RECENT, withLastAttempt: true },
     view.call,
   );
-  return html`${deliveriesTable(view, deliveries, { caption: t.recent, empty: t.none })}
-<p><a href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${t.seeAll}</a></p>`;
+  return html`${deliveriesTable(view, deliveries, { caption: t.recent, empty: t.none, subscription })}
+<p><a href="${pathTo(view, `/webhooks/${subscription.id}/deliveries`)}">${t.seeAll}</a></p>`;
 }
 
 /** The event type, and the endpoint when the list has several. */
 function eventCell(
   view: View,
   { id, eventType, subscriptionId }: Delivery,
-  endpoints: ReadonlyMap<string, string> | undefined,
+  endpoints: Endpoints | undefined,
 ): Html {
   const type = html`<a href="${pathTo(view, `/deliveries/${id}`)}"><code>${eventType}</code></a>`;
   if (!endpoints) return type;
-  const name = endpointName(endpoints.get(subscriptionId), subscriptionId);
+  const name = endpointName(endpoints.get(subscriptionId)?.url, subscriptionId);
   return html`<div>${type} <a class="soft" href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${name}</a></div>`;
 }
 

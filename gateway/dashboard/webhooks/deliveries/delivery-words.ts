@@ -35,6 +35,10 @@ function toneOf(status: KnownStatus): Tone {
   }
 }
 
+/** Whether the time of the next attempt is known: a delivery on hold may be due already and still wait. */
+export const isScheduled = (status: DeliveryStatus) =>
+  status === DeliveryStatus.PENDING || status === DeliveryStatus.RETRYING;
+
 /** A delivery's status as a badge; with the subscription, that of a held delivery includes the reason. */
 export function statusBadge(
   view: PlainView,

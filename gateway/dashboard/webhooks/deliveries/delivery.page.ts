@@ -18,7 +18,7 @@ import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { PING } from './delivery-event-types.ts';
 import { type DeliveryDetails, reasonWords } from './delivery-reasons.ts';
-import { dueWords, statusBadge } from './delivery-words.ts';
+import { dueWords, isScheduled, statusBadge } from './delivery-words.ts';
 
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
 
@@ -82,9 +82,9 @@ ${eventPart(view, found, event)}`,
 function stateOf(view: View, found: DeliveryDetails): Html {
   const t = textsFor(view, deliveryTexts);
   const { delivery, subscription } = found;
-  const { nextAttemptAt, endedAt, resendId } = delivery;
+  const { status, nextAttemptAt, endedAt, resendId } = delivery;
   const pairs: (readonly [string, Html | string])[] = [];
-  if (!endedAt && nextAttemptAt) pairs.push([t.next, dueWords(view, nextAttemptAt)]);
+  if (isScheduled(status) && nextAttemptAt) pairs.push([t.next, dueWords(view, nextAttemptAt)]);
   pairs.push([
     t.endpoint,
     html`<a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${subscription.url}</a>`,

@@ -18,7 +18,7 @@ import { liveRegion } from '../../shell/live.ts';
 import { mayDevelop, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb } from '../breadcrumbs.ts';
 import { endpointName, shortId } from '../deliveries/delivery-words.ts';
-import { readEndpointUrls } from '../subscriptions/subscription-reads.ts';
+import { type Endpoints, readEndpoints } from '../subscriptions/subscription-reads.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -31,7 +31,7 @@ export function resendPages({ pages, clients }: Pick<FeatureDependencies, 'pages
   pages.page({ ...spec, path: '/resends', query }, async (view, { query: { page = '' } }) => {
     const [{ resends, nextPageToken }, endpoints] = await Promise.all([
       clients.deliveries.listResends({ ...view.tenant, pageSize: PAGE_SIZE, pageToken: page }, view.call),
-      readEndpointUrls(clients, view),
+      readEndpoints(clients, view),
     ]);
     const t = textsFor(view, resendsTexts);
     const table = resendsTable(view, resends, endpoints);
@@ -48,8 +48,7 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
       { ...view.tenant, resendId: params.resendId! },
       view.call,
     );
-    const endpoints =
-      resend!.subscriptionId === undefined ? undefined : await readEndpointUrls(clients, view);
+    const endpoints = resend!.subscriptionId === undefined ? undefined : await readEndpoints(clients, view);
     const t = textsFor(view, resendsTexts);
     const [progress, actions] = [progressOf(view, resend!), actionsOf(view, resend!)];
     return {
@@ -80,7 +79,7 @@ ${liveRegion('actions', actions)}`,
   });
 }
 
-function resendsTable(view: View, resends: readonly Resend[], endpoints: ReadonlyMap<string, string>): Html {
+function resendsTable(view: View, resends: readonly Resend[], endpoints: Endpoints): Html {
   const t = textsFor(view, resendsTexts);
   const table = dataTable<Resend>(
     t.title,
@@ -172,12 +171,8 @@ function selectionWords(
   return html`<span>${t.ofPeriod} ${moment(view, period?.from)} ${t.until} ${moment(view, period?.to)}${failed}</span>`;
 }
 
-function endpointLink(
-  view: View,
-  { subscriptionId }: Resend,
-  endpoints: ReadonlyMap<string, string> | undefined,
-): Html {
+function endpointLink(view: View, { subscriptionId }: Resend, endpoints: Endpoints | undefined): Html {
   if (subscriptionId === undefined) return html`${textsFor(view, resendsTexts).allEndpoints}`;
-  const name = endpointName(endpoints?.get(subscriptionId), subscriptionId);
+  const name = endpointName(endpoints?.get(subscriptionId)?.url, subscriptionId);
   return html`<a href="${pathTo(view, `/webhooks/${subscriptionId}`)}">${name}</a>`;
 }

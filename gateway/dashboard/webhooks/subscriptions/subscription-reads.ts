@@ -7,6 +7,9 @@ import type { View } from '../../shell/view.ts';
 
 type Clients = Pick<DashboardClients, 'webhookSubscriptions'>;
 
+/** What lists of deliveries show of their subscriptions, by id. */
+export type Endpoints = ReadonlyMap<string, Pick<WebhookSubscription, 'url' | 'pausedAt'>>;
+
 const PAGE_SIZE = 100;
 /** Few merchants have more than one page. */
 const MAX_PAGES = 5;
@@ -41,9 +44,11 @@ export async function readSubscriptions(
   return read;
 }
 
-/** The URLs of the merchant's subscriptions, by id. */
-export async function readEndpointUrls(clients: Clients, view: View): Promise<ReadonlyMap<string, string>> {
-  return new Map((await readSubscriptions(clients, view)).map(({ id, url }) => [id, url]));
+/** The merchant's subscriptions, by id. */
+export async function readEndpoints(clients: Clients, view: View): Promise<Endpoints> {
+  return new Map(
+    (await readSubscriptions(clients, view)).map((subscription) => [subscription.id, subscription]),
+  );
 }
 
 /** The status of a subscription's signing secrets, the current one first. */

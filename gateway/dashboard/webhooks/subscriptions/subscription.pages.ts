@@ -22,10 +22,10 @@ export function subscriptionPages({ pages, clients }: FeatureDependencies): void
     async (view, { params, query }) => {
       const subscriptionId = params.subscriptionId!;
       const { test, missed_from: from, missed_to: to } = query;
-      const [subscription, secrets, recent, outcome, all] = await Promise.all([
-        readSubscription(clients, view, subscriptionId),
+      const subscription = await readSubscription(clients, view, subscriptionId);
+      const [secrets, recent, outcome, all] = await Promise.all([
         readSecrets(clients, view, subscriptionId),
-        recentDeliveries(view, clients, { id: subscriptionId }),
+        recentDeliveries(view, clients, subscription),
         test === undefined ? undefined : testOutcome(clients, view, subscriptionId, test),
         readSubscriptions(clients, view),
       ]);

@@ -11,20 +11,20 @@ public final class WebhookVerifier {
 
     private final SecretKeySpec key;
 
-    /** @param secret the subscription's signing secret, beginning with whsec_ */
+    /** @param secret the subscription's signing secret, starting with whsec_ */
     public WebhookVerifier(String secret) {
-        // An empty key is refused, too: it would verify what anybody can sign.
+        // Reject an empty key as well: anybody could sign with it.
         if (secret == null || !secret.startsWith(SECRET_PREFIX) || secret.length() == SECRET_PREFIX.length()) {
-            throw new IllegalArgumentException("a signing secret begins with whsec_");
+            throw new IllegalArgumentException("a signing secret starts with whsec_");
         }
         byte[] bytes = Base64.getDecoder().decode(secret.substring(SECRET_PREFIX.length()));
         key = new SecretKeySpec(bytes, "HmacSHA256");
     }
 
     /**
-     * Throws a SecurityException unless we signed the delivery with this secret within the last five minutes.
+     * Throws a SecurityException if the delivery was not signed with this secret within the last five minutes.
      *
-     * @param body the bytes of the request's body as they arrived, before anything parses them
+     * @param body the raw bytes of the request body, before anything parses them
      * @param id the header webhook-id
      * @param timestamp the header webhook-timestamp
      * @param signatures the header webhook-signature
@@ -34,14 +34,14 @@ public final class WebhookVerifier {
             throw new SecurityException("a webhook header is missing");
         }
         if (!timestamp.matches("[0-9]{1,15}")) {
-            throw new SecurityException("the timestamp is no number");
+            throw new SecurityException("the timestamp is not a number");
         }
         long age = System.currentTimeMillis() / 1000 - Long.parseLong(timestamp);
         if (Math.abs(age) > TOLERANCE_SECONDS) {
-            throw new SecurityException("the timestamp is not of the last five minutes");
+            throw new SecurityException("the timestamp is not within five minutes of the current time");
         }
         byte[] expected = sign(id + "." + timestamp + ".", body);
-        // While a secret is being rotated there are two signatures; one that matches is enough.
+        // During a rotation there are several signatures; one match is enough.
         for (String signature : signatures.split(" ")) {
             byte[] given = signature.getBytes(StandardCharsets.UTF_8);
             if (MessageDigest.isEqual(given, expected)) {

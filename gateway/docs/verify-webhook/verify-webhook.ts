@@ -5,10 +5,10 @@ const TOLERANCE_SECONDS = 5 * 60;
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * The event of a delivery. Throws when we did not sign it with this secret, or not within the last five minutes.
- * @param body the bytes of the request's body as they arrived, before anything parses them.
- * @param headers the request's headers, with names in lower case as Node.js has them.
- * @param secret the subscription's signing secret, beginning with whsec_.
+ * Returns the event of a delivery. Throws if it was not signed with this secret within the last five minutes.
+ * @param body the raw bytes of the request body, before anything parses them.
+ * @param headers the request headers, with names in lower case as in Node.js.
+ * @param secret the subscription's signing secret, starting with whsec_.
  */
 export function verifyWebhook(body: Uint8Array, headers: Headers, secret: string): unknown {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;
@@ -17,10 +17,10 @@ export function verifyWebhook(body: Uint8Array, headers: Headers, secret: string
   }
   const age = Date.now() / 1000 - Number(timestamp);
   if (!/^[0-9]+$/.test(timestamp) || Math.abs(age) > TOLERANCE_SECONDS) {
-    throw new Error('the timestamp is not of the last five minutes');
+    throw new Error('the timestamp is not within five minutes of the current time');
   }
   const expected = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest();
-  // While a secret is being rotated there are two signatures; one that matches is enough.
+  // During a rotation there are several signatures; one match is enough.
   const matches = signatures.split(' ').some((signature) => {
     const [version, encoded = ''] = signature.split(',');
     const given = Buffer.from(encoded, 'base64');
@@ -32,8 +32,8 @@ export function verifyWebhook(body: Uint8Array, headers: Headers, secret: string
 
 function keyOf(secret: string): Buffer {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  // An empty key would verify what anybody can sign.
+  // Reject an empty key: anybody could sign with it.
   if (!secret.startsWith('whsec_') || key.length === 0)
-    throw new Error('a signing secret begins with whsec_');
+    throw new Error('a signing secret starts with whsec_');
   return key;
 }

@@ -13,10 +13,10 @@ import (
 
 const tolerance = 5 * time.Minute
 
-// Verify answers nil when we signed a delivery with this secret within the last five minutes.
+// Verify returns nil if a delivery was signed with this secret within the last five minutes.
 //
-// body holds the bytes of the request's body as they arrived, before anything parses them; secret is the
-// subscription's signing secret, beginning with whsec_.
+// body is the raw request body, before anything parses it; secret is the subscription's signing secret, starting with
+// whsec_.
 func Verify(body []byte, header http.Header, secret string) error {
 	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
 	signatures := header.Get("webhook-signature")
@@ -25,22 +25,22 @@ func Verify(body []byte, header http.Header, secret string) error {
 	}
 	seconds, err := strconv.ParseUint(timestamp, 10, 63)
 	if err != nil {
-		return errors.New("the timestamp is no number")
+		return errors.New("the timestamp is not a number")
 	}
 	if age := time.Since(time.Unix(int64(seconds), 0)); age.Abs() > tolerance {
-		return errors.New("the timestamp is not of the last five minutes")
+		return errors.New("the timestamp is not within five minutes of the current time")
 	}
 	encoded, isSecret := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	// An empty key would verify what anybody can sign.
+	// Reject an empty key: anybody could sign with it.
 	if err != nil || !isSecret || len(key) == 0 {
-		return errors.New("a signing secret begins with whsec_")
+		return errors.New("a signing secret starts with whsec_")
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	expected := mac.Sum(nil)
-	// While a secret is being rotated there are two signatures; one that matches is enough.
+	// During a rotation there are several signatures; one match is enough.
 	for _, signature := range strings.Split(signatures, " ") {
 		version, encoded, _ := strings.Cut(signature, ",")
 		given, err := base64.StdEncoding.DecodeString(encoded)

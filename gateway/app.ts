@@ -16,12 +16,12 @@ import { AccessLog } from './plugins/access-log.ts';
 import { announceDeprecations } from './plugins/deprecation.ts';
 import { serveDocs } from './plugins/docs.ts';
 import { serveErrorDocs } from './plugins/error-docs.ts';
-import { answerFailures, ProblemWriter } from './plugins/problem-details.ts';
+import { handleErrors, ProblemWriter } from './plugins/problem-details.ts';
 import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
-import { addAnswerHeaders, newRequestId, setAnswerHeaders } from './plugins/response-headers.ts';
-import { noRoute, refuseUnroutable } from './plugins/routing.ts';
+import { addResponseHeaders, newRequestId, setResponseHeaders } from './plugins/response-headers.ts';
+import { rejectUnroutable, routeProblem } from './plugins/routing.ts';
 import { serializerCompiler } from './plugins/serialization.ts';
-import { closeInTime } from './plugins/shutdown.ts';
+import { closeGracefully } from './plugins/shutdown.ts';
 import { SocketErrors } from './plugins/socket-errors.ts';
 import { validatorCompiler } from './plugins/validation.ts';
 import { ERROR_DOCS_PATH } from './problems/problem.ts';
@@ -34,10 +34,10 @@ import { webhooksRoutes } from './routes/webhooks.routes.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const TIMEOUT_CHECKS_PER_TIMEOUT = 10;
-/** Longer than any answer takes: two calls to services, each with its deadline. */
-const STALLED_MS = 30_000;
+/** Longer than any response takes: two RPCs, each with its own deadline. */
+const STALLED_RESPONSE_MS = 30_000;
 
-/** The settings that the public API needs. Its only secret is where requests are counted, unless that is in memory. */
+/** The settings that the public API needs. Its only secret is the URL of the rate-limit store, if one is configured. */
 export type GatewayConfig = Pick<
   Config,
   'HOST' | 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX' | 'TRUSTED_PROXIES' | 'HTTP_REQUEST_TIMEOUT'
@@ -45,15 +45,15 @@ export type GatewayConfig = Pick<
   RateLimitConfig;
 
 export interface GatewayOptions {
-  /** The environment that the listener is for: its keys, its data, its limits. */
+  /** The environment that this listener serves: its API keys, data and rate limits. */
   readonly environment: EnvironmentName;
   readonly config: GatewayConfig;
-  /** To the services, as GATEWAY_CALLER. */
+  /** Calls the services as GATEWAY_CALLER. */
   readonly transport: Transport;
   readonly logger: Logger;
 }
 
-/** The public JSON API of one environment, not yet listening. */
+/** Creates the public JSON API of one environment; the caller starts listening. */
 export function createGateway({ environment, config, transport, logger }: GatewayOptions): GatewayApp {
   const { PUBLIC_URL_LIVE, PUBLIC_URL_SANDBOX } = config;
   const [publicUrl, otherUrl] =
@@ -64,19 +64,19 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   const log = new AccessLog(logger, environment);
   const socketErrors = new SocketErrors(writer, log, {
     timeoutMs: config.HTTP_REQUEST_TIMEOUT,
-    noRoute: (method, target) => noRoute(app, method, target),
+    routeProblem: (method, target) => routeProblem(app, method, target),
   });
   const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
   socketErrors.watch(app.server);
-  closeInTime(app);
+  closeGracefully(app);
   app.addHook('onListen', (done) => {
     baseUrl = publicUrl ?? `http://${config.HOST}:${(app.server.address() as AddressInfo).port}`;
     done();
   });
   decorateRequests(app);
-  addAnswerHeaders(app);
-  answerFailures(app, writer);
-  refuseUnroutable(app);
+  addResponseHeaders(app);
+  handleErrors(app, writer);
+  rejectUnroutable(app);
   readBodies(app);
 
   const clients = createClients(transport);
@@ -88,7 +88,9 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     limits,
   });
   const listener = (): Listener => ({
-    ...{ environment, baseUrl, otherUrl },
+    environment,
+    baseUrl,
+    otherUrl,
     keyLimit: limits.key.perSecond,
     addressLimit: limits.address.perSecond,
     requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT,
@@ -118,31 +120,31 @@ function openApp(
   const app = fastify({
     loggerInstance: logger,
     logController: log,
-    // Every line names its request itself, so requests need no loggers of their own.
+    // Log lines carry the request id explicitly, so requests do not need child loggers.
     childLoggerFactory: (parent) => parent,
     genReqId: newRequestId,
     requestIdHeader: false,
     trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: timeoutMs,
-    // A client that does not read its answers holds its connection no longer than this.
-    connectionTimeout: timeoutMs + STALLED_MS,
+    // Closes the connection of a client that does not read its responses.
+    connectionTimeout: timeoutMs + STALLED_RESPONSE_MS,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: parseQuery },
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       requireHostHeader: false,
-      // Node.js takes the shorter of the two for the headers, so both are this one.
+      // Node.js applies the shorter of the two to the headers, so they are equal.
       requestTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       connectionsCheckingInterval: Math.ceil(timeoutMs / TIMEOUT_CHECKS_PER_TIMEOUT),
     },
     frameworkErrors: (error, request, reply) => {
-      setAnswerHeaders(reply, request.id);
-      writer.answer(error, request, reply);
+      setResponseHeaders(reply, request.id);
+      writer.send(error, request, reply);
       log.requestCompleted(undefined, request, reply);
     },
-    clientErrorHandler: (error, socket) => socketErrors.answer(error, socket),
+    clientErrorHandler: (error, socket) => socketErrors.handle(error, socket),
   });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

@@ -9,7 +9,7 @@ import { EventService, WebhookSubscriptionService } from '../proto/gen/payments/
 import type { Caller } from '../services/platform/rpc/call-context.ts';
 import { REQUEST_ID_HEADER } from '../services/platform/rpc/in-process-transport.ts';
 
-/** Who the gateway is to the services, and all that it may do there. */
+/** The identity of the gateway and the grants it holds in the services. */
 export const GATEWAY_CALLER: Caller = {
   name: 'gateway',
   grants: new Set([
@@ -36,7 +36,7 @@ export interface Clients {
   readonly apiKeys: Client<typeof ApiKeyService>;
 }
 
-/** Clients over one transport, in this process or to another. */
+/** Creates the clients over one transport, in process or remote. */
 export function createClients(transport: Transport): Clients {
   return {
     refundCases: createClient(RefundCaseService, transport),
@@ -49,7 +49,7 @@ export function createClients(transport: Transport): Clients {
   };
 }
 
-/** Options of a call made for a request: its id goes along, and it does not wait for ever. */
+/** Call options of an RPC made for a request: propagates the request id and sets a deadline. */
 export function callFor({
   id,
 }: Pick<FastifyRequest, 'id'>): CallOptions & { headers: Record<string, string> } {

@@ -16,7 +16,7 @@ export type GatewayApp = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** What routes are made from. */
+/** The dependencies of every route. */
 export interface RouteDependencies {
   readonly clients: Clients;
   readonly access: Access;
@@ -24,18 +24,18 @@ export interface RouteDependencies {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the operation that the route serves; empty where there is none. */
+    /** The operationId of the route; empty for unknown routes. */
     operation: string;
-    /** Who asks. Set before any handler of a route that takes a key. */
+    /** The authenticated caller. Set before the handler of any route that requires an API key. */
     caller: ApiCaller;
-    /** The client's Idempotency-Key, on routes that take one. */
+    /** The client's Idempotency-Key, on routes that require one. */
     idempotencyKey: string;
-    /** The error that was answered, if any. */
+    /** The code of the error response, if any. */
     problemCode: ProblemCode | '';
   }
 }
 
-/** Gives every request its own fields at once, so that all requests have one shape. */
+/** Declares the request fields up front, so that all request objects share one shape. */
 export function decorateRequests(app: GatewayApp): void {
   app.decorateRequest('operation', '');
   app.decorateRequest('caller', null as unknown as ApiCaller);

@@ -13,7 +13,7 @@ import type { DashboardConfig } from './dashboard/shell/feature.ts';
 
 const HEALTH_DEADLINE_MS = 2_000;
 
-/** The public API and the dashboard as a process of its own, in front of services in other processes. */
+/** Runs the public API and the dashboard in front of services that run in other processes. */
 await runProcess('gateway', async () => {
   const config = readConfig(process.env, {
     required: ['SERVICES_URL', 'SERVICE_TOKEN'],
@@ -48,11 +48,11 @@ await runProcess('gateway', async () => {
 type DashboardSettings = DashboardConfig &
   Pick<Config, 'DASHBOARD_PORT' | 'DASHBOARD_SERVICE_TOKEN'> & { readonly SERVICES_URL: string };
 
-/** The dashboard, listening, where it may call services and people have somewhere to sign in. */
+/** Starts the dashboard if it has a service token and an OpenID provider. */
 async function openDashboard(config: DashboardSettings, logger: Logger): Promise<Dashboard | undefined> {
   const { DASHBOARD_SERVICE_TOKEN: token, OIDC_ISSUER, SERVICES_URL, HOST, DASHBOARD_PORT } = config;
   if (token === undefined || OIDC_ISSUER === undefined) {
-    logger.info('there is no dashboard: it takes DASHBOARD_SERVICE_TOKEN and OIDC_ISSUER');
+    logger.info('the dashboard is disabled: set DASHBOARD_SERVICE_TOKEN and OIDC_ISSUER to enable it');
     return undefined;
   }
   const faults = signInFaults(config);

@@ -3,18 +3,18 @@ import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import { isUnauthenticated, missingApiKey, missingScope } from '../problems/access-problems.ts';
 import { Problem } from '../problems/problem.ts';
-import { countedAddress } from '../rate-limits/client-address.ts';
+import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import type { Quota } from '../rate-limits/rate-limit.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { ApiCaller, ApiKeyAuthenticator } from './api-key-authenticator.ts';
 
 type OnRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-/** Makes the hooks that let a request in. */
+/** Creates the onRequest hooks that authenticate and rate-limit. */
 export interface Access {
-  /** For an operation that takes a key with a scope: limit by address, key, environment, scope, limit by key. */
+  /** For operations that require a scope: limit by address, API key, environment, scope, limit by key, in this order. */
   withScope(operation: string, scope: ApiKeyScopeName): OnRequest;
-  /** For what anybody may read: limit by address. */
+  /** For public routes: limit by address. */
   open(operation: string): OnRequest;
 }
 
@@ -24,43 +24,43 @@ interface AccessOptions {
 }
 
 const BEARER = /^Bearer +(\S+) *$/i;
-const TOO_MANY_WITHOUT_KEY = 'without a valid key';
+const WITHOUT_VALID_KEY = 'without a valid key';
 
 /**
- * Hooks in the order in which the API checks. A key that was found good a moment ago is let in without asking. Only
- * what fails to authenticate counts against an address, and only guesses that had to be asked for keep a key that is
- * not known here from being asked for: whoever shares an address with a flood keeps the whole quota of a good key.
+ * Builds the hooks in the API's order of checks. A cached key is accepted without an RPC. Only failed authentications
+ * count against an address, and only failed lookups of unknown keys stop further lookups from that address: a client
+ * that shares an address with an attacker keeps the full quota of its valid key.
  */
 export function createAccess({ authenticator, limits }: AccessOptions): Access {
-  const questions = new OpenQuestions();
+  const lookups = new PendingLookups();
 
-  /** Asks whose an unknown key is, unless too many that its address showed are none, or are still asked for. */
-  async function askFor(key: string, address: string, requestId: string, reply: FastifyReply) {
-    const question = questions.open(address, key);
+  /** Looks up an unknown key, unless its address has too many failed or pending lookups. */
+  async function lookUp(key: string, address: string, requestId: string, reply: FastifyReply) {
+    const lookup = lookups.start(address, key);
     try {
-      admit(reply, await limits.guesses.peek(address, question.before), TOO_MANY_WITHOUT_KEY);
+      enforce(reply, await limits.failedLookups.peek(address, lookup.before), WITHOUT_VALID_KEY);
       return await authenticator.authenticate(key, requestId);
     } catch (error) {
-      if (isUnauthenticated(error)) await limits.guesses.take(address);
+      if (isUnauthenticated(error)) await limits.failedLookups.take(address);
       throw error;
     } finally {
-      question.close();
+      lookup.end();
     }
   }
 
-  async function authenticated(request: FastifyRequest, reply: FastifyReply): Promise<ApiCaller> {
+  async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<ApiCaller> {
     const key = bearerToken(request.headers.authorization);
-    const caller = key === undefined ? undefined : authenticator.fresh(key);
+    const caller = key === undefined ? undefined : authenticator.findCached(key);
     if (caller !== undefined) return caller;
-    const address = countedAddress(request.ip);
+    const address = rateLimitAddress(request.ip);
     try {
       if (key === undefined) throw missingApiKey();
-      const isUnknown = environmentOfApiKey(key) !== undefined && !authenticator.wasGood(key);
-      if (isUnknown) return await askFor(key, address, request.id, reply);
+      const isUnknown = environmentOfApiKey(key) !== undefined && !authenticator.wasValid(key);
+      if (isUnknown) return await lookUp(key, address, request.id, reply);
       return await authenticator.authenticate(key, request.id);
     } catch (error) {
       if (!isUnauthenticated(error)) throw error;
-      admit(reply, await limits.address.take(address), TOO_MANY_WITHOUT_KEY);
+      enforce(reply, await limits.address.take(address), WITHOUT_VALID_KEY);
       throw error;
     }
   }
@@ -68,48 +68,48 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
   return {
     withScope: (operation, scope) => async (request, reply) => {
       request.operation = operation;
-      const caller = await authenticated(request, reply);
+      const caller = await authenticate(request, reply);
       request.caller = caller;
       const quota = await limits.key.take(caller.apiKeyId);
       if (!caller.scopes.includes(API_KEY_SCOPES[scope])) {
         reply.headers(quota.headers);
         throw missingScope(scope);
       }
-      admit(reply, quota, 'with this key');
+      enforce(reply, quota, 'with this key');
     },
     open: (operation) => async (request, reply) => {
       request.operation = operation;
-      admit(reply, await limits.address.take(countedAddress(request.ip)), 'from this address');
+      enforce(reply, await limits.address.take(rateLimitAddress(request.ip)), 'from this address');
     },
   };
 }
 
-/** The unknown keys that are being asked for, by the address that showed them: not counted as guesses yet. */
-class OpenQuestions {
+/** Lookups of unknown keys in progress, by client address; they do not count as failed yet. */
+class PendingLookups {
   readonly #byAddress = new Map<string, Map<string, number>>();
 
-  /** `before`: how many other keys of the address were being asked for when this one first was. */
-  open(address: string, key: string): { readonly before: number; close(): void } {
+  /** `before`: the number of other keys of the address whose lookup started earlier and is still pending. */
+  start(address: string, key: string): { readonly before: number; end(): void } {
     const keys = this.#byAddress.get(address) ?? new Map<string, number>();
     const before = keys.get(key) ?? keys.size;
     this.#byAddress.set(address, keys.set(key, before));
-    const close = () => {
+    const end = () => {
       keys.delete(key);
       if (keys.size === 0 && this.#byAddress.get(address) === keys) this.#byAddress.delete(address);
     };
-    return { before, close };
+    return { before, end };
   }
 }
 
-/** Tells the quota on the answer, whatever it will be. RATE_LIMITED when there is none left. */
-function admit(
+/** Adds the rate-limit headers to the response. RATE_LIMITED when the quota is used up. */
+function enforce(
   reply: FastifyReply,
-  { admitted, headers, retryAfter, perSecond }: Quota,
-  whose: string,
+  { allowed, headers, retryAfter, perSecond }: Quota,
+  scope: string,
 ): void {
   reply.headers(headers);
-  if (admitted) return;
-  throw new Problem('RATE_LIMITED', `More than ${perSecond} requests in a second ${whose}; wait a second.`, {
+  if (allowed) return;
+  throw new Problem('RATE_LIMITED', `More than ${perSecond} requests in a second ${scope}; wait a second.`, {
     'retry-after': String(retryAfter),
   });
 }

@@ -7,93 +7,92 @@ import { callFor } from '../clients.ts';
 import { invalidApiKey, isUnauthenticated } from '../problems/access-problems.ts';
 import { problemOfRpc } from '../problems/rpc-problems.ts';
 
-/** Whose key a request showed. */
+/** The owner of an authenticated API key. */
 export interface ApiCaller {
   readonly apiKeyId: string;
   readonly scopes: readonly ApiKeyScope[];
-  /** What every request to a service names. */
+  /** The tenant that every RPC names. */
   readonly tenant: { readonly merchantId: string; readonly environment: Environment };
 }
 
-interface Known {
+interface CachedCaller {
   readonly caller: ApiCaller;
   readonly freshUntil: number;
 }
 
-interface Asking {
-  readonly answer: Promise<ApiCaller>;
+interface PendingLookup {
+  readonly caller: Promise<ApiCaller>;
   readonly freshUntil: number;
 }
 
-/** A revocation takes effect within five seconds: an answer counts for four, from when it was asked for. */
+/** A revocation takes effect within five seconds: a lookup is valid for four, from when it started. */
 const FRESH_MS = 4_000;
-const MAX_KNOWN = 20_000;
+const MAX_CACHED = 20_000;
 
 /**
- * Authenticates the keys of one environment and remembers the good ones for a moment. Only keys that were found good
- * are remembered, so nobody can fill the memory with guesses.
+ * Authenticates the API keys of one environment and caches valid ones for a few seconds. Only valid keys are cached, so
+ * guessed keys cannot fill the memory.
  */
 export class ApiKeyAuthenticator {
   readonly #apiKeys: Client<typeof ApiKeyService>;
   readonly #environment: Environment;
-  readonly #known = new Map<string, Known>();
-  readonly #asking = new Map<string, Asking>();
-  readonly #maxKnown: number;
+  readonly #cache = new Map<string, CachedCaller>();
+  readonly #pending = new Map<string, PendingLookup>();
+  readonly #maxCached: number;
 
   constructor(
     apiKeys: Client<typeof ApiKeyService>,
     environment: EnvironmentName,
-    maxKnown: number = MAX_KNOWN,
+    maxCached: number = MAX_CACHED,
   ) {
-    this.#maxKnown = maxKnown;
+    this.#maxCached = maxCached;
     this.#apiKeys = apiKeys;
     this.#environment = environmentEnum(environment);
   }
 
-  /** The caller of a key that was found good a moment ago; undefined when it must be asked for. */
-  fresh(key: string): ApiCaller | undefined {
-    const known = this.#known.get(key);
-    return known !== undefined && known.freshUntil > performance.now() ? known.caller : undefined;
+  /** The caller of a recently authenticated key; undefined when the key must be looked up. */
+  findCached(key: string): ApiCaller | undefined {
+    const cached = this.#cache.get(key);
+    return cached !== undefined && cached.freshUntil > performance.now() ? cached.caller : undefined;
   }
 
-  /** Whether the key was good when last asked for, however long ago. */
-  wasGood(key: string): boolean {
-    return this.#known.has(key);
+  /** Whether the last lookup of the key succeeded, however long ago. */
+  wasValid(key: string): boolean {
+    return this.#cache.has(key);
   }
 
   /**
-   * The caller of a key. Problems: API_KEY_INVALID (a mistyped key without asking anybody), API_KEY_EXPIRED,
-   * API_KEY_ENVIRONMENT_MISMATCH. Requests that show the same key at the same time ask once; one that comes when an
-   * answer would no longer count asks again.
+   * Authenticates a key over RPC. Problems: API_KEY_INVALID (without an RPC for a mistyped key), API_KEY_EXPIRED,
+   * API_KEY_ENVIRONMENT_MISMATCH. Concurrent requests with the same key share one lookup until it is stale.
    */
   async authenticate(key: string, requestId: string): Promise<ApiCaller> {
     if (environmentOfApiKey(key) === undefined) throw invalidApiKey();
-    const asking = this.#asking.get(key);
-    if (asking !== undefined && asking.freshUntil > performance.now()) return asking.answer;
+    const pending = this.#pending.get(key);
+    if (pending !== undefined && pending.freshUntil > performance.now()) return pending.caller;
     const freshUntil = performance.now() + FRESH_MS;
-    const own: Asking = { answer: this.#ask(key, requestId, freshUntil), freshUntil };
-    this.#asking.set(key, own);
+    const own: PendingLookup = { caller: this.#lookUp(key, requestId, freshUntil), freshUntil };
+    this.#pending.set(key, own);
     try {
-      return await own.answer;
+      return await own.caller;
     } finally {
-      if (this.#asking.get(key) === own) this.#asking.delete(key);
+      if (this.#pending.get(key) === own) this.#pending.delete(key);
     }
   }
 
-  async #ask(key: string, requestId: string, freshUntil: number): Promise<ApiCaller> {
+  async #lookUp(key: string, requestId: string, freshUntil: number): Promise<ApiCaller> {
     const environment = this.#environment;
     const { apiKeyId, merchantId, scopes } = await this.#apiKeys
       .authenticateApiKey({ key, environment }, callFor({ id: requestId }))
       .catch((error: unknown) => {
         const problem = problemOfRpc(error);
-        if (isUnauthenticated(problem)) this.#known.delete(key);
+        if (isUnauthenticated(problem)) this.#cache.delete(key);
         throw problem;
       });
     const caller: ApiCaller = { apiKeyId, scopes, tenant: { merchantId, environment } };
-    // Those asked for last stay: a key that is in use is not forgotten for one that was used once.
-    this.#known.delete(key);
-    if (this.#known.size >= this.#maxKnown) this.#known.delete(this.#known.keys().next().value!);
-    this.#known.set(key, { caller, freshUntil });
+    // Evicts the least recently looked-up key.
+    this.#cache.delete(key);
+    if (this.#cache.size >= this.#maxCached) this.#cache.delete(this.#cache.keys().next().value!);
+    this.#cache.set(key, { caller, freshUntil });
     return caller;
   }
 }

@@ -9,8 +9,8 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { newRequestId } from '../plugins/response-headers.ts';
-import { closeInTime } from '../plugins/shutdown.ts';
-import { countedAddress } from '../rate-limits/client-address.ts';
+import { closeGracefully } from '../plugins/shutdown.ts';
+import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
 import type { DashboardApp } from './dashboard-app.ts';
 import { createDashboardClients } from './dashboard-clients.ts';
@@ -63,7 +63,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     routerOptions: { maxParamLength: MAX_PATH_LENGTH },
     rewriteUrl: ({ url = NOT_FOUND_PATH }) => (isWellFormed(url) ? url : NOT_FOUND_PATH),
   });
-  closeInTime(app);
+  closeGracefully(app);
   app.decorateRequest('person', null);
   app.decorateRequest('view', null);
   await app.register(cookie);
@@ -97,8 +97,8 @@ function limitAddresses(app: DashboardApp, { RATE_LIMIT_ADDRESS: points }: Dashb
   const limit = new RateLimit('address', new RateLimiterMemory({ points, duration: WINDOW_SECONDS }));
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(ASSETS)) return;
-    const { admitted, retryAfter } = await limit.take(countedAddress(request.ip));
-    if (admitted) return;
+    const { allowed, retryAfter } = await limit.take(rateLimitAddress(request.ip));
+    if (allowed) return;
     reply.header('retry-after', retryAfter);
     throw Failure.of(429, 'tooMany');
   });

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http';
-import { Problem, plainProblem } from '../problems/problem.ts';
+import { Problem, staticProblem } from '../problems/problem.ts';
 
 const HEADER = 'idempotency-key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
-/** A string of structured fields: in quotes, with quotes and backslashes escaped. */
+/** A string of RFC 9651 structured fields: quoted, with quotes and backslashes escaped. */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 
 /**
- * The key of the Idempotency-Key header, quoted or bare: 1 to 255 printable ASCII characters.
+ * Reads the Idempotency-Key header, quoted or bare: 1 to 255 printable ASCII characters.
  * IDEMPOTENCY_KEY_MISSING; INVALID_REQUEST when it is malformed or repeated.
  */
 export function idempotencyKeyOf(request: IncomingMessage): string {
   const [value = '', ...others] = request.headersDistinct[HEADER] ?? [];
   if (others.length > 0) throw malformed();
-  if (value === '') throw plainProblem('IDEMPOTENCY_KEY_MISSING');
+  if (value === '') throw staticProblem('IDEMPOTENCY_KEY_MISSING');
   const key = value.startsWith('"') ? unquoted(value) : value;
   if (key === undefined || !KEY.test(key)) throw malformed();
   return key;

@@ -1,17 +1,17 @@
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
-/** An object or array that is open where the reading is; `step` leads to the value that is read in it. */
-interface Open {
+/** An object or array being read; `step` is the name or index of its current member. */
+interface Container {
   readonly names: Set<string> | undefined;
   step: string | number;
 }
 
 /**
- * The JSON pointer of the first member that its object names twice, of which JSON.parse keeps the last in silence;
- * undefined when there is none. `json` must be well-formed.
+ * Finds the first duplicate member name, which JSON.parse would silently resolve to the last value. Returns its JSON
+ * pointer, or undefined. `json` must be well-formed.
  */
 export function repeatedMember(json: string): string | undefined {
-  const open: Open[] = [];
+  const open: Container[] = [];
   let text = '';
   for (const [token] of json.matchAll(TOKEN)) {
     const within = open.at(-1);
@@ -41,6 +41,6 @@ export function repeatedMember(json: string): string | undefined {
   return undefined;
 }
 
-function pointerTo(open: readonly Open[]): string {
+function pointerTo(open: readonly Container[]): string {
   return open.map(({ step }) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

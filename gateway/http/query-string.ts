@@ -1,19 +1,19 @@
 import { MAX_POINTER_SHOWN } from '../problems/problem.ts';
 
-/** A query as parsed: each parameter once, with a value; or what is wrong with it. */
+/** A parsed query: each parameter once, with a value; or a description of the fault. */
 export interface ParsedQuery {
   [parameter: string]: unknown;
   [QUERY_FAULT]?: string;
 }
 
-/** The member of a query that could not be parsed. */
-export const QUERY_FAULT = Symbol('what is wrong with the query');
+/** The member that describes why a query could not be parsed. */
+export const QUERY_FAULT = Symbol('query fault');
 
 const NO_QUERY: ParsedQuery = Object.freeze(Object.create(null));
 
 /**
  * Parses a query string, strictly: a repeated parameter, an empty value, a broken percent-encoding, invalid UTF-8 and
- * NUL are faults. It never throws, for it runs before the request's own error handling; validation reports the fault.
+ * NUL are faults. It never throws, because it runs before the request's error handling; validation reports the fault.
  */
 export function parseQuery(text: string): ParsedQuery {
   if (text === '') return NO_QUERY;

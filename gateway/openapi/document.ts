@@ -7,40 +7,40 @@ import type { Listener } from './listener.ts';
 import { type JsonObject, NamedSchemas } from './named-schemas.ts';
 import { pathsOf, type RoutedOperation } from './operations.ts';
 
-/** Of the interface, not of this implementation. */
+/** The version of the interface, not of this implementation. */
 const INTERFACE_VERSION = '1.0.0';
 
 const SERVERS: Readonly<Record<EnvironmentName, string>> = {
-  live: 'Live (production). Takes live keys, mpk_live_.',
-  test: 'Sandbox. Takes test keys, mpk_test_.',
+  live: 'Live (production). Requires live keys, mpk_live_.',
+  test: 'Sandbox. Requires test keys, mpk_test_.',
 };
 
 const TAGS = [
-  { name: 'Refunds and disputes', description: 'Review cases of refunds.' },
-  { name: 'Catalog', description: 'What the merchant sells.' },
-  { name: 'Balance and withdrawals', description: 'When funds are released.' },
+  { name: 'Refunds and disputes', description: 'Refund cases.' },
+  { name: 'Catalog', description: 'Products with their prices and offers.' },
+  { name: 'Balance and withdrawals', description: 'Funds releases and the release calendar.' },
   { name: 'Advances', description: 'Requests for advances of receivables.' },
-  { name: 'Webhooks', description: 'Where events are delivered.' },
-  { name: 'Events', description: 'What is delivered to the subscribed URLs, signed.' },
+  { name: 'Webhooks', description: 'Subscriptions to events.' },
+  { name: 'Events', description: 'Signed events that are delivered to subscribed URLs.' },
 ];
 
-const EVENT_TYPE = 'Name of an event type. More are added over time.';
+const EVENT_TYPE = 'Name of an event type. New event types may be added at any time.';
 
 const apiKeyOf = (environment: EnvironmentName) => ({
   type: 'http',
   scheme: 'bearer',
   bearerFormat: `mpk_${environment}_…`,
-  description: `An API key of this environment: \`Authorization: Bearer mpk_${environment}_…\`. Each operation names the scope that the key must have.`,
+  description: `An API key of this environment: \`Authorization: Bearer mpk_${environment}_…\`. Each operation names the scope that it requires.`,
 });
 
 interface DocumentOptions {
   readonly listener: Listener;
   readonly operations: readonly RoutedOperation[];
-  /** The catalogue of events. */
+  /** The event catalogue. */
   readonly eventTypes: readonly EventType[];
 }
 
-/** The OpenAPI document of one listener. */
+/** Builds the OpenAPI document of one listener. */
 export function openApiDocument({ listener, operations, eventTypes }: DocumentOptions): JsonObject {
   const { environment, baseUrl } = listener;
   const names = eventTypes.map(({ name }) => name);

@@ -6,14 +6,13 @@ const EVENT_ID = '01a1fda4-1c3e-7f52-b0a9-6d2f8c4e7b15';
 const REQUEST_ID = '7d4f0c9a-2b6e-4e13-8f57-c0a1d92b3e64';
 const OCCURRED_AT = '2026-11-21T12:30:45.123Z';
 
-/** Sent when a subscription is created or reactivated; the catalogue has only what can be subscribed to. */
+/** Sent when a subscription is created or reactivated; the catalogue holds only event types that can be subscribed to. */
 const PING = {
   name: 'webhook.ping.v1',
-  description:
-    'Sent to one subscription when it is created or reactivated. It can be neither subscribed to nor published.',
+  description: 'Sent to a subscription when it is created or reactivated. You cannot subscribe to it.',
   dataSchema: {
     type: 'object',
-    description: 'The subscription that is pinged.',
+    description: 'The subscription that receives the ping.',
     properties: {
       subscriptionId: { type: 'string', format: 'uuid', description: 'Id of the subscription.' },
     },
@@ -23,14 +22,14 @@ const PING = {
   dataExample: { subscriptionId: '01a1fda3-4967-7115-8904-c76380c6a16e' },
 };
 
-type Described = Pick<EventType, 'name' | 'description' | 'dataSchema' | 'dataExample'>;
+type EventDescription = Pick<EventType, 'name' | 'description' | 'dataSchema' | 'dataExample'>;
 
 const HEADERS: readonly JsonObject[] = [
   {
     name: 'webhook-id',
     in: 'header',
     required: true,
-    description: 'The id of the event, the same in every attempt and resend: handle each once.',
+    description: 'The id of the event, the same in every attempt and resend. Process each id once.',
     schema: { type: 'string', format: 'uuid' },
     example: EVENT_ID,
   },
@@ -38,7 +37,7 @@ const HEADERS: readonly JsonObject[] = [
     name: 'webhook-timestamp',
     in: 'header',
     required: true,
-    description: 'When this attempt was made, in Unix seconds. Refuse what is older than five minutes.',
+    description: 'The time of this attempt in Unix seconds. Reject attempts older than five minutes.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
     example: '1795264245',
   },
@@ -47,7 +46,7 @@ const HEADERS: readonly JsonObject[] = [
     in: 'header',
     required: true,
     description:
-      'Standard Webhooks v1: `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` under the signing secret; one per secret, with a space between, while a secret is rotated.',
+      'Standard Webhooks v1: `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the signing secret. While a secret is being rotated there is one signature per secret, separated by spaces.',
     schema: { type: 'string', pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$' },
     example: 'v1,Kx9aF3n0bq7V1mZ2c8yW5tRrQeHj6uLdPzSgNoYxBwE=',
   },
@@ -56,18 +55,18 @@ const HEADERS: readonly JsonObject[] = [
 const RESPONSES: JsonObject = {
   '2XX': {
     description:
-      'Received. Of a body at most 64 KiB are read, and its start is kept in the log of deliveries.',
+      'Received. At most 64 KiB of the response body are read, and the beginning is kept in the delivery log.',
   },
-  '410': { description: 'Gone for good: the subscription is disabled, and nothing is sent again.' },
-  '429': { description: 'Tried again, not before `Retry-After` (at most 24 hours).' },
-  '503': { description: 'Tried again, not before `Retry-After` (at most 24 hours).' },
+  '410': { description: 'Gone: the subscription is disabled, and nothing more is sent.' },
+  '429': { description: 'Retried, not before `Retry-After` (at most 24 hours).' },
+  '503': { description: 'Retried, not before `Retry-After` (at most 24 hours).' },
   default: {
     description:
-      'Not received, as when the connection fails or no answer comes within 15 seconds; redirects are not followed. Tried again on the schedule of retries.',
+      'Not received, as when the connection fails or there is no response within 15 seconds. Redirects are not followed. Retried on the retry schedule.',
   },
 };
 
-/** The `webhooks` of the document: an entry for each event type, and the ping. */
+/** Builds the `webhooks` of the document: one entry per event type, and the ping. */
 export function webhooksOf(
   eventTypes: readonly EventType[],
   environment: EnvironmentName,
@@ -75,7 +74,7 @@ export function webhooksOf(
 ): JsonObject {
   const nameOf = dataNames(eventTypes);
   return Object.fromEntries(
-    [...eventTypes, PING as Described].map((type) => [
+    [...eventTypes, PING as EventDescription].map((type) => [
       type.name,
       { post: delivery(type, nameOf(type), environment, schemas) },
     ]),
@@ -83,7 +82,7 @@ export function webhooksOf(
 }
 
 function delivery(
-  { name, description, dataSchema, dataExample }: Described,
+  { name, description, dataSchema, dataExample }: EventDescription,
   dataName: string,
   environment: EnvironmentName,
   schemas: NamedSchemas,
@@ -117,14 +116,18 @@ function envelope(name: string, data: JsonObject): JsonObject {
   const properties = {
     id: { type: 'string', format: 'uuid', description: 'The id of the event; equals `webhook-id`.' },
     type: { const: name, description: 'The type of the event.' },
-    timestamp: { type: 'string', format: 'date-time', description: 'When it happened, in UTC.' },
-    environment: { type: 'string', enum: ['live', 'test'], description: 'The environment it happened in.' },
-    requestId: { type: 'string', description: 'The request that caused it; quote it to support.' },
+    timestamp: { type: 'string', format: 'date-time', description: 'When the event occurred, in UTC.' },
+    environment: {
+      type: 'string',
+      enum: ['live', 'test'],
+      description: 'The environment in which the event occurred.',
+    },
+    requestId: { type: 'string', description: 'The request that caused the event; quote it to support.' },
     sequence: {
       type: 'integer',
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Rises with each event of the same object, so that events can be put in order.',
+      description: 'Increases with each event of the same object; use it to order events.',
     },
     data,
   };
@@ -137,8 +140,8 @@ function envelope(name: string, data: JsonObject): JsonObject {
   };
 }
 
-/** Names of the schemas of `data`: one for the noun where all its events have the same, else one for each event. */
-function dataNames(eventTypes: readonly EventType[]): (type: Described) => string {
+/** Names the `data` schemas: one per noun if all its events share a schema, otherwise one per event type. */
+function dataNames(eventTypes: readonly EventType[]): (type: EventDescription) => string {
   const byNoun = Map.groupBy(eventTypes, ({ name }) => nounOf(name));
   return ({ name }) => {
     const ofNoun = byNoun.get(nounOf(name)) ?? [];

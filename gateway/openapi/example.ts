@@ -1,18 +1,18 @@
 import type { Json, JsonObject } from './named-schemas.ts';
 
-/** The keywords that an example is found by. */
-interface Exemplified {
+/** The schema keywords that examples are built from. */
+interface ExampleSchema {
   readonly type?: string | readonly string[];
   readonly examples?: readonly Json[];
   readonly default?: Json;
   readonly enum?: readonly Json[];
-  readonly properties?: Readonly<Record<string, Exemplified>>;
-  readonly items?: Exemplified;
+  readonly properties?: Readonly<Record<string, ExampleSchema>>;
+  readonly items?: ExampleSchema;
 }
 
-/** A valid value: the schema's own example, else its default or first name, else one made of its members' examples. */
+/** A valid value of a schema: its example, default or first enum value, or else composed from its members' examples. */
 export function exampleOf(schema: object): Json {
-  const { examples, default: fallback, enum: names, properties, items, type } = schema as Exemplified;
+  const { examples, default: fallback, enum: names, properties, items, type } = schema as ExampleSchema;
   if (examples) return JSON.parse(JSON.stringify(examples[0])) as Json;
   if (fallback !== undefined) return fallback;
   if (names) return names[0]!;
@@ -21,6 +21,6 @@ export function exampleOf(schema: object): Json {
   throw new TypeError(`a schema of type ${type} has no example`);
 }
 
-function exampleOfMembers(properties: Readonly<Record<string, Exemplified>>): JsonObject {
+function exampleOfMembers(properties: Readonly<Record<string, ExampleSchema>>): JsonObject {
   return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, exampleOf(member)]));
 }

@@ -1,33 +1,34 @@
 import type { Listener } from './listener.ts';
 import type { JsonObject } from './named-schemas.ts';
 
-/** The request id of all examples. */
+/** The request id in all examples. */
 export const EXAMPLE_REQUEST_ID = '0f8c2b1e-5d34-4a7b-9c61-2e7d90ab43f5';
 
-/** The response headers that the document describes, by name. */
+/** The documented response headers, by name. */
 const HEADERS = {
   'Request-Id': {
-    description: 'Identifies the request; quote it to support. Equals `requestId` of an error.',
+    description: 'Identifies the request; quote it to support. Equals the `requestId` of an error.',
     required: true,
     schema: { type: 'string', format: 'uuid' },
     example: EXAMPLE_REQUEST_ID,
   },
   'RateLimit-Policy': {
-    description: 'The limit that was applied: its name, requests (`q`) and seconds (`w`).',
+    description:
+      'The rate limit that applies: its name, the number of requests (`q`) and the window in seconds (`w`).',
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: 'What is left of the limit: requests (`r`) and seconds until it is whole again (`t`).',
+    description: 'The remaining quota: requests (`r`) and seconds until it resets (`t`).',
     schema: { type: 'string' },
   },
   'Retry-After': {
-    description: 'Seconds to wait before trying again.',
+    description: 'Seconds to wait before retrying.',
     required: true,
     schema: { type: 'integer', minimum: 1, format: 'int64' },
     example: 1,
   },
   'WWW-Authenticate': {
-    description: 'The scheme to authenticate with.',
+    description: 'The authentication scheme.',
     required: true,
     schema: { type: 'string' },
     example: 'Bearer',
@@ -39,13 +40,13 @@ const HEADERS = {
     example: '/v1/webhook-subscriptions/01a1fda3-4967-7115-8904-c76380c6a16e',
   },
   'Idempotency-Replayed': {
-    description: 'Present when the answer is that of an earlier request with this Idempotency-Key.',
+    description: 'Present if this is the response of an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
 } as const satisfies Readonly<Record<string, JsonObject>>;
 
-/** The same with examples as the listener answers them. */
+/** The documented headers with examples for one listener. */
 export function headersOn({ keyLimit }: Listener): JsonObject {
   return {
     ...HEADERS,
@@ -54,10 +55,10 @@ export function headersOn({ keyLimit }: Listener): JsonObject {
   };
 }
 
-/** A response header that the document describes. */
+/** The name of a documented response header. */
 export type HeaderName = keyof typeof HEADERS;
 
-/** References to headers, for a response that carries them. */
+/** References to documented headers, for a response object. */
 export function headerReferences(names: readonly HeaderName[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -1,16 +1,16 @@
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 
-/** What the documentation says of the listener that serves it. */
+/** The facts about a listener that its documentation shows. */
 export interface Listener {
   readonly environment: EnvironmentName;
-  /** Where merchants reach it, without a slash at the end. */
+  /** The public URL, without a trailing slash. */
   readonly baseUrl: string;
-  /** Likewise of the other environment's listener; undefined where it is not known. */
+  /** The public URL of the other environment; undefined if not configured. */
   readonly otherUrl: string | undefined;
-  /** Requests per second of one key. */
+  /** Requests per second per API key. */
   readonly keyLimit: number;
-  /** Requests per second of one address, without a valid key. */
+  /** Requests per second per address without a valid key. */
   readonly addressLimit: number;
-  /** Milliseconds in which a request must have arrived. */
+  /** The time within which a request must arrive, in milliseconds. */
   readonly requestTimeoutMs: number;
 }

@@ -1,49 +1,49 @@
-/** JSON as it stands in the document. */
+/** A JSON value of the document. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [member: string]: Json;
 }
 
-/** The largest integer of 32 bits: what generated clients take for an integer that says nothing of its width. */
+/** The largest 32-bit integer: generated clients assume 32 bits for integers without a format. */
 const MAX_INT32 = 2 ** 31 - 1;
 
 /**
- * Takes JSON Schemas into the document: those with a title are collected under it, and what stands in their place is a
- * reference. What only our own validator reads stays out, and integers that 32 bits may not hold say so.
+ * Converts JSON Schemas for the document: schemas with a title become named components and references to them. Keywords
+ * for our own validator (`x-…`) are removed, and integers that may exceed 32 bits get the format int64.
  */
 export class NamedSchemas {
   readonly #schemas = new Map<string, JsonObject>();
   readonly #known: JsonObject;
 
-  /** `known`: what stands for the schemas of these titles, where the document knows more than the route. */
+  /** `known`: schemas by title that replace those of the routes, for what is only known at run time. */
   constructor(known: JsonObject = {}) {
     this.#known = known;
   }
 
-  /** The schema as it stands where it is used. Throws when two different schemas have one title. */
+  /** Converts a schema for the place that uses it. Throws when two different schemas have the same title. */
   use(schema: unknown): JsonObject {
-    return this.#written(JSON.parse(JSON.stringify(schema))) as JsonObject;
+    return this.#convert(JSON.parse(JSON.stringify(schema))) as JsonObject;
   }
 
-  /** Every named schema, in the order of their names. */
+  /** Every named schema, ordered by name. */
   components(): JsonObject {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #written(value: Json): Json {
-    if (Array.isArray(value)) return value.map((item: Json) => this.#written(item));
+  #convert(value: Json): Json {
+    if (Array.isArray(value)) return value.map((item: Json) => this.#convert(item));
     if (typeof value !== 'object' || value === null) return value;
     const object = value as JsonObject;
-    // A member of an object may be called title too; its schema is no string.
+    // An object may also have a property called title; its schema is not a string.
     const { title } = object;
-    const written = Object.fromEntries(
+    const converted = Object.fromEntries(
       Object.entries(object)
         .filter(([name]) => !name.startsWith('x-') && !(name === 'title' && typeof title === 'string'))
-        .map(([name, member]) => [name, name === 'examples' ? member : this.#written(member)]),
+        .map(([name, member]) => [name, name === 'examples' ? member : this.#convert(member)]),
     );
-    if (object['x-format'] !== undefined) written.format = object['x-format'];
-    if (isWideInteger(object)) written.format = 'int64';
-    return typeof title === 'string' ? this.#reference(title, written) : written;
+    if (object['x-format'] !== undefined) converted.format = object['x-format'];
+    if (isWideInteger(object)) converted.format = 'int64';
+    return typeof title === 'string' ? this.#reference(title, converted) : converted;
   }
 
   #reference(title: string, given: JsonObject): JsonObject {

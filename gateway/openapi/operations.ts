@@ -8,10 +8,10 @@ import type { Listener } from './listener.ts';
 import type { Json, JsonObject, NamedSchemas } from './named-schemas.ts';
 import { problemResponses } from './problem-responses.ts';
 
-/** An operation and where the router has it. */
+/** An operation and its route. */
 export interface RoutedOperation {
   readonly method: string;
-  /** As the router writes it: parameters as `:name`. */
+  /** The path as in the router: parameters as `:name`. */
   readonly url: string;
   readonly schema: OperationSchema;
 }
@@ -19,18 +19,18 @@ export interface RoutedOperation {
 const BARE_KEY = '[!#-~]([ -~]{0,253}[!-~])?';
 const QUOTED_KEY = '"([ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"';
 
-/** What the header may be on the wire; spaces around it are no part of it. */
+/** The header as sent, without surrounding spaces. */
 const IDEMPOTENCY_KEY: JsonObject = {
   name: 'Idempotency-Key',
   in: 'header',
   required: true,
   description:
-    'Unique per attempt to create, and the same when trying again: 1 to 255 printable ASCII characters, bare or in double quotes. Kept for 24 hours. Whoever tries the operation here enters a value of their own: with the example again, the first answer is repeated or another body refused.',
+    'A unique value per resource to create; send the same value when you retry. 1 to 255 printable ASCII characters, bare or in double quotes. Kept for 24 hours. When you try the operation here, enter a new value: reusing the example returns the first response, or an error for a different body.',
   schema: { type: 'string', minLength: 1, maxLength: 512, pattern: `^(${BARE_KEY}|${QUOTED_KEY})$` },
   example: '6f1f3a52-8a0b-4c55-9d7e-1b0c5d2e7f90',
 };
 
-/** The `paths` of the document, with examples as the listener answers them. */
+/** Builds the `paths` of the document, with examples for the listener. */
 export function pathsOf(
   operations: readonly RoutedOperation[],
   listener: Listener,
@@ -45,8 +45,8 @@ export function pathsOf(
   return paths;
 }
 
-/** A real path of an operation, with the examples of its parameters. */
-export function exampleTarget({ url, schema: { params } }: RoutedOperation): string {
+/** The path of an operation with example parameters. */
+export function examplePath({ url, schema: { params } }: RoutedOperation): string {
   const samples = (params ? exampleOf(params) : {}) as Readonly<Record<string, string>>;
   return url.replaceAll(/:(\w+)/g, (_, name: string) => samples[name]!);
 }
@@ -61,7 +61,7 @@ function operationObject(operation: RoutedOperation, listener: Listener, schemas
     description: [
       ...(deprecation ? [deprecationNotice(deprecation)] : []),
       description,
-      `Takes an API key with the scope \`${scope}\`.`,
+      `Requires an API key with the scope \`${scope}\`.`,
     ].join('\n\n'),
     tags,
     ...(deprecation && { deprecated: true }),
@@ -77,60 +77,63 @@ function operationObject(operation: RoutedOperation, listener: Listener, schemas
         content: { 'application/json': { schema: schemas.use(body), example: exampleOf(body) } },
       },
     }),
-    responses: announcing(deprecation, {
+    responses: withDeprecationHeaders(deprecation, {
       ...successOf(schema, listener, schemas),
-      ...problemResponses(schema, { method, target: exampleTarget(operation), listener }, schemas),
+      ...problemResponses(schema, { method, target: examplePath(operation), listener }, schemas),
     }),
   };
 }
 
 const deprecationNotice = ({ since, sunset, link }: Deprecation) =>
-  `**Deprecated since ${since}, gone on ${sunset}.** [What takes its place](${link})`;
+  `**Deprecated since ${since}, removed on ${sunset}.** [Replacement](${link})`;
 
-/** Responses with the headers that a deprecation brings; not required, for what fails before the route is known lacks them. */
-function announcing(deprecation: Deprecation | undefined, responses: JsonObject): JsonObject {
+/** Adds the deprecation headers to responses. They are optional: errors before routing do not have them. */
+function withDeprecationHeaders(deprecation: Deprecation | undefined, responses: JsonObject): JsonObject {
   if (deprecation === undefined) return responses;
   const { deprecation: since, sunset, link } = deprecationHeaders(deprecation);
   const schema = { type: 'string' };
-  const announcements = {
+  const deprecationHeaderObjects = {
     Deprecation: {
-      description: 'Since when it is deprecated, in Unix seconds (RFC 9745).',
+      description: 'The date of deprecation in Unix seconds (RFC 9745).',
       schema,
       example: since,
     },
-    Sunset: { description: 'When it will be gone (RFC 8594).', schema, example: sunset },
-    Link: { description: 'What takes its place.', schema, example: link },
+    Sunset: { description: 'The date of removal (RFC 8594).', schema, example: sunset },
+    Link: { description: 'The replacement.', schema, example: link },
   };
   return Object.fromEntries(
     Object.entries(responses as Readonly<Record<string, { headers: JsonObject }>>).map(
-      ([status, response]) => [status, { ...response, headers: { ...response.headers, ...announcements } }],
+      ([status, response]) => [
+        status,
+        { ...response, headers: { ...response.headers, ...deprecationHeaderObjects } },
+      ],
     ),
   );
 }
 
-function parametersOf(place: 'path' | 'query', schema: TSchema, schemas: NamedSchemas): JsonObject[] {
+function parametersOf(location: 'path' | 'query', schema: TSchema, schemas: NamedSchemas): JsonObject[] {
   const { properties, required = [] } = schema as unknown as {
     properties: Record<string, { description: string }>;
     required?: string[];
   };
   return Object.entries(properties).map(([name, member]) => {
-    const { description, examples: _, ...written } = schemas.use(member);
+    const { description, examples: _, ...converted } = schemas.use(member);
     const isRequired = required.includes(name);
     const value = exampleOf(member);
     return {
       name,
-      in: place,
+      in: location,
       description: description!,
       required: isRequired,
-      schema: written,
-      // Whoever tries a list at /docs starts without its filters; all at once they would find nothing.
+      schema: converted,
+      // At /docs, "Try it" starts without the optional filters: all examples together would match nothing.
       ...(isRequired ? { example: value } : { examples: { typical: { value, 'x-disabled': true } } }),
     };
   });
 }
 
 function successOf(
-  { answers, response, location, idempotent, links }: OperationSchema,
+  { successDescription, response, location, idempotent, links }: OperationSchema,
   { environment }: Listener,
   schemas: NamedSchemas,
 ): JsonObject {
@@ -143,12 +146,12 @@ function successOf(
     Object.entries(response).map(([status, schema]) => [
       status,
       {
-        description: answers,
+        description: successDescription,
         headers: headerReferences(headers),
         content: {
           'application/json': {
             schema: schemas.use(schema),
-            example: seenIn(environment, exampleOf(schema)),
+            example: inEnvironment(environment, exampleOf(schema)),
           },
         },
         ...(links && { links: links as JsonObject }),
@@ -157,8 +160,8 @@ function successOf(
   );
 }
 
-/** An example as the listener of an environment answers it. */
-function seenIn(environment: EnvironmentName, example: Json): Json {
+/** An example as returned in the given environment. */
+function inEnvironment(environment: EnvironmentName, example: Json): Json {
   return JSON.parse(JSON.stringify(example), (member, value) =>
     member === 'environment' ? environment : value,
   );

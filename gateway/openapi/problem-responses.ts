@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
-import { keyOfOtherEnvironment, missingScope } from '../problems/access-problems.ts';
+import { apiKeyEnvironmentMismatch, missingScope } from '../problems/access-problems.ts';
 import {
   ERROR_DOCS_PATH,
   PROBLEM_MEDIA_TYPE,
@@ -15,18 +15,18 @@ import { EXAMPLE_REQUEST_ID, type HeaderName, headerReferences } from './headers
 import type { Listener } from './listener.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
 
-/** The body of every error; the contract does not require `code`. */
-const PROBLEM = resource('Problem', 'Why a request was refused. The `type` opens the entry of its `code`.', {
-  type: Type.String({ format: 'uri', description: 'Where this kind of error is documented.' }),
-  title: Type.String({ description: 'The kind of error, in words.' }),
+/** The body of every error; `code` is optional in the contract. */
+const PROBLEM = resource('Problem', 'An error. Its `type` links to the documentation of its `code`.', {
+  type: Type.String({ format: 'uri', description: 'URL of the documentation of the error.' }),
+  title: Type.String({ description: 'Short name of the error.' }),
   status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
-  detail: Type.String({ description: 'What exactly is at fault, and what is allowed.' }),
+  detail: Type.String({ description: 'What is wrong with this request, and what is allowed.' }),
   instance: Type.String({ description: 'Path of the request.' }),
   requestId: Type.String({ format: 'uuid', description: 'Identifies the request; quote it to support.' }),
-  code: Type.Optional(oneOf(PROBLEM_CODES, 'The machine-readable name of the error.')),
+  code: Type.Optional(oneOf(PROBLEM_CODES, 'Machine-readable code of the error.')),
 });
 
-/** What every operation can answer. */
+/** Errors that every operation can return. */
 const commonErrors = (
   scope: ApiKeyScopeName,
   { environment, keyLimit, requestTimeoutMs }: Listener,
@@ -34,7 +34,7 @@ const commonErrors = (
   API_KEY_MISSING: true,
   API_KEY_INVALID: true,
   API_KEY_EXPIRED: true,
-  API_KEY_ENVIRONMENT_MISMATCH: keyOfOtherEnvironment(environment === 'live' ? 'test' : 'live').message,
+  API_KEY_ENVIRONMENT_MISMATCH: apiKeyEnvironmentMismatch(environment === 'live' ? 'test' : 'live').message,
   INSUFFICIENT_SCOPE: missingScope(scope).message,
   REQUEST_TIMEOUT: `The request must arrive completely within ${requestTimeoutMs / 1_000} s.`,
   URI_TOO_LONG: true,
@@ -45,24 +45,24 @@ const commonErrors = (
   DEADLINE_EXCEEDED: true,
 });
 
-/** What can be wrong with a body, whether or not the operation takes one: every POST may bring one. */
+/** Errors of request bodies. Any POST may send a body, even to an operation that has none. */
 const BODY_ERRORS: OperationErrors = {
   PAYLOAD_TOO_LARGE: 'The body must be at most 64 KiB.',
   UNSUPPORTED_MEDIA_TYPE: 'Header Content-Type must be application/json, in UTF-8.',
 };
 
-/** Where an operation is served, as its examples show it. */
-export interface Place {
+/** The request that the examples of an operation refer to. */
+export interface ExampleTarget {
   readonly method: string;
-  /** A real path. */
+  /** The path with example parameters. */
   readonly target: string;
   readonly listener: Listener;
 }
 
-/** An example of each error of an operation, as the listener answers it. */
+/** One example of each error of an operation, as the listener returns it. */
 export function exampleProblems(
   { scope, errors }: OperationSchema,
-  { method, target, listener }: Place,
+  { method, target, listener }: ExampleTarget,
 ): ProblemBody[] {
   const answered: OperationErrors = {
     ...commonErrors(scope, listener),
@@ -77,15 +77,15 @@ export function exampleProblems(
 }
 
 /**
- * Every error response of an operation, by status. The body is the same schema everywhere, so that generated clients
- * have one type for it; the codes of an operation's status are in the examples and in `x-error-codes`.
+ * Builds the error responses of an operation, by status. All share one body schema, so generated clients get a single
+ * type; the codes of a status are in the examples and in `x-error-codes`.
  */
 export function problemResponses(
   operation: OperationSchema,
-  place: Place,
+  example: ExampleTarget,
   schemas: NamedSchemas,
 ): JsonObject {
-  const byStatus = Map.groupBy(exampleProblems(operation, place), ({ status }) => status);
+  const byStatus = Map.groupBy(exampleProblems(operation, example), ({ status }) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, problems]) => [
       String(status),
@@ -112,7 +112,7 @@ function headersOf(status: number): readonly HeaderName[] {
       return ['Request-Id', 'WWW-Authenticate', 'RateLimit-Policy', 'RateLimit'];
     case 429:
       return ['Request-Id', 'Retry-After', 'RateLimit-Policy', 'RateLimit'];
-    // Answered before any limit is looked at.
+    // Sent before any limit is checked.
     case 408:
     case 414:
     case 431:

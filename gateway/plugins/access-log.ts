@@ -15,8 +15,8 @@ const httpDuration = new Histogram({
 });
 
 /**
- * One line per request, when it has been answered: who, what, how it ended and how long it took. Queries, bodies and
- * credentials are never in it, so it does without the logger's redaction.
+ * Logs one line per completed request: caller, operation, outcome and duration. It never logs queries, bodies or
+ * credentials, so it skips the logger's redaction.
  */
 export class AccessLog extends LogController {
   readonly #logger: Logger;
@@ -44,7 +44,7 @@ export class AccessLog extends LogController {
       {
         requestId: request.id,
         method: request.method,
-        // Some send their key where the id belongs.
+        // Some clients put their API key where the id belongs.
         path: withoutApiKeys(pathOf(request.raw.url ?? '')),
         operation: operation || undefined,
         status: reply.statusCode,
@@ -58,19 +58,19 @@ export class AccessLog extends LogController {
     );
   }
 
-  /** Where a kind of answer's time is counted; finding it by its labels each time would cost more. */
+  /** The histogram child of an operation and status, cached because looking it up by labels is slower. */
   #durationOf(operation: string, status: number) {
-    const kind = `${operation} ${status}`;
-    let duration = this.#durations.get(kind);
+    const key = `${operation} ${status}`;
+    let duration = this.#durations.get(key);
     if (!duration) {
       duration = httpDuration.labels({ environment: this.#environment, operation, status });
-      this.#durations.set(kind, duration);
+      this.#durations.set(key, duration);
     }
     return duration;
   }
 
-  /** The line of a request that ended before it reached any route. */
-  refusedEarly(
+  /** Logs a request that failed before it reached a route. */
+  requestRejected(
     requestId: string,
     fields: { status: number; code: string; reason?: string | undefined },
   ): void {

@@ -1,16 +1,16 @@
 import type { GatewayApp } from '../gateway-app.ts';
 
-/** That an operation will be taken away; in its schema it is all that there is to write. */
+/** The deprecation of an operation; adding it to the schema is all that is needed. */
 export interface Deprecation {
-  /** Since when it is deprecated: a date as YYYY-MM-DD, from its start in UTC. */
+  /** The date since which it is deprecated: YYYY-MM-DD, from the start of the day in UTC. */
   readonly since: string;
-  /** When it will be gone, likewise. */
+  /** The date on which it is removed, in the same form. */
   readonly sunset: string;
-  /** URL, or path on this host, of what says what takes its place. */
+  /** URL, or path on this host, of a page that describes the replacement. */
   readonly link: string;
 }
 
-/** Has every answer of a deprecated route say so, errors included. To be called before the routes are added. */
+/** Adds the deprecation headers to every response of a deprecated route, errors included. Call it before adding routes. */
 export function announceDeprecations(app: GatewayApp): void {
   app.addHook('onRoute', (route) => {
     const { deprecation } = (route.schema ?? {}) as { deprecation?: Deprecation };
@@ -26,7 +26,7 @@ export function announceDeprecations(app: GatewayApp): void {
   });
 }
 
-/** The headers that say it: Deprecation as in RFC 9745, Sunset as in RFC 8594. */
+/** The headers of a deprecation: Deprecation (RFC 9745), Sunset (RFC 8594) and Link. */
 export function deprecationHeaders({ since, sunset, link }: Deprecation) {
   return {
     deprecation: `@${startOf(since).getTime() / 1_000}`,
@@ -37,6 +37,6 @@ export function deprecationHeaders({ since, sunset, link }: Deprecation) {
 
 function startOf(date: string): Date {
   const start = new Date(`${date}T00:00:00Z`);
-  if (Number.isNaN(start.getTime())) throw new TypeError(`${date} is no date as YYYY-MM-DD`);
+  if (Number.isNaN(start.getTime())) throw new TypeError(`${date} is not a date of the form YYYY-MM-DD`);
   return start;
 }

@@ -6,14 +6,14 @@ import type { FastifyReply } from 'fastify';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { Problem } from '../problems/problem.ts';
 
-/** Where the reference is read; the page itself is one slash further. */
+/** The path of the API reference; Scalar serves the page at this path with a trailing slash. */
 const DOCS_PATH = '/docs';
 
-/** Scalar, with everything off that calls another host: its fonts, telemetry, assistants and products. */
+/** Scalar with everything disabled that calls another host: fonts, telemetry, assistants and product links. */
 const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
   pageTitle: 'Merchant Payments API',
   url: '/openapi.json',
-  // Trying calls the host that the page came from, the only one that its policy lets it reach.
+  // "Try it" calls the host that served the page, the only one that its content security policy allows.
   servers: [{ url: '/' }],
   documentDownloadType: 'direct',
   favicon: 'data:,',
@@ -28,17 +28,17 @@ const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
 const INLINE_SCRIPT = /<script type="text\/javascript">(.*?)<\/script>/gs;
 const ACCEPTS_GZIP = /\bgzip\b(?! *; *q=0(\.0*)? *(,|$))/i;
 
-/** Serves the reference that is read in a browser and tried there. It needs no key and no other host. */
+/** Serves the interactive API reference. It requires no API key and loads nothing from other hosts. */
 export function serveDocs(app: GatewayApp, { access }: Pick<RouteDependencies, 'access'>): void {
   app.register(async (docs) => {
     docs.addHook('onRequest', (request, _reply, done) => {
-      // Scalar reads it as a URL; a trusted proxy may hand on any X-Forwarded-Host.
+      // Scalar parses the host as a URL, and a trusted proxy may pass on any X-Forwarded-Host.
       if (!URL.canParse(`${request.protocol}://${request.hostname}`)) {
         throw new Problem('INVALID_REQUEST', 'Header Host must name a host.');
       }
       done();
     });
-    const script = onceEncoded();
+    const script = encodeOnce();
     docs.addHook('onSend', async ({ headers }, reply, payload) => {
       if (reply.statusCode !== 200 || typeof payload !== 'string') return payload;
       reply.header('cache-control', 'public, max-age=300').header('vary', 'accept-encoding');
@@ -63,10 +63,10 @@ function isPage(reply: FastifyReply): boolean {
 }
 
 /**
- * The script is megabytes of text that never change: encoded once, and every answer sends the same bytes, so that
- * clients which do not read theirs fill no memory.
+ * The script is several megabytes and never changes. It is encoded once and every response shares the bytes, so clients
+ * that do not read their response take no memory.
  */
-function onceEncoded() {
+function encodeOnce() {
   let plain: Buffer | undefined;
   let compressed: Promise<Buffer> | undefined;
   return {
@@ -81,7 +81,7 @@ function onceEncoded() {
   };
 }
 
-/** Only scripts of this host and those in the page run. Styles cannot be so strict: Scalar writes them as it runs. */
+/** Allows scripts of this host and the inline ones of the page. Styles cannot be as strict: Scalar adds them at run time. */
 function policyOf(page: string): string {
   const inPage = [...page.matchAll(INLINE_SCRIPT)].map(
     ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,

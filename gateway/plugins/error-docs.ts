@@ -3,27 +3,27 @@ import { ERROR_ADVICE, RETRY_TEXTS } from '../docs/error-advice.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { EXAMPLE_REQUEST_ID } from '../openapi/headers.ts';
 import type { Listener } from '../openapi/listener.ts';
-import { exampleTarget, type RoutedOperation } from '../openapi/operations.ts';
+import { examplePath, type RoutedOperation } from '../openapi/operations.ts';
 import { exampleProblems } from '../openapi/problem-responses.ts';
 import {
   ERROR_DOCS_PATH,
   Problem,
   type ProblemBody,
-  plainProblem,
   problemBody,
+  staticProblem,
 } from '../problems/problem.ts';
 import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode } from '../problems/problem-types.ts';
 
-/** Headers that an error of a status brings besides those of every answer. */
+/** Additional headers of error responses, by status. */
 const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {
   401: 'WWW-Authenticate',
   405: 'Allow',
   429: 'Retry-After, RateLimit-Policy, RateLimit',
 };
 
-/** Errors that no operation answers, by a target that has them. */
-const BESIDE_OPERATIONS: ReadonlyMap<string, Problem> = new Map([
-  ['/v1/refund-cases/', plainProblem('ROUTE_NOT_FOUND')],
+/** Errors that belong to no operation, by an example target. */
+const ROUTING_PROBLEMS: ReadonlyMap<string, Problem> = new Map([
+  ['/v1/refund-cases/', staticProblem('ROUTE_NOT_FOUND')],
   [
     '/v1/refund-cases',
     new Problem('METHOD_NOT_ALLOWED', 'The method DELETE is not allowed here; allowed: GET, HEAD.'),
@@ -55,12 +55,12 @@ const POLICY = [
 ].join('; ');
 
 interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
-  /** Whose examples are shown. */
+  /** The operations whose examples are shown. */
   readonly operations: readonly RoutedOperation[];
   readonly listener: () => Listener;
 }
 
-/** Serves the catalogue of errors, one entry per code, without scripts. */
+/** Serves the error reference, one entry per code, without scripts. */
 export function serveErrorDocs(app: GatewayApp, { access, operations, listener }: ErrorDocsOptions): void {
   let page: string | undefined;
   app.get(ERROR_DOCS_PATH, { onRequest: access.open('readErrorDocs') }, (_request, reply) => {
@@ -72,20 +72,20 @@ export function serveErrorDocs(app: GatewayApp, { access, operations, listener }
   });
 }
 
-/** One example of each error: those of operations are the OpenAPI document's. */
+/** One example of each error; those of operations are the ones in the OpenAPI document. */
 function examplesOf(
   operations: readonly RoutedOperation[],
   listener: Listener,
 ): ReadonlyMap<ProblemCode, ProblemBody> {
   const ofOperations = operations.flatMap((operation) => {
     const { method, schema } = operation;
-    return exampleProblems(schema, { method, target: exampleTarget(operation), listener });
+    return exampleProblems(schema, { method, target: examplePath(operation), listener });
   });
   const docsUrl = `${listener.baseUrl}${ERROR_DOCS_PATH}`;
-  const besideOperations = [...BESIDE_OPERATIONS].map(([target, problem]) =>
+  const ofRouting = [...ROUTING_PROBLEMS].map(([target, problem]) =>
     problemBody(problem, { docsUrl, target, requestId: EXAMPLE_REQUEST_ID }),
   );
-  return new Map([...ofOperations, ...besideOperations].reverse().map((example) => [example.code, example]));
+  return new Map([...ofOperations, ...ofRouting].reverse().map((example) => [example.code, example]));
 }
 
 function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>): string {
@@ -93,8 +93,8 @@ function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>): string {
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Errors of the Merchant Payments API</title>',
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body><main>`,
     '<h1>Errors</h1>',
-    '<p>Every error is answered as <code>application/problem+json</code> with the seven fields of the examples here. ',
-    'Its <code>type</code> opens its entry on this page. <a href="./">Back to the reference</a></p>',
+    '<p>Every error response is <code>application/problem+json</code> with the seven fields of these examples. ',
+    'Its <code>type</code> links to its entry on this page. <a href="./">Back to the reference</a></p>',
     `<nav><ul>${PROBLEM_CODES.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join('')}</ul></nav>`,
     ...PROBLEM_CODES.map((code) => entry(code, examples.get(code))),
     '</main></body></html>',
@@ -113,13 +113,13 @@ function entry(code: ProblemCode, example: ProblemBody | undefined): string {
   ].filter((row): row is [string, string] => row[1] !== undefined);
   return [
     `<section id="${code}"><h2>${code}</h2><dl>`,
-    ...rows.map(([term, text]) => `<dt>${term}</dt><dd>${escaped(text)}</dd>`),
+    ...rows.map(([term, text]) => `<dt>${term}</dt><dd>${escapeHtml(text)}</dd>`),
     '</dl>',
-    example ? `<pre>${escaped(JSON.stringify(example, null, 2))}</pre>` : '',
+    example ? `<pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>` : '',
     '</section>',
   ].join('\n');
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

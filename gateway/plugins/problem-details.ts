@@ -7,26 +7,26 @@ import { PROBLEM_TYPES } from '../problems/problem-types.ts';
 import { internalError, problemOfRpc } from '../problems/rpc-problems.ts';
 import { undecodablePath } from './routing.ts';
 
-/** Answers failures with the closed body of the API, and logs those of our own. */
+/** Sends errors in the API's closed problem format, and logs internal ones. */
 export class ProblemWriter {
   readonly #docsUrl: () => string;
   readonly #logger: Logger;
 
-  /** `docsUrl`: where the documentation of errors is served. */
+  /** `docsUrl`: the URL of the error documentation. */
   constructor(docsUrl: () => string, logger: Logger) {
     this.#docsUrl = docsUrl;
     this.#logger = logger;
   }
 
-  /** Answers a request whose handling failed, with whatever was thrown. */
-  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  /** Sends the error response of a request, for any thrown value. */
+  send(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const problem = problemOf(error);
     this.#log(problem, request.id);
     request.problemCode = problem.code;
-    // The rest of the body is read and forgotten: the reset of a closed connection might overtake the answer.
+    // Drain the rest of the body: closing now could reset the connection before the client reads the response.
     if (problem.code === 'PAYLOAD_TOO_LARGE') reply.removeHeader('connection');
     const body = this.body(problem, request.id, request.raw.url ?? '');
-    // Bytes, because Fastify would add a charset, which this media type does not have, to text.
+    // Sent as bytes, because Fastify adds a charset to text and this media type has none.
     return reply
       .code(PROBLEM_TYPES[problem.code].status)
       .headers(problem.headers)
@@ -47,12 +47,12 @@ export class ProblemWriter {
   }
 }
 
-/** Everything that is thrown while a request is handled ends here. */
-export function answerFailures(app: GatewayApp, writer: ProblemWriter): void {
-  app.setErrorHandler((error, request, reply) => writer.answer(error, request, reply));
+/** Handles every error thrown while a request is processed. */
+export function handleErrors(app: GatewayApp, writer: ProblemWriter): void {
+  app.setErrorHandler((error, request, reply) => writer.send(error, request, reply));
 }
 
-/** The one mapping of what can be thrown to a problem: our own, an RPC's, Fastify's. */
+/** Maps any thrown value to a problem: a Problem, an RPC error or a Fastify error. */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof ConnectError) return problemOfRpc(error);

@@ -7,18 +7,18 @@ import { MAX_POINTER_SHOWN, Problem } from '../problems/problem.ts';
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
-/** Parameters may be empty, and the one that means anything names the one encoding there is. */
+/** Allows empty parameters and charset=utf-8. */
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*(charset=("utf-?8"|utf-?8)[ \t]*)?)*$/i;
 
 type Hook = (request: FastifyRequest, reply: unknown, done: HookHandlerDoneFunction) => void;
 
-/** Reads bodies as bytes up to the limit; what they are is decided by the route, in the API's order of checks. */
+/** Reads bodies as bytes up to the limit; each route parses them at its place in the API's order of checks. */
 export function readBodies(app: GatewayApp): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 }
 
-/** onRequest of routes that take JSON. UNSUPPORTED_MEDIA_TYPE, before any of the body is read. */
+/** onRequest hook of routes with a JSON body. UNSUPPORTED_MEDIA_TYPE, before any of the body is read. */
 export const requireJson: Hook = ({ headers }, _reply, done) => {
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Header Content-Type must be application/json, in UTF-8.');
@@ -29,13 +29,13 @@ export const requireJson: Hook = ({ headers }, _reply, done) => {
   done();
 };
 
-/** preValidation of routes that create: the Idempotency-Key, which is checked before the body is parsed. */
+/** preValidation hook of routes that create: reads the Idempotency-Key before the body is parsed. */
 export const requireIdempotencyKey: Hook = (request, _reply, done) => {
   request.idempotencyKey = idempotencyKeyOf(request.raw);
   done();
 };
 
-/** preValidation of routes that take JSON: parses the bytes. INVALID_REQUEST. */
+/** preValidation hook of routes with a JSON body: parses the bytes. INVALID_REQUEST. */
 export const parseJson: Hook = (request, _reply, done) => {
   const bytes = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
@@ -55,8 +55,8 @@ export const parseJson: Hook = (request, _reply, done) => {
   done();
 };
 
-/** preValidation of routes that take no body. Fastify leaves the body of a GET unread, so its headers tell. */
-export const refuseBody: Hook = (request, _reply, done) => {
+/** preValidation hook of routes without a body. Fastify does not read the body of a GET, so its headers are checked. */
+export const rejectBody: Hook = (request, _reply, done) => {
   const { headers, body, method } = request;
   const announced = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   const received = Buffer.isBuffer(body) && body.length > 0;

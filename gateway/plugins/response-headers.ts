@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { GatewayApp } from '../gateway-app.ts';
 
-/** A request's id. Ids sent by clients are ignored, so that no two requests share one. */
+/** Generates a request id. Ids sent by clients are ignored, so that every id is unique. */
 export const newRequestId = (): string => randomUUID();
 
 const SECURITY_HEADERS = {
@@ -13,18 +13,18 @@ const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** The headers of every answer, whoever writes it. */
-export const answerHeaders = (requestId: string) => ({ 'request-id': requestId, ...SECURITY_HEADERS });
+/** The headers of every response. */
+export const responseHeaders = (requestId: string) => ({ 'request-id': requestId, ...SECURITY_HEADERS });
 
-/** Puts the request's id and the security headers on every answer, successes too. */
-export function addAnswerHeaders(app: GatewayApp): void {
+/** Adds the request id and the security headers to every response. */
+export function addResponseHeaders(app: GatewayApp): void {
   app.addHook('onRequest', (request, reply, done) => {
-    setAnswerHeaders(reply, request.id);
+    setResponseHeaders(reply, request.id);
     done();
   });
 }
 
-/** The same for an answer that hooks do not see. */
-export function setAnswerHeaders(reply: FastifyReply, requestId: string): void {
-  reply.headers(answerHeaders(requestId));
+/** Sets the same headers on a response that hooks do not see. */
+export function setResponseHeaders(reply: FastifyReply, requestId: string): void {
+  reply.headers(responseHeaders(requestId));
 }

@@ -1,25 +1,25 @@
 import type { IncomingMessage } from 'node:http';
 import type { GatewayApp } from '../gateway-app.ts';
-import { Problem, pathOf, plainProblem } from '../problems/problem.ts';
+import { Problem, pathOf, staticProblem } from '../problems/problem.ts';
 
 const MAX_TARGET_LENGTH = 8_000;
-/** A name or address with an optional port, as RFC 3986 has it; empty where the target's origin has none. */
+/** A host name or address with an optional port (RFC 3986); may be empty if the target has no authority. */
 const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/i;
 const METHODS = ['GET', 'HEAD', 'POST'] as const;
 const MAX_METHOD_SHOWN = 50;
 
 /**
- * Refuses what is for no route, before anything else is looked at: 414, 400 of a request that proxies before us may
- * have read in another way, 404, 405.
+ * Rejects requests that match no route, before any other check: 414; 400 for requests that a proxy may have parsed
+ * differently; 404; 405.
  */
-export function refuseUnroutable(app: GatewayApp): void {
+export function rejectUnroutable(app: GatewayApp): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const target = request.raw.url ?? '';
-    if (target.length > MAX_TARGET_LENGTH) throw plainProblem('URI_TOO_LONG');
+    if (target.length > MAX_TARGET_LENGTH) throw staticProblem('URI_TOO_LONG');
     const fault = faultOf(request.raw, target);
     if (fault !== undefined) throw new Problem('INVALID_REQUEST', fault);
     if (request.is404 || hasEmptyParameter(request.params)) {
-      throw noRoute(app, request.method, target);
+      throw routeProblem(app, request.method, target);
     }
     done();
   });
@@ -28,7 +28,7 @@ export function refuseUnroutable(app: GatewayApp): void {
 function faultOf({ httpVersionMajor, rawHeaders, headers, httpVersion }: IncomingMessage, target: string) {
   if (httpVersionMajor !== 1) return 'The request must be HTTP/1.1.';
   if (target.includes('#')) return 'The request target must have no fragment.';
-  // Node.js keeps the first of several; who read the last one saw another request.
+  // Node.js keeps the first of several; a proxy that kept the last one saw a different request.
   if (occurrences(rawHeaders, 'authorization') > 1) return 'Header Authorization must be given once.';
   if (occurrences(rawHeaders, 'content-type') > 1) return 'Header Content-Type must be given once.';
   const hosts = occurrences(rawHeaders, 'host');
@@ -46,7 +46,7 @@ function occurrences(rawHeaders: readonly string[], name: string): number {
   return count;
 }
 
-/** The router takes an empty segment for a parameter's value; to the API it is another path. */
+/** The router accepts an empty segment as a parameter value; the API does not. */
 function hasEmptyParameter(params: unknown): boolean {
   const values = params as Readonly<Record<string, string>>;
   for (const name in values) if (values[name] === '') return true;
@@ -54,23 +54,23 @@ function hasEmptyParameter(params: unknown): boolean {
 }
 
 /**
- * The refusal of a method and a target that no route is for. ROUTE_NOT_FOUND, METHOD_NOT_ALLOWED; INVALID_REQUEST for
- * a path that cannot be decoded.
+ * The problem of a method and target without a route: ROUTE_NOT_FOUND, METHOD_NOT_ALLOWED, or INVALID_REQUEST when the
+ * path cannot be decoded.
  */
-export function noRoute(app: GatewayApp, method: string, target: string): Problem {
+export function routeProblem(app: GatewayApp, method: string, target: string): Problem {
   const url = pathOf(target);
   if (!isDecodable(url)) return undecodablePath();
   const allowed = METHODS.filter((candidate) => {
     const route = app.findRoute({ method: candidate, url });
     return route !== null && !hasEmptyParameter(route.params);
   });
-  if (allowed.length === 0) return plainProblem('ROUTE_NOT_FOUND');
+  if (allowed.length === 0) return staticProblem('ROUTE_NOT_FOUND');
   const allow = allowed.join(', ');
   const detail = `The method ${method.slice(0, MAX_METHOD_SHOWN)} is not allowed here; allowed: ${allow}.`;
   return new Problem('METHOD_NOT_ALLOWED', detail, { allow });
 }
 
-/** The refusal of a path with broken percent-encoding. */
+/** A path with invalid percent-encoding. */
 export function undecodablePath(): Problem {
   return new Problem('INVALID_REQUEST', 'The path must be percent-encoded UTF-8.');
 }

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
 import type { GatewayApp } from '../gateway-app.ts';
 
-/** Longer than any request that has arrived takes to be answered. */
-const LAST_ANSWERS_MS = 12_000;
-const LOOK_MS = 50;
+/** Longer than any request takes once it has arrived. */
+const DRAIN_TIMEOUT_MS = 12_000;
+const POLL_MS = 50;
 
 /**
- * Lets the listener close in time. Node.js closes only what is between two requests at that moment: here connections
- * that have never sent a byte end at once, those with a request when it has been answered, and the rest after a while.
+ * Closes the listener gracefully and in bounded time. Node.js closes only connections that are idle at that moment. This
+ * also closes connections that never sent a byte, busy ones when their response is complete, and all after a timeout.
  */
-export function closeInTime(app: GatewayApp): void {
+export function closeGracefully(app: GatewayApp): void {
   const connections = new Set<Socket>();
   app.server.on('connection', (socket) => {
     connections.add(socket);
@@ -18,11 +18,11 @@ export function closeInTime(app: GatewayApp): void {
   app.addHook('preClose', (done) => {
     if (!app.server.listening) return done();
     for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-    const answered = setInterval(() => app.server.closeIdleConnections(), LOOK_MS);
-    const late = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS_MS);
+    const poll = setInterval(() => app.server.closeIdleConnections(), POLL_MS);
+    const timeout = setTimeout(() => app.server.closeAllConnections(), DRAIN_TIMEOUT_MS);
     app.server.once('close', () => {
-      clearInterval(answered);
-      clearTimeout(late);
+      clearInterval(poll);
+      clearTimeout(timeout);
     });
     done();
   });

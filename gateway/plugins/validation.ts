@@ -4,11 +4,11 @@ import { Compile } from 'typebox/compile';
 import { type ParsedQuery, QUERY_FAULT } from '../http/query-string.ts';
 import { MAX_POINTER_SHOWN, Problem } from '../problems/problem.ts';
 
-/** What operations have schemas of; headers are checked by code of their own. */
+/** The request parts that operations have schemas for; headers are checked by separate code. */
 type HttpPart = 'params' | 'querystring' | 'body';
 
-/** The keywords of a schema that details are written from. */
-interface Described {
+/** The schema keywords that details are built from. */
+interface DescribedSchema {
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly format?: string;
@@ -20,21 +20,20 @@ interface Described {
   readonly maxItems?: number;
   readonly uniqueItems?: boolean;
   readonly 'x-allowed'?: string;
-  readonly properties?: Readonly<Record<string, Described>>;
-  readonly items?: Described;
+  readonly properties?: Readonly<Record<string, DescribedSchema>>;
+  readonly items?: DescribedSchema;
 }
 
 const INTEGER = /^-?(0|[1-9][0-9]{0,15})$/;
 
 /**
- * Validates by the very schemas that document the API. Nothing is coerced or dropped in silence: integers of a query
- * are read in their one decimal spelling, and a refusal is a Problem that names the parameter or the JSON pointer and
- * says what is allowed.
+ * Validates requests with the schemas that document the API. Nothing is coerced or dropped silently: query integers must
+ * be in canonical decimal form, and a failure is a Problem that names the parameter or JSON pointer and what is allowed.
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const validator = Compile(schema);
   const part = httpPart as HttpPart;
-  const described = schema as Described;
+  const described = schema as DescribedSchema;
   return (given: unknown) => {
     const fault = part === 'querystring' ? (given as ParsedQuery)[QUERY_FAULT] : undefined;
     if (fault !== undefined) return { error: new Problem('INVALID_REQUEST', fault) };
@@ -44,12 +43,12 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
     const detail =
       keyword === 'required'
         ? requiredDetail(part, instancePath, params as { requiredProperties: string[] })
-        : refusedDetail(part, described, instancePath);
+        : invalidDetail(part, described, instancePath);
     return { error: new Problem('INVALID_REQUEST', detail) };
   };
 };
 
-function withIntegers({ properties = {} }: Described, query: ParsedQuery): ParsedQuery {
+function withIntegers({ properties = {} }: DescribedSchema, query: ParsedQuery): ParsedQuery {
   let typed = query;
   for (const name in query) {
     const value = query[name] as string;
@@ -65,28 +64,28 @@ function requiredDetail(
   instancePath: string,
   { requiredProperties: [name = ''] }: { requiredProperties: string[] },
 ): string {
-  return `${placeOf(part, `${instancePath}/${name}`)} is required.`;
+  return `${locationOf(part, `${instancePath}/${name}`)} is required.`;
 }
 
-function refusedDetail(part: HttpPart, schema: Described, instancePath: string): string {
-  let at: Described | undefined = schema;
+function invalidDetail(part: HttpPart, schema: DescribedSchema, instancePath: string): string {
+  let at: DescribedSchema | undefined = schema;
   let within = schema;
   for (const step of instancePath.split('/').slice(1)) {
     within = at!;
     at = memberOf(within, step);
     if (at === undefined) break;
   }
-  if (at !== undefined) return `${placeOf(part, instancePath)} must be ${allowedBy(at)}.`;
+  if (at !== undefined) return `${locationOf(part, instancePath)} must be ${allowedBy(at)}.`;
   const names = Object.keys(within.properties ?? {});
-  return `${placeOf(part, instancePath)} is unknown; allowed: ${names.sort().join(', ') || 'none'}.`;
+  return `${locationOf(part, instancePath)} is unknown; allowed: ${names.sort().join(', ') || 'none'}.`;
 }
 
-function memberOf({ properties, items }: Described, step: string): Described | undefined {
+function memberOf({ properties, items }: DescribedSchema, step: string): DescribedSchema | undefined {
   return properties && Object.hasOwn(properties, step) ? properties[step] : items;
 }
 
-function placeOf(part: HttpPart, pointer: string): string {
-  const name = unescaped(pointer.slice(1)).slice(0, MAX_POINTER_SHOWN);
+function locationOf(part: HttpPart, pointer: string): string {
+  const name = unescapePointer(pointer.slice(1)).slice(0, MAX_POINTER_SHOWN);
   switch (part) {
     case 'querystring':
       return `Query parameter '${name}'`;
@@ -99,8 +98,8 @@ function placeOf(part: HttpPart, pointer: string): string {
   }
 }
 
-/** What a step of a JSON pointer stands for. */
-function unescaped(step: string): string {
+/** Unescapes a step of a JSON pointer. */
+function unescapePointer(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
@@ -108,7 +107,7 @@ function lengths(least: number | undefined, most: number): string {
   return least === undefined ? `at most ${most}` : `${least} to ${most}`;
 }
 
-function allowedBy(schema: Described): string {
+function allowedBy(schema: DescribedSchema): string {
   if (schema['x-allowed'] !== undefined) return schema['x-allowed'];
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
   if (schema.format === 'uuid') return 'a UUID';

@@ -18,7 +18,7 @@ export const PROBLEM_TYPES = {
   INVALID_CURSOR: {
     status: 400,
     title: 'Invalid cursor',
-    detail: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+    detail: "Query parameter 'after' must be a nextCursor of this list with the same filters.",
     meaning:
       'The cursor was not issued for this list with these filters. Send nextCursor exactly as you received it, with the same filters, or start over without a cursor.',
   },
@@ -100,7 +100,7 @@ export const PROBLEM_TYPES = {
   WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: {
     status: 409,
     title: 'Webhook subscription already exists',
-    detail: 'There is a webhook subscription for this /url already.',
+    detail: 'A webhook subscription for this /url already exists.',
     meaning:
       'There is already a subscription for this URL. If it is disabled, you can reactivate it in the dashboard.',
   },
@@ -134,7 +134,7 @@ export const PROBLEM_TYPES = {
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     title: 'Idempotency key reused',
-    detail: 'This Idempotency-Key was used with another body.',
+    detail: 'This Idempotency-Key was used with a different body.',
     meaning: 'This idempotency key was used with a different body within the last 24 hours. Use a new one.',
   },
   RATE_LIMITED: {
@@ -157,13 +157,13 @@ export const PROBLEM_TYPES = {
   SERVICE_UNAVAILABLE: {
     status: 503,
     title: 'Service unavailable',
-    detail: 'The service cannot answer now; try again.',
+    detail: 'The service is temporarily unavailable; try again.',
     meaning: 'Part of the service is unavailable. Retry; to create something, use the same idempotency key.',
   },
   DEADLINE_EXCEEDED: {
     status: 504,
     title: 'Deadline exceeded',
-    detail: 'The answer took too long; try again.',
+    detail: 'The request took too long; try again.',
     meaning: 'The response took too long. Retry; to create something, use the same idempotency key.',
   },
 } as const satisfies Record<string, ProblemType>;
@@ -172,7 +172,7 @@ export const PROBLEM_TYPES = {
 export type ProblemCode = keyof typeof PROBLEM_TYPES;
 
 /** The code of an error whose detail is always the same. */
-export type PlainCode = {
+export type StaticProblemCode = {
   [Code in ProblemCode]: (typeof PROBLEM_TYPES)[Code] extends { readonly detail: string } ? Code : never;
 }[ProblemCode];
 

@@ -1,6 +1,6 @@
-import { type PlainCode, PROBLEM_TYPES, type ProblemCode } from './problem-types.ts';
+import { PROBLEM_TYPES, type ProblemCode, type StaticProblemCode } from './problem-types.ts';
 
-/** The body of every error answer: these seven fields and nothing more. */
+/** The body of every error response: exactly these seven fields. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -11,20 +11,20 @@ export interface ProblemBody {
   readonly code: ProblemCode;
 }
 
-/** The media type of every error answer. */
+/** The media type of every error response. */
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** Where the `type` of every problem points, below the public URL. */
+/** The path, below the public URL, that the `type` of every problem points to. */
 export const ERROR_DOCS_PATH = '/docs/errors';
 
 const MAX_INSTANCE_LENGTH = 500;
 
-/** How many characters of a parameter's name or a JSON pointer a detail shows. */
+/** The maximum length of a parameter name or JSON pointer in a detail. */
 export const MAX_POINTER_SHOWN = 100;
 
 /**
- * An error that a merchant may see: its code, what exactly is at fault, and headers that go with it. The cause, if
- * any, is for our log alone.
+ * An error that merchants may see: its code, a detail that names what is at fault, and additional response headers.
+ * The cause, if any, is only logged.
  */
 export class Problem extends Error {
   readonly code: ProblemCode;
@@ -43,9 +43,9 @@ export class Problem extends Error {
   }
 }
 
-/** A problem of which always the same is said. */
-export function plainProblem(
-  code: PlainCode,
+/** Creates a problem with the fixed detail of its code. */
+export function staticProblem(
+  code: StaticProblemCode,
   headers: Readonly<Record<string, string>> = {},
   cause?: unknown,
 ): Problem {
@@ -53,8 +53,8 @@ export function plainProblem(
 }
 
 /**
- * The body of a problem. `target` is the request's target as it was sent; the instance is its path, without the
- * query. `docsUrl` is where the documentation of errors is served.
+ * The response body of a problem. `target` is the request target as received; the instance is its path without the
+ * query. `docsUrl` is the URL of the error documentation.
  */
 export function problemBody(
   problem: Problem,
@@ -74,7 +74,7 @@ export function problemBody(
 
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
 
-/** The path of a request target, without the query, and without the origin that a target may name. */
+/** The path of a request target, without the query and without the origin of an absolute-form target. */
 export function pathOf(target: string): string {
   const local = target.startsWith('/') ? target : target.replace(ORIGIN, '');
   const end = local.search(/[?#]/);

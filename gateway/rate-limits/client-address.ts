@@ -6,11 +6,11 @@ const IPV6_NETWORK_BYTES = 8;
 const UNKNOWN = 'unknown';
 
 /**
- * What stands for a client without a key when it is counted: its IPv4 address, or the /64 of its IPv6 address, of
- * which one customer has as many addresses as it likes. Clients of which a trusted proxy tells no address, or whose
- * connection is gone, are counted together.
+ * The rate-limit key of a client without an API key: its IPv4 address, or the /64 network of its IPv6 address, since
+ * one customer can use any address in it. Clients whose address is unknown (not sent by a trusted proxy, or already
+ * disconnected) share one key.
  */
-export function countedAddress(address: string | undefined): string {
+export function rateLimitAddress(address: string | undefined): string {
   const version = isIP(address ?? '');
   if (address === undefined || version === 0) return UNKNOWN;
   if (version === 4) return address;

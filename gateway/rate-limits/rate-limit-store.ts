@@ -10,25 +10,25 @@ const TABLE = 'request_count';
 const MIGRATION = '0009_rate_limits.sql';
 
 const POOL_SIZE = 5;
-/** No request waits longer for its count. */
-const PATIENCE_MS = 500;
-/** While the database is away, one request at a time finds out whether it is back. */
+/** The longest that a request waits for its count. */
+const TIMEOUT_MS = 500;
+/** While the database is unavailable, one request per interval checks whether it is back. */
 const RETRY_MS = 1_000;
-/** Clocks of gateways may differ by that much before one deletes what another still counts. */
-const KEPT_MS = 10_000;
+/** How long expired rows are kept: tolerates this much clock skew between gateways. */
+const RETENTION_MS = 10_000;
 const DELETE_INTERVAL_MS = 10_000;
 const DELETE_BATCH = 10_000;
 
-const AWAY = new Error('the store of rate limits is away');
+const UNAVAILABLE = new Error('the rate-limit store is unavailable');
 
 const storeUp = new Gauge({
   name: 'payments_rate_limit_store_up',
-  help: '1: requests are counted in the shared store. 0: it is away, this process counts for itself.',
+  help: '1: requests are counted in the shared store. 0: it is unavailable and this process counts in memory.',
   labelNames: ['environment'],
   registers: [metrics],
 });
 
-/** A statement as rate-limiter-flexible hands it to its client. */
+/** A statement as rate-limiter-flexible passes it to its client. */
 interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -38,21 +38,21 @@ interface Statement {
 interface RateLimitStoreOptions {
   readonly url: string;
   readonly environment: EnvironmentName;
-  /** Off behind a pooler that does not keep them. */
+  /** False behind a connection pooler that does not support them. */
   readonly preparedStatements: boolean;
   readonly logger: Logger;
 }
 
 /**
- * The PostgreSQL database in which all gateways count together: what rate-limiter-flexible takes for its client. A
- * database that fails, or takes too long, is left alone for a moment, in which every statement fails at once.
+ * The PostgreSQL database in which all gateways count requests together, as the store client of rate-limiter-flexible.
+ * After an error or a timeout, statements fail immediately for a second before the database is tried again.
  */
 export class RateLimitStore {
   readonly #options: RateLimitStoreOptions;
   readonly #pool: Pool;
-  readonly #deleting: NodeJS.Timeout;
+  readonly #deleteTimer: NodeJS.Timeout;
   #prepared: Promise<void> | undefined;
-  /** When a statement may find out whether the database is back; undefined while it is there. */
+  /** When the next statement may try the database again; undefined while it is available. */
   #retryAt: number | undefined;
 
   constructor(options: RateLimitStoreOptions) {
@@ -61,17 +61,17 @@ export class RateLimitStore {
       connectionString: options.url,
       application_name: `payments-gateway-${options.environment}`,
       max: POOL_SIZE,
-      connectionTimeoutMillis: PATIENCE_MS,
-      query_timeout: PATIENCE_MS,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
       keepAlive: true,
     });
-    // A connection that dies while nobody uses it; the next statement gets another one.
+    // An idle connection that dies is replaced by the next statement.
     this.#pool.on('error', () => undefined);
-    this.#deleting = setInterval(() => void this.#deleteExpired(), DELETE_INTERVAL_MS).unref();
+    this.#deleteTimer = setInterval(() => void this.#deleteExpired(), DELETE_INTERVAL_MS).unref();
     storeUp.set({ environment: options.environment }, 1);
   }
 
-  /** Settings with which rate-limiter-flexible counts here. */
+  /** The rate-limiter-flexible options that make it count here. */
   limiterOptions() {
     return {
       storeClient: this,
@@ -83,63 +83,60 @@ export class RateLimitStore {
     };
   }
 
-  /** Finds out at start whether the database can be used. Never rejects: the log says what is wrong. */
+  /** Checks at startup whether the database is usable. Never rejects: a failure is logged. */
   async open(): Promise<void> {
     await this.query({ text: `select from ${SCHEMA}.${TABLE} limit 0` }).catch(() => undefined);
   }
 
-  /** Runs a statement. Rejects at once while the database is away. */
+  /** Runs a statement. Rejects immediately while the database is unavailable. */
   async query({ name, text, values = [] }: Statement): Promise<QueryResult> {
     if (this.#retryAt !== undefined) {
-      if (performance.now() < this.#retryAt) throw AWAY;
+      if (performance.now() < this.#retryAt) throw UNAVAILABLE;
       this.#retryAt = performance.now() + RETRY_MS;
     }
     try {
-      this.#prepared ??= this.#makeTable();
+      this.#prepared ??= this.#createTable();
       await this.#prepared;
       const result = await this.#pool.query({
         ...(name !== undefined && this.#options.preparedStatements && { name }),
         text,
         values,
       });
-      if (this.#retryAt !== undefined) this.#isBack();
+      if (this.#retryAt !== undefined) this.#markAvailable();
       return result;
     } catch (error) {
-      // What comes back may be another database, without the table.
+      // After an outage the database may be a different one, without the table.
       this.#prepared = undefined;
-      this.#isAway(error);
+      this.#markUnavailable(error);
       throw error;
     }
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#deleting);
+    clearInterval(this.#deleteTimer);
     await this.#pool.end();
   }
 
-  /** Makes the table where nobody has: in a database of its own, or before the services' migrations. */
-  async #makeTable(): Promise<void> {
+  /** Creates the table if it is missing: in a separate database, or before the services have migrated. */
+  async #createTable(): Promise<void> {
     const { rows } = await this.#pool.query('select to_regclass($1) as found', [`${SCHEMA}.${TABLE}`]);
     if (rows[0].found === null) await migrate(this.#options.url, [MIGRATION]);
   }
 
-  #isAway(error: unknown): void {
+  #markUnavailable(error: unknown): void {
     const { logger, environment } = this.#options;
     if (this.#retryAt === undefined) {
       storeUp.set({ environment }, 0);
-      logger.warn(
-        { err: error, environment },
-        'the store of rate limits is away: this process counts for itself',
-      );
+      logger.warn({ err: error, environment }, 'the rate-limit store is unavailable; counting in memory');
     }
     this.#retryAt = performance.now() + RETRY_MS;
   }
 
-  #isBack(): void {
+  #markAvailable(): void {
     const { logger, environment } = this.#options;
     this.#retryAt = undefined;
     storeUp.set({ environment }, 1);
-    logger.info({ environment }, 'the store of rate limits is back');
+    logger.info({ environment }, 'the rate-limit store is available again');
   }
 
   async #deleteExpired(): Promise<void> {
@@ -147,11 +144,11 @@ export class RateLimitStore {
       select key from ${SCHEMA}.${TABLE} where expire < $1 limit ${DELETE_BATCH} for update skip locked))`;
     try {
       for (let deleted = DELETE_BATCH; deleted === DELETE_BATCH; ) {
-        const { rowCount } = await this.#pool.query(text, [Date.now() - KEPT_MS]);
+        const { rowCount } = await this.#pool.query(text, [Date.now() - RETENTION_MS]);
         deleted = rowCount ?? 0;
       }
     } catch {
-      // The next round deletes it; a database that is away has been told of.
+      // The next run deletes them; an unavailable database has been logged already.
     }
   }
 }

@@ -1,29 +1,29 @@
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 
-/** What a limit says of a request. */
+/** The outcome of counting a request against a limit. */
 export interface Quota {
-  /** False when the request is one too many. */
-  readonly admitted: boolean;
-  /** What the limit admits in a second. */
+  /** False when the request exceeds the limit. */
+  readonly allowed: boolean;
+  /** Requests that the limit allows per second. */
   readonly perSecond: number;
-  /** RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers writes them. */
+  /** RateLimit-Policy and RateLimit as in draft-ietf-httpapi-ratelimit-headers. */
   readonly headers: { readonly 'ratelimit-policy': string; readonly ratelimit: string };
-  /** Whole seconds after which requests are admitted again. */
+  /** Whole seconds until requests are allowed again. */
   readonly retryAfter: number;
 }
 
-/** The length of every limit's window in seconds. It begins with the first request of a key or an address. */
+/** The window of every limit, in seconds. It starts with the first request of a key or address. */
 export const WINDOW_SECONDS = 1;
 
-/** So many requests per second and key, or per second and address. */
+/** A limit on requests per second, per API key or per address. */
 export class RateLimit {
-  /** What it admits in a second. */
+  /** Requests allowed per second. */
   readonly perSecond: number;
   readonly #name: string;
   readonly #limiter: RateLimiterAbstract;
   readonly #policy: string;
 
-  /** `name` tells the policies of one API apart in the headers. */
+  /** `name` distinguishes the policies in the response headers. */
   constructor(name: string, limiter: RateLimiterAbstract) {
     this.perSecond = limiter.points;
     this.#name = name;
@@ -41,18 +41,18 @@ export class RateLimit {
     }
   }
 
-  /** Whether another request would be admitted beside so many that may yet be counted, without counting one. */
-  async peek(key: string, others: number): Promise<Quota> {
+  /** Checks, without counting, whether another request would be allowed when `pending` others may still be counted. */
+  async peek(key: string, pending: number): Promise<Quota> {
     const used = await this.#limiter.get(key);
     const left = used === null || used.msBeforeNext <= 0 ? this.perSecond : used.remainingPoints;
-    return this.#quota(left > others, used);
+    return this.#quota(left > pending, used);
   }
 
-  #quota(admitted: boolean, used: RateLimiterRes | null): Quota {
+  #quota(allowed: boolean, used: RateLimiterRes | null): Quota {
     const seconds = Math.max(Math.ceil((used?.msBeforeNext ?? 0) / 1_000), 1);
-    const left = admitted ? (used?.remainingPoints ?? this.perSecond) : 0;
+    const left = allowed ? (used?.remainingPoints ?? this.perSecond) : 0;
     return {
-      admitted,
+      allowed,
       perSecond: this.perSecond,
       headers: { 'ratelimit-policy': this.#policy, ratelimit: `"${this.#name}";r=${left};t=${seconds}` },
       retryAfter: seconds,

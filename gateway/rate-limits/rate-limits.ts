@@ -5,7 +5,7 @@ import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { RateLimit, WINDOW_SECONDS } from './rate-limit.ts';
 import { RateLimitStore } from './rate-limit-store.ts';
 
-/** The settings that the limits are made from. */
+/** The settings of the limits. */
 export type RateLimitConfig = Pick<
   Config,
   | 'RATE_LIMIT_LIVE'
@@ -23,20 +23,20 @@ interface RateLimitsOptions {
 }
 
 /**
- * The limits of one environment. They are counted in the memory of this process, or in a store that all gateways
- * share; while that is away, in memory again. Both forget what is a few seconds old, so no flood of keys or addresses
- * fills them.
+ * The limits of one environment, counted in memory or in a store shared by all gateways, with memory as the fallback
+ * while the store is unavailable. Counts older than a few seconds are dropped, so a flood of keys or addresses cannot
+ * exhaust either.
  */
 export class RateLimits {
-  /** Requests with a valid key, by the key's id. */
+  /** Requests with a valid key, by key id. */
   readonly key: RateLimit;
-  /** Requests without one, by address. */
+  /** Requests without a valid key, by address. */
   readonly address: RateLimit;
-  /** Keys that were asked for and are none, by address: always in memory, since it only spares us the asking. */
-  readonly guesses: RateLimit;
+  /** Lookups of keys that turned out invalid, by address. Always in memory, since it only protects this process. */
+  readonly failedLookups: RateLimit;
   readonly #store: RateLimitStore | undefined;
 
-  /** ConfigError: the store that the settings name cannot be known. */
+  /** ConfigError when RATE_LIMIT_STORE is postgresql without DATABASE_URL. */
   constructor({ environment, config, logger }: RateLimitsOptions) {
     const url = storeUrl(config);
     this.#store =
@@ -52,13 +52,13 @@ export class RateLimits {
     this.key = new RateLimit('key', this.#limiter(`${environment} key`, perKey));
     const perAddress = config.RATE_LIMIT_ADDRESS;
     this.address = new RateLimit('address', this.#limiter(`${environment} address`, perAddress));
-    this.guesses = new RateLimit(
+    this.failedLookups = new RateLimit(
       'address',
       new RateLimiterMemory({ points: perAddress, duration: WINDOW_SECONDS }),
     );
   }
 
-  /** Connects to the store, if there is one; one that is away is told of in the log. */
+  /** Connects to the store, if one is configured; an unavailable one is logged. */
   async open(): Promise<void> {
     await this.#store?.open();
   }
@@ -74,7 +74,7 @@ export class RateLimits {
     return new RateLimiterPostgres({
       ...options,
       ...this.#store.limiterOptions(),
-      // Who has used up a window costs the store no more statements in it.
+      // A key that has used up its window causes no more statements until the window ends.
       inMemoryBlockOnConsumed: points,
       insuranceLimiter: memory,
     });
@@ -85,6 +85,6 @@ function storeUrl({ RATE_LIMIT_STORE, DATABASE_URL }: RateLimitConfig): string |
   if (RATE_LIMIT_STORE === 'memory') return undefined;
   if (RATE_LIMIT_STORE !== 'postgresql') return RATE_LIMIT_STORE;
   if (DATABASE_URL === undefined)
-    throw new ConfigError(['RATE_LIMIT_STORE postgresql takes DATABASE_URL too']);
+    throw new ConfigError(['RATE_LIMIT_STORE=postgresql requires DATABASE_URL']);
   return DATABASE_URL;
 }

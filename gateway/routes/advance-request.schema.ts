@@ -12,11 +12,11 @@ import {
 } from './schemas.ts';
 
 const STATUSES = {
-  PENDING_REVIEW: 'under review; what it covers is reserved for it.',
+  PENDING_REVIEW: 'under review; the receivables that it covers are reserved.',
   APPROVED: 'approved, not yet paid out.',
   RELEASED: 'paid out.',
-  REFUSED: 'refused; what it covered is free again.',
-  SETTLED: 'paid out, and the last date that it covers has passed.',
+  REFUSED: 'refused; the receivables that it covered are available again.',
+  SETTLED: 'paid out, and the last release date that it covers has passed.',
 } as const;
 
 const CURSOR =
@@ -27,11 +27,11 @@ const advanceRequest = resource(
   'A request for an advance of receivables.',
   {
     id: uuid('Id of the request.'),
-    quoteId: uuid('The quote that was taken up.'),
-    scheduleId: uuid('The version of the schedule that was quoted.'),
-    amount: amount('What is advanced'),
+    quoteId: uuid('The accepted quote.'),
+    scheduleId: uuid('The version of the release schedule that the quote is based on.'),
+    amount: amount('The advanced amount'),
     feeAmount: amount('The fee'),
-    netAmount: amount('The amount less the fee'),
+    netAmount: amount('The amount minus the fee'),
     status: oneOfMeanings(STATUSES, 'State of the request.'),
     requestedAt: dateTime('When it was requested.'),
     reviewedAt: Type.Optional(dateTime('When it was reviewed.')),
@@ -58,16 +58,16 @@ export const advanceRequestListSchema = {
   scope: 'advances:read',
   summary: 'List advance requests',
   description:
-    "The account's requests in every state, newest first by `requestedAt` and `id`. The last page has no `nextCursor`.",
+    "The account's advance requests in all states, newest first by `requestedAt` and `id`. The last page has no `nextCursor`.",
   tags: ['Advances'],
   querystring: closedObject({ after: cursor(256, CURSOR), limit: pageLimit(50) }),
-  answers: 'Advance requests, newest first; `data` is empty where there is none.',
+  successDescription: 'Advance requests, newest first; `data` is empty if there are none.',
   response: {
     200: resource('AdvanceRequestPage', 'A page of the advance requests.', {
       data: Type.Array(advanceRequest, { description: 'The items of the page, newest first.' }),
       nextCursor: Type.Optional(
         Type.String({
-          description: 'Where the next page starts; absent on the last one.',
+          description: 'Where the next page starts; absent on the last page.',
           examples: [CURSOR],
         }),
       ),
@@ -77,7 +77,7 @@ export const advanceRequestListSchema = {
     next: {
       operationId: 'listAdvanceRequests',
       parameters: { after: '$response.body#/nextCursor' },
-      description: 'The next page, where there is a `nextCursor`.',
+      description: 'The next page, if there is a `nextCursor`.',
     },
   },
   errors: {

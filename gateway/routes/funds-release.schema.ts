@@ -16,19 +16,19 @@ import {
 } from './schemas.ts';
 
 const STATUSES = {
-  BLOCKED: 'held back, for the `blockedReasons`.',
+  BLOCKED: 'held back for the `blockedReasons`.',
   RELEASED: 'released on its date.',
-  SCHEDULED: 'to be released on its date.',
+  SCHEDULED: 'scheduled for release on its date.',
 } as const;
 const BLOCK_REASONS = {
-  HOLD_OR_DISPUTE: 'a hold by the service, or an open dispute of a sale.',
+  HOLD_OR_DISPUTE: 'a hold by the service, or an open dispute about a sale.',
   REFUND_IN_PROGRESS: 'an open refund of a sale.',
-  KYC_PENDING: "the check of the merchant's identity is not finished.",
-  COMPLIANCE_HOLD: "held by the service's compliance.",
+  KYC_PENDING: "the merchant's identity check is not complete.",
+  COMPLIANCE_HOLD: 'a compliance hold by the service.',
 } as const;
 
 const timezone = Type.String({
-  description: 'IANA name of the time zone in which dates are computed.',
+  description: 'IANA name of the time zone of all dates.',
   examples: ['America/Sao_Paulo'],
 });
 
@@ -36,21 +36,21 @@ const CURSOR = 'MXwyMDI3LTAzLTA5fEJMT0NLRUQrIrBLc2kg1bEJQ2z';
 
 const fundsRelease = resource(
   'FundsRelease',
-  'The releases of a date and state, summed.',
+  'The total of the releases with the same date and status.',
   {
     date: calendarDate('Date of the release.'),
     status: oneOfMeanings(STATUSES, 'State of the release.'),
     originalAmountMinor: amount('Gross less fees'),
-    grossAllocatedAmountMinor: amount('What customers paid'),
+    grossAllocatedAmountMinor: amount('Amount that customers paid'),
     feesAllocatedAmountMinor: amount('Fees'),
     deductionsAmountMinor: amount('Deductions'),
-    advancedAmountMinor: amount('What was advanced'),
-    blockedAmountMinor: amount('What is blocked'),
-    releasedAmountMinor: amount('What was released'),
-    scheduledAmountMinor: amount('What is to be released'),
+    advancedAmountMinor: amount('Amount advanced'),
+    blockedAmountMinor: amount('Amount blocked'),
+    releasedAmountMinor: amount('Amount released'),
+    scheduledAmountMinor: amount('Amount scheduled for release'),
     salesCount: count('Distinct sales.'),
     blockedReasons: Type.Array(oneOfMeanings(BLOCK_REASONS, 'A reason.'), {
-      description: 'Why it is blocked: the reasons of all its sales. Empty unless it is BLOCKED.',
+      description: 'Why it is blocked: the reasons of all its sales. Empty unless the status is BLOCKED.',
     }),
   },
   {
@@ -74,9 +74,9 @@ const calendarDay = resource(
   'A day that has a release.',
   {
     date: calendarDate('The day.'),
-    releasedAmountMinor: amount('What was released'),
-    scheduledAmountMinor: amount('What is to be released'),
-    advancedAmountMinor: amount('What was advanced'),
+    releasedAmountMinor: amount('Amount released'),
+    scheduledAmountMinor: amount('Amount scheduled for release'),
+    advancedAmountMinor: amount('Amount advanced'),
     deductionsAmountMinor: amount('Deductions'),
     salesCount: count('Distinct sales of the day.'),
     hasBlockedFunds: Type.Boolean({ description: 'Whether any amount of the day is blocked.' }),
@@ -97,21 +97,22 @@ export const fundsReleaseListSchema = {
   scope: 'funds:read',
   summary: 'List funds releases',
   description:
-    'Past and future releases, ascending by `date` and `status`. `from` and `to` are inclusive; `from` must not be later than `to`. A release must match all filters.',
+    'Past and future releases, in ascending order of `date` and `status`. `from` and `to` are inclusive; `from` must not be later than `to`. Filters combine with AND.',
   tags: ['Balance and withdrawals'],
   querystring: closedObject({
     after: cursor(100, CURSOR),
-    from: Type.Optional(calendarDate('Only releases of this date or later.')),
+    from: Type.Optional(calendarDate('Only releases on or after this date.')),
     limit: pageLimit(100),
     status: Type.Optional(oneOf(namesOf(STATUSES), 'Only releases in this state.')),
-    to: Type.Optional(calendarDate('Only releases of this date or earlier.')),
+    to: Type.Optional(calendarDate('Only releases on or before this date.')),
   }),
-  answers: 'Releases that match all filters, ascending; `data` is empty where there is none.',
+  successDescription:
+    'Releases that match all filters, in ascending order; `data` is empty if there are none.',
   response: {
     200: page('FundsReleasePage', 'A page of the funds releases.', fundsRelease, CURSOR, { timezone }),
   },
   errors: {
-    INVALID_REQUEST: "Query parameter 'from' must be a date that the calendar has, as YYYY-MM-DD.",
+    INVALID_REQUEST: "Query parameter 'from' must be a valid date as YYYY-MM-DD.",
     INVALID_CURSOR: true,
   },
 } satisfies OperationSchema;
@@ -120,15 +121,17 @@ export const releaseCalendarSchema = {
   operationId: 'getReleaseCalendar',
   scope: 'funds:read',
   summary: 'Get the release calendar',
-  description: 'The dates of a month that have a release, ascending, with the amount expected on each.',
+  description: 'The dates of a month that have releases, in ascending order, with the amounts of each.',
   tags: ['Balance and withdrawals'],
   querystring: closedObject({
     month: Type.Optional(calendarMonth("The month; the current one in the account's time zone by default.")),
   }),
-  answers: 'The calendar of the month; `days` is empty where nothing is released in it.',
+  successDescription: 'The calendar of the month; `days` is empty if the month has no releases.',
   response: {
-    200: resource('ReleaseCalendar', 'The releases of a month, by date.', {
-      days: Type.Array(calendarDay, { description: 'Each date of the month that has a release, ascending.' }),
+    200: resource('ReleaseCalendar', 'The releases of one month, by date.', {
+      days: Type.Array(calendarDay, {
+        description: 'Each date of the month that has a release, in ascending order.',
+      }),
       month: calendarMonth('The month.'),
       timezone,
     }),

@@ -39,7 +39,7 @@ export function fundsRoutes(app: GatewayApp, { clients, access }: RouteDependenc
   app.get(
     '/v1/funds/releases/calendar',
     operation(access, releaseCalendarSchema),
-    // The message of a day has the very members of the JSON object; the schema keeps anything else out.
+    // The message has the same members as the JSON object; the schema omits anything else.
     (request) =>
       clients.funds.getReleaseCalendar(
         { ...request.caller.tenant, month: request.query.month },

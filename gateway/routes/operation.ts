@@ -3,54 +3,51 @@ import type { TSchema } from 'typebox';
 import type { ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import type { Access } from '../auth/access.ts';
 import type { Deprecation } from '../plugins/deprecation.ts';
-import { parseJson, refuseBody, requireIdempotencyKey, requireJson } from '../plugins/request-body.ts';
-import type { PlainCode, ProblemCode } from '../problems/problem-types.ts';
+import { parseJson, rejectBody, requireIdempotencyKey, requireJson } from '../plugins/request-body.ts';
+import type { ProblemCode, StaticProblemCode } from '../problems/problem-types.ts';
 
-/** Errors by their codes, each with an example of its detail, or with true where that is always the same. */
+/** Errors by code, each with an example of its detail, or true for codes with a fixed detail. */
 export type OperationErrors = {
-  readonly [Code in ProblemCode]?: Code extends PlainCode ? true : string;
+  readonly [Code in ProblemCode]?: Code extends StaticProblemCode ? true : string;
 };
 
-/**
- * The schema of a route of the public API: what is validated and serialised by it, who may call it, and what the
- * documentation says of it.
- */
+/** The schema of a public API route: drives validation, serialisation, authorization and documentation. */
 export interface OperationSchema extends FastifySchema {
   readonly operationId: string;
   readonly scope: ApiKeyScopeName;
   readonly summary: string;
-  /** In Markdown. */
+  /** Markdown. */
   readonly description: string;
   readonly tags: readonly string[];
-  /** That and when it will be taken away: in the document and in the headers of every answer. */
+  /** Announced in the OpenAPI document and in the headers of every response. */
   readonly deprecation?: Deprecation;
   readonly params?: TSchema;
   readonly querystring: TSchema;
-  /** JSON. Where there is none, a body is refused. */
+  /** The JSON body. Without it, the operation rejects any body. */
   readonly body?: TSchema;
   /** Whether an Idempotency-Key is required. */
   readonly idempotent?: true;
-  /** What a success answers, in a sentence. */
-  readonly answers: string;
-  /** The success, by its status. */
+  /** What a successful response contains, in one sentence. */
+  readonly successDescription: string;
+  /** The success response, by status. */
   readonly response: Readonly<Record<number, TSchema>>;
-  /** Whether the success names where the new resource is. */
+  /** Whether the success response has a Location header. */
   readonly location?: true;
-  /** Links from the success to operations, as OpenAPI writes them. */
+  /** OpenAPI links from the success response to other operations. */
   readonly links?: Readonly<Record<string, object>>;
-  /** Errors that this operation answers besides those of every operation. */
+  /** Errors specific to this operation, in addition to the common ones. */
   readonly errors: OperationErrors & { readonly INVALID_REQUEST: string };
 }
 
-/** The route options of an operation: what its schema says is required is required, in the API's order of checks. */
+/** Builds the route options of an operation: the checks that its schema requires, in the API's order. */
 export function operation<const Schema extends OperationSchema>(access: Access, schema: Schema) {
-  const admitted = access.withScope(schema.operationId, schema.scope);
+  const authorize = access.withScope(schema.operationId, schema.scope);
   return {
     schema,
-    onRequest: schema.body ? [admitted, requireJson] : [admitted],
+    onRequest: schema.body ? [authorize, requireJson] : [authorize],
     preValidation: [
       ...(schema.idempotent ? [requireIdempotencyKey] : []),
-      schema.body ? parseJson : refuseBody,
+      schema.body ? parseJson : rejectBody,
     ],
   };
 }

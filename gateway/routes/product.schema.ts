@@ -6,55 +6,53 @@ const PRODUCT_ID = '01a1fda2-a1ec-77d1-a69a-9452e21e477e';
 const PRICE_ID = '01a1fda2-a22d-73b4-8d1c-c8fa018aed98';
 const IMAGE_ID = 'fffd00f4-d8a6-50be-a529-36399fa9332d';
 
-const price = resource(
-  'Price',
-  'A current price. Prices never change; a new one takes the place of the old.',
-  {
-    id: uuid('Id of the price.'),
-    currency: oneOf(['BRL'], 'Currency of the amount.'),
-    amountMinor: amount('The price', 1),
-    type: oneOf(['ONE_TIME', 'RECURRING'], 'Whether it is charged once or again and again.'),
-    interval: Type.Optional(oneOf(['DAY', 'WEEK', 'MONTH', 'YEAR'], 'Of recurring prices.')),
-    intervalCount: Type.Optional(count('How many intervals lie between charges, of recurring prices.', 1)),
-    trialDays: Type.Optional(count('Days before the first charge.')),
-    maxInstallments: count('Most instalments.', 1),
-    createdAt: dateTime('When the price was made.'),
-  },
-);
+const price = resource('Price', 'A current price. Prices never change; a new price replaces the old one.', {
+  id: uuid('Id of the price.'),
+  currency: oneOf(['BRL'], 'Currency of the amount.'),
+  amountMinor: amount('The price', 1),
+  type: oneOf(['ONE_TIME', 'RECURRING'], 'Whether it is charged once or repeatedly.'),
+  interval: Type.Optional(
+    oneOf(['DAY', 'WEEK', 'MONTH', 'YEAR'], 'The billing interval of a recurring price.'),
+  ),
+  intervalCount: Type.Optional(count('Number of intervals between charges of a recurring price.', 1)),
+  trialDays: Type.Optional(count('Number of days before the first charge.')),
+  maxInstallments: count('Maximum number of installments.', 1),
+  createdAt: dateTime('When the price was created.'),
+});
 
 const offer = resource('Offer', 'A current offer of a price.', {
   id: uuid('Id of the offer.'),
-  priceId: uuid('The current price that is offered.'),
+  priceId: uuid('The current price of the offer.'),
   name: Type.String({ description: 'Name of the offer.' }),
-  checkoutUrl: Type.String({ description: 'Where it is bought.' }),
-  paymentMethods: Type.Array(oneOf(['INSTANT_TRANSFER', 'CARD'], 'A way to pay.'), {
-    description: 'How it can be paid.',
+  checkoutUrl: Type.String({ description: 'URL of the checkout.' }),
+  paymentMethods: Type.Array(oneOf(['INSTANT_TRANSFER', 'CARD'], 'A payment method.'), {
+    description: 'Accepted payment methods.',
   }),
-  maxInstallments: count('Most instalments.', 1),
-  startsAt: dateTime('From when it holds.'),
-  endsAt: Type.Optional(dateTime('Until when it holds.')),
+  maxInstallments: count('Maximum number of installments.', 1),
+  startsAt: dateTime('When the offer starts.'),
+  endsAt: Type.Optional(dateTime('When the offer ends.')),
 });
 
 const product = resource(
   'Product',
-  'What a merchant sells.',
+  'A product of the merchant.',
   {
     id: uuid('Id of the product.'),
     name: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the product.' }),
-    description: Type.Optional(Type.String({ maxLength: 4000, description: 'What it is.' })),
-    environment: oneOf(['live', 'test'], 'The environment it is of.'),
-    productType: oneOf(['ONE_TIME', 'SUBSCRIPTION'], 'How it is sold.'),
+    description: Type.Optional(Type.String({ maxLength: 4000, description: 'Description of the product.' })),
+    environment: oneOf(['live', 'test'], 'The environment that it belongs to.'),
+    productType: oneOf(['ONE_TIME', 'SUBSCRIPTION'], 'Whether it is sold once or by subscription.'),
     status: oneOf(['DRAFT', 'ACTIVE', 'ARCHIVED'], 'State of the product.'),
-    refundWindowDays: count('Days after a payment in which it can be refunded.', 7, 90),
-    imageAssetId: Type.Optional(uuid('The image.')),
+    refundWindowDays: count('Number of days after the payment during which it can be refunded.', 7, 90),
+    imageAssetId: Type.Optional(uuid('Id of the image.')),
     imageUrl: Type.Optional(
-      Type.String({ maxLength: 2048, pattern: '^https://', description: 'The image.' }),
+      Type.String({ maxLength: 2048, pattern: '^https://', description: 'URL of the image.' }),
     ),
-    createdAt: dateTime('When it was made.'),
+    createdAt: dateTime('When it was created.'),
     updatedAt: dateTime('When it last changed.'),
     archivedAt: Type.Optional(dateTime('When it was archived.')),
-    prices: Type.Array(price, { description: 'Current prices.' }),
-    offers: Type.Array(offer, { description: 'Current offers.' }),
+    prices: Type.Array(price, { description: 'Current prices of the product.' }),
+    offers: Type.Array(offer, { description: 'Current offers of the product.' }),
   },
   {
     id: PRODUCT_ID,
@@ -102,7 +100,7 @@ export const productSchema = {
   tags: ['Catalog'],
   params: closedObject({ id: uuid('Id of the product.', PRODUCT_ID) }),
   querystring: noQuery,
-  answers: 'The product, in whatever status.',
+  successDescription: 'The product, whatever its status.',
   response: { 200: product },
   errors: {
     INVALID_REQUEST: "Path parameter 'id' must be a UUID.",

@@ -17,80 +17,83 @@ import {
 } from './schemas.ts';
 
 const STATUSES = {
-  MERCHANT_REVIEW:
-    'the customer asked for it, and the merchant is to decide until `merchantReviewDeadlineAt`.',
-  SERVICE_REVIEW: "the service's operations or risk policy are to decide.",
-  APPROVED_FOR_EXECUTION: 'approved; it is executed as soon as `blockedBy` is empty.',
-  FUNDING_REQUIRED: 'approved, but the available balance does not cover it; it goes on when it does.',
-  PROCESSING: 'debited from the balance and with the provider.',
-  SUCCEEDED: 'the provider has paid it.',
-  FAILED: 'the provider has not paid it, or returned it late; what was debited was given back.',
-  CANCELED: 'withdrawn before it was executed.',
-  REJECTED: 'refused in the review of the service.',
+  MERCHANT_REVIEW: 'requested by the customer; the merchant has to decide by `merchantReviewDeadlineAt`.',
+  SERVICE_REVIEW: "awaiting a decision by the service's operations team or risk policy.",
+  APPROVED_FOR_EXECUTION: 'approved; executed as soon as `blockedBy` is empty.',
+  FUNDING_REQUIRED: 'approved, but the available balance does not cover it; continues when it does.',
+  PROCESSING: 'debited from the balance and submitted to the provider.',
+  SUCCEEDED: 'paid by the provider.',
+  FAILED: 'not paid by the provider, or returned later; the debit was reversed.',
+  CANCELED: 'canceled before execution.',
+  REJECTED: "rejected in the service's review.",
 } as const;
 const CURSOR =
   'MXwyMDI2LTExLTIwVDExOjMzOjU4LjE1M1p8MDFhMWZkYTItYzM4OS03MzY0LTkxNDAtMWRlZGQ4OWZjZGRjMFbh_G9PiKvxXwNw';
 const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 const BLOCKERS = {
   INSUFFICIENT_AVAILABLE_BALANCE: 'the available balance does not cover the refund.',
-  KYC_NOT_APPROVED: "the check of the merchant's identity is not approved.",
+  KYC_NOT_APPROVED: "the merchant's identity check is not approved.",
   MERCHANT_NOT_ACTIVE: "the merchant's account is not active.",
-  PAYMENT_DISPUTED: 'a dispute of the payment is open.',
-  PAYMENT_NOT_LIVE: 'the payment is in no state in which it can be refunded.',
-  REFUND_FREQUENCY_24H: 'more refunds of the merchant in 24 hours than go without review.',
-  REFUND_VOLUME_24H: 'a larger sum of refunds of the merchant in 24 hours than goes without review.',
+  PAYMENT_DISPUTED: 'the payment has an open dispute.',
+  PAYMENT_NOT_LIVE: 'the payment is not in a refundable state.',
+  REFUND_FREQUENCY_24H: 'the merchant exceeded the number of refunds per 24 hours that need no review.',
+  REFUND_VOLUME_24H: 'the merchant exceeded the total amount of refunds per 24 hours that needs no review.',
 } as const;
 
 const merchantDecision = closedObject(
   {
-    decidedAt: nullable(dateTime('When the merchant decided; null when the deadline passed instead.')),
+    decidedAt: nullable(dateTime('When the merchant decided; null if the deadline passed instead.')),
     decision: oneOf(['APPROVED', 'CONTESTED', 'EXPIRED'], 'What the merchant decided.'),
     reason: nullable(Type.String({ description: "The merchant's reason." })),
   },
-  "The merchant's decision; null while there is none.",
+  "The merchant's decision; null until there is one.",
 );
 
 const provider = closedObject(
   {
     refundId: nullable(Type.String({ description: "The provider's id of the refund." })),
-    submissionStatus: nullable(Type.String({ description: 'Free text of the provider.' })),
-    submittedAt: nullable(dateTime('When the refund was handed to the provider.')),
+    submissionStatus: nullable(Type.String({ description: 'Free text from the provider.' })),
+    submittedAt: nullable(dateTime('When the refund was submitted to the provider.')),
   },
-  "The provider's side; null before execution.",
+  'The refund at the provider; null before execution.',
 );
 
 const refundWindow = closedObject(
   {
-    days: count('Days after the payment.', 7, 90),
-    expiresAt: dateTime('Until when the payment can be refunded.'),
+    days: count('Length of the refund window in days after the payment.', 7, 90),
+    expiresAt: dateTime('When the refund window ends.'),
   },
-  'Until when the payment can be refunded; null where there is no window.',
+  'The refund window of the payment; null if it has none.',
 );
 
 const refundCase = resource(
   'RefundCase',
-  'A review case of a refund, open or closed.',
+  'A refund case, open or closed.',
   {
     id: uuid('Id of the case.'),
-    amount: amount('What is to be refunded', 1),
+    amount: amount('The amount to refund', 1),
     currency: oneOf(['BRL'], 'Currency of the amount.'),
     status: oneOfMeanings(STATUSES, 'State of the case.'),
-    initiator: oneOf(INITIATORS, 'Who asked for the refund.'),
+    initiator: oneOf(INITIATORS, 'Who requested the refund.'),
     approvalMode: nullable(
-      oneOf(['INSTANT', 'OPERATIONS', 'RISK_POLICY'], 'How it was approved, other than by the merchant.'),
+      oneOf(['INSTANT', 'OPERATIONS', 'RISK_POLICY'], 'How it was approved, if not by the merchant.'),
     ),
-    blockedBy: Type.Array(oneOfMeanings(BLOCKERS, 'A reason.'), { description: 'What holds the case up.' }),
-    evidenceCount: count('Pieces of evidence that were handed in.'),
+    blockedBy: Type.Array(oneOfMeanings(BLOCKERS, 'A reason.'), {
+      description: 'What blocks the execution of the refund.',
+    }),
+    evidenceCount: count('Number of pieces of evidence submitted.'),
     invoiceId: nullable(uuid('The invoice.')),
     orderId: nullable(uuid('The order.')),
     paymentIntentId: uuid('The payment that is refunded.'),
     paymentPaidAt: nullable(dateTime('When the payment was made.')),
-    merchantReviewDeadlineAt: nullable(dateTime('Until when the merchant can respond, when applicable.')),
+    merchantReviewDeadlineAt: nullable(
+      dateTime("The deadline for the merchant's response, if there is one."),
+    ),
     merchantDecision: nullable(merchantDecision),
     provider: nullable(provider),
-    reason: Type.String({ description: 'Why the refund was asked for.' }),
+    reason: Type.String({ description: 'Why the refund was requested.' }),
     refundWindow: nullable(refundWindow),
-    requestedAt: dateTime('When the refund was asked for.'),
+    requestedAt: dateTime('When the refund was requested.'),
     updatedAt: dateTime('When the case last changed.'),
   },
   {
@@ -125,21 +128,21 @@ export const refundCaseListSchema = {
   scope: 'refunds:read',
   summary: 'List refund cases',
   description:
-    "Open and closed cases, newest first by `requestedAt` and `id`, with the merchant's response deadline where there is one. A case must match all filters.",
+    "Open and closed cases, newest first by `requestedAt` and `id`, with the merchant's response deadline if there is one. Filters combine with AND.",
   tags: ['Refunds and disputes'],
   querystring: closedObject({
     after: cursor(200, CURSOR),
     initiator: Type.Optional(
-      oneOf(INITIATORS, 'Only cases that this party, the customer or the merchant, asked for.'),
+      oneOf(INITIATORS, 'Only cases requested by this party: the customer or the merchant.'),
     ),
     limit: pageLimit(100),
-    orderId: Type.Optional(uuid('Only cases of this order.', 'e8bd0b40-9b8f-5806-a462-f243f045b7c6')),
+    orderId: Type.Optional(uuid('Only cases for this order.', 'e8bd0b40-9b8f-5806-a462-f243f045b7c6')),
     paymentIntentId: Type.Optional(
-      uuid('Only cases of this payment.', 'ccd1840b-b454-5da2-85ca-9da89f4f7025'),
+      uuid('Only cases for this payment.', 'ccd1840b-b454-5da2-85ca-9da89f4f7025'),
     ),
     status: Type.Optional(oneOf(namesOf(STATUSES), 'Only cases in this state.')),
   }),
-  answers: 'Refund cases that match all filters, newest first; `data` is empty where there is none.',
+  successDescription: 'Refund cases that match all filters, newest first; `data` is empty if there are none.',
   response: { 200: page('RefundCasePage', 'A page of the refund cases.', refundCase, CURSOR) },
   errors: {
     INVALID_REQUEST: "Query parameter 'limit' must be an integer from 1 to 100.",

@@ -1,15 +1,15 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 
 /**
- * Building blocks of the public schemas. `x-allowed` says in words what a parameter may be, where the keywords alone
- * would not read well in an error's detail. `x-format` is the format in the document of what is not validated by it,
- * because a value of another format has an error of its own.
+ * Building blocks of the public schemas. `x-allowed` describes the allowed values in words where the keywords alone would
+ * read badly in an error detail. `x-format` is a format that is documented but not validated here, because an invalid
+ * value has its own error code.
  */
 
-/** The largest amount, the last integer that every JSON parser reads exactly. */
+/** The largest amount: the largest integer that every JSON parser reads exactly. */
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
-/** A UUID: read in either case, written in lower. */
+/** A UUID: accepted in either case, returned in lower case. */
 export const uuid = (description: string, example = '019a3f4e-8b1c-7d2e-9f3a-5b6c7d8e9f0a') =>
   Type.String({ format: 'uuid', description, examples: [example] });
 
@@ -22,7 +22,7 @@ export const calendarDate = (description: string) =>
   Type.String({
     format: 'date',
     pattern: '^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$',
-    'x-allowed': 'a date that the calendar has, as YYYY-MM-DD',
+    'x-allowed': 'a valid date as YYYY-MM-DD',
     description,
     examples: ['2026-11-21'],
   });
@@ -36,7 +36,7 @@ export const calendarMonth = (description: string) =>
     examples: ['2026-11'],
   });
 
-/** An amount in minor units. It is a bigint from PostgreSQL to the JSON number, so it is exact to the last centavo. */
+/** An amount in minor units. It stays a bigint from PostgreSQL to the JSON number, so it is always exact. */
 export const amount = (description: string, minimum = 0) =>
   Type.Unsafe<bigint>({
     type: 'integer',
@@ -46,15 +46,15 @@ export const amount = (description: string, minimum = 0) =>
     examples: [12_990],
   });
 
-/** A whole number that is no amount. */
+/** A whole number that is not an amount. */
 export const count = (description: string, minimum = 0, maximum?: number) =>
   Type.Integer({ minimum, ...(maximum !== undefined && { maximum }), description });
 
-/** One of some names. */
+/** An enum of names. */
 export const oneOf = <const Names extends readonly string[]>(names: Names, description: string) =>
   Type.Unsafe<Names[number]>({ type: 'string', enum: names, description });
 
-/** One of some names, each with what it means. */
+/** An enum of names, each with its meaning in the description. */
 export const oneOfMeanings = <const Meanings extends Readonly<Record<string, string>>>(
   meanings: Meanings,
   description: string,
@@ -63,11 +63,11 @@ export const oneOfMeanings = <const Meanings extends Readonly<Record<string, str
   return oneOf(namesOf(meanings), `${description}\n\n${list.join('\n')}`);
 };
 
-/** The names that have meanings, in their order. */
+/** The names of an enum with meanings, in order. */
 export const namesOf = <Name extends string>(meanings: Readonly<Record<Name, string>>) =>
   Object.keys(meanings) as Name[];
 
-/** A value that is always there and may be null. */
+/** A value that is always present and may be null. */
 export const nullable = <S extends TSchema>(schema: S) => {
   const { type, enum: names, ...rest } = schema as unknown as { type: string; enum?: readonly string[] };
   return Type.Unsafe<Static<S> | null>({
@@ -77,11 +77,11 @@ export const nullable = <S extends TSchema>(schema: S) => {
   });
 };
 
-/** An object with these members and no others. */
+/** An object that allows only these members. */
 export const closedObject = <P extends TProperties>(members: P, description?: string): TObject<P> =>
   Type.Object(members, { additionalProperties: false, ...(description !== undefined && { description }) });
 
-/** A closed object that the documentation knows by name; the example is a whole one. */
+/** A closed object with a name in the documentation and, optionally, a complete example. */
 export const resource = <P extends TProperties>(
   title: string,
   description: string,
@@ -98,30 +98,30 @@ export const resource = <P extends TProperties>(
 /** The query of an operation that takes no parameters. */
 export const noQuery = closedObject({});
 
-/** The parameter that takes up a list where a page ended. */
+/** The parameter that continues a list after a page. */
 export const cursor = (maxLength: number, example: string) =>
   Type.Optional(
     Type.String({
       minLength: 1,
       maxLength,
-      description: '`nextCursor` of the page before, with the same filters.',
+      description: '`nextCursor` of the previous page, with the same filters.',
       examples: [example],
     }),
   );
 
-/** The parameter that bounds a page. */
+/** The parameter that limits the size of a page. */
 export const pageLimit = (maximum: number) =>
   Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum,
       default: 50,
-      description: 'Most items on the page.',
+      description: 'Maximum number of items on the page.',
       examples: [20],
     }),
   );
 
-/** A page of a list whose next cursor is null at the end. */
+/** A page of a list; its next cursor is null on the last page. */
 export const page = <S extends TSchema, P extends TProperties = Record<never, never>>(
   title: string,
   description: string,
@@ -131,10 +131,10 @@ export const page = <S extends TSchema, P extends TProperties = Record<never, ne
 ) =>
   resource(title, description, {
     data: Type.Array(item, { description: 'The items of the page, in the order of the list.' }),
-    hasMore: Type.Boolean({ description: 'Whether there is another page.', examples: [true] }),
+    hasMore: Type.Boolean({ description: 'Whether there is a next page.', examples: [true] }),
     nextCursor: nullable(
       Type.String({
-        description: 'Where the next page starts; null on the last one.',
+        description: 'Where the next page starts; null on the last page.',
         examples: [nextCursor],
       }),
     ),

@@ -17,10 +17,11 @@ const SUBSCRIPTION_ID = '01a1fda3-4967-7115-8904-c76380c6a16e';
 const EXAMPLE_URL = 'https://hooks.example.com/payments';
 const EVENT_TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
 const STATES = {
-  ACTIVE: 'a delivery has succeeded, and none has failed to the end of its retries since.',
-  PENDING: 'new or reactivated; events are delivered, but no delivery has succeeded yet.',
-  ERROR: 'a delivery has failed to the end of its retries; the next success makes it ACTIVE. Alert on it.',
-  DISABLED: 'nothing is delivered.',
+  ACTIVE: 'a delivery has succeeded, and none has exhausted its retries since.',
+  PENDING: 'new or reactivated; events are delivered, but none has succeeded yet.',
+  ERROR:
+    'a delivery has exhausted its retries; the next success makes it ACTIVE. Set an alert for this state.',
+  DISABLED: 'no events are delivered.',
 } as const;
 const CURSOR =
   'MXwyMDI2LTExLTIxVDEwOjUwOjA1LjQ1OFp8MDFhMWZkYmEtNDUxMi03MmJiLThkZTMtYjJjN2U1MWIxZTJl0pRsYjfS7Ccm6jYa';
@@ -32,15 +33,15 @@ const eventType = Type.String({
 
 const webhookSubscription = resource(
   'WebhookSubscription',
-  'Where events are delivered. The signing secret is in no answer; it is shown once, in the dashboard.',
+  'A URL that receives events. The API never returns the signing secret; the dashboard shows it once.',
   {
     id: uuid('Id of the subscription.'),
     url: Type.String({
-      description: 'Where events are delivered, as the WHATWG URL parser writes it.',
+      description: 'The URL that receives events, as serialised by the WHATWG URL parser.',
       examples: [EXAMPLE_URL],
     }),
-    eventTypes: Type.Array(eventType, { description: 'Events that are delivered.' }),
-    environment: oneOf(['live', 'test'], 'The environment it is of; test is the sandbox.'),
+    eventTypes: Type.Array(eventType, { description: 'Event types that are delivered.' }),
+    environment: oneOf(['live', 'test'], 'The environment that it belongs to; test is the sandbox.'),
     state: oneOfMeanings(STATES, 'State of the subscription.'),
   },
   {
@@ -57,16 +58,16 @@ export const webhookSubscriptionCreateSchema = {
   scope: 'webhooks:manage',
   summary: 'Create a webhook subscription',
   description:
-    'Subscribes a URL to event types and sends it a signed `webhook.ping.v1`. There is one subscription per URL. The same `Idempotency-Key` and body are answered as the first time, with `Idempotency-Replayed: true`, and create nothing.',
+    'Subscribes a URL to event types and sends it a signed `webhook.ping.v1`. A URL can have only one subscription. Repeating the request with the same `Idempotency-Key` and body returns the first response with `Idempotency-Replayed: true` and creates nothing.',
   tags: TAGS,
   querystring: noQuery,
   idempotent: true,
-  body: resource('WebhookSubscriptionCreation', 'What is to be delivered, and where.', {
+  body: resource('WebhookSubscriptionCreation', 'The URL and event types of a new subscription.', {
     url: Type.String({
       maxLength: 2048,
       'x-format': 'uri',
       description:
-        'Public https URL without credentials and fragment, on port 443 or from 1024 up. Private addresses are refused. The length counts as it is sent and as the WHATWG URL parser writes it, which may percent-encode characters.',
+        'Public https URL without credentials or fragment, on port 443 or any port from 1024. Private addresses are rejected. The maximum length applies both to the URL as sent and as serialised by the WHATWG URL parser, which may percent-encode characters.',
       examples: [EXAMPLE_URL],
     }),
     eventTypes: Type.Array(Type.String({ title: 'EventType' }), {
@@ -77,7 +78,8 @@ export const webhookSubscriptionCreateSchema = {
       examples: [EVENT_TYPES],
     }),
   }),
-  answers: 'The new subscription, or that which an earlier request with this key and body created.',
+  successDescription:
+    'The new subscription, or the one that an earlier request with the same key and body created.',
   response: { 201: webhookSubscription },
   location: true,
   links: {
@@ -91,7 +93,7 @@ export const webhookSubscriptionCreateSchema = {
     INVALID_REQUEST: '/eventTypes must be an array of 1 to 50 distinct items.',
     INVALID_WEBHOOK_URL: '/url: The url must use https.',
     INVALID_EVENT_TYPE:
-      '/eventTypes/0: "refund.opened.v1" is not an event type of the catalogue; /docs lists them under Events.',
+      '/eventTypes/0: "refund.opened.v1" is not an event type; /docs lists them under Events.',
     IDEMPOTENCY_KEY_MISSING: true,
     WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: true,
     WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
@@ -105,10 +107,10 @@ export const webhookSubscriptionListSchema = {
   operationId: 'listWebhookSubscriptions',
   scope: 'webhooks:manage',
   summary: 'List webhook subscriptions',
-  description: 'Newest first, also disabled ones.',
+  description: 'All subscriptions, including disabled ones, newest first.',
   tags: TAGS,
   querystring: closedObject({ after: cursor(200, CURSOR), limit: pageLimit(100) }),
-  answers: 'Subscriptions, newest first; `data` is empty where there is none.',
+  successDescription: 'Subscriptions, newest first; `data` is empty if there are none.',
   response: {
     200: page('WebhookSubscriptionPage', 'A page of the webhook subscriptions.', webhookSubscription, CURSOR),
   },
@@ -116,7 +118,7 @@ export const webhookSubscriptionListSchema = {
     next: {
       operationId: 'listWebhookSubscriptions',
       parameters: { after: '$response.body#/nextCursor' },
-      description: 'The next page, where `hasMore` is true.',
+      description: 'The next page, if `hasMore` is true.',
     },
     disable: {
       operationId: 'disableWebhookSubscription',
@@ -135,11 +137,11 @@ export const webhookSubscriptionDisableSchema = {
   scope: 'webhooks:manage',
   summary: 'Disable a webhook subscription',
   description:
-    'Delivery stops at once; the subscription is kept and can be reactivated in the dashboard. Disabling twice is no error, so no `Idempotency-Key` is needed.',
+    'Stops delivery immediately. The subscription is kept and can be reactivated in the dashboard. Disabling a disabled subscription succeeds, so no `Idempotency-Key` is needed.',
   tags: TAGS,
   params: closedObject({ id: uuid('Id of the subscription.', SUBSCRIPTION_ID) }),
   querystring: noQuery,
-  answers: 'The subscription, disabled now or before.',
+  successDescription: 'The disabled subscription.',
   response: { 200: webhookSubscription },
   errors: {
     INVALID_REQUEST: "Path parameter 'id' must be a UUID.",

@@ -29,7 +29,7 @@ export function webhooksRoutes(app: GatewayApp, dependencies: RouteDependencies)
 function createRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.post(PATH, operation(access, webhookSubscriptionCreateSchema), async (request, reply) => {
     const { url, eventTypes } = request.body;
-    refuseUnreadable(url, eventTypes);
+    rejectInvalidText(url, eventTypes);
     let replayed: string | null = null;
     const { subscription } = await clients.webhookSubscriptions.createWebhookSubscription(
       { ...request.caller.tenant, idempotencyKey: request.idempotencyKey, url, eventTypes },
@@ -66,7 +66,7 @@ function disableRoute(app: GatewayApp, { clients, access }: RouteDependencies): 
     const { subscription } = await clients.webhookSubscriptions.disableWebhookSubscription(
       {
         ...request.caller.tenant,
-        // Disabling twice is no error, so every request may stand for itself.
+        // Disabling is idempotent by itself, so a fresh key per request is enough.
         idempotencyKey: request.id,
         subscriptionId: request.params.id.toLowerCase(),
       },
@@ -78,8 +78,8 @@ function disableRoute(app: GatewayApp, { clients, access }: RouteDependencies): 
 
 const isText = (value: string) => value !== '' && value.isWellFormed() && !value.includes('\0');
 
-/** What no service could read: lone surrogates, NUL, and entries that cannot be names of event types. */
-function refuseUnreadable(url: string, eventTypes: readonly string[]): void {
+/** Rejects text that services cannot accept: lone surrogates, NUL, and entries that cannot be event type names. */
+function rejectInvalidText(url: string, eventTypes: readonly string[]): void {
   if (!isText(url)) {
     throw new Problem('INVALID_WEBHOOK_URL', '/url must be a public https URL.');
   }

@@ -54,13 +54,13 @@ describe('a request without a good key', () => {
     expectProblem(
       await call(live, PATH, { key: keys.test }),
       'API_KEY_ENVIRONMENT_MISMATCH',
-      'test key; it is used on the sandbox host',
+      'test key; use it on the sandbox host',
     );
     const onSandbox = await call(gateways.ports.test, PATH, { key: keys.live });
     expectProblem(
       onSandbox,
       'API_KEY_ENVIRONMENT_MISMATCH',
-      'live key; it is used on the live (production) host',
+      'live key; use it on the live (production) host',
     );
     expect(onSandbox.headers['www-authenticate']).toBe('Bearer');
     expect((await call(gateways.ports.test, PATH, { key: keys.test })).status).toBe(200);

@@ -46,10 +46,10 @@ test('an answer counts for four seconds from when it was asked for, however late
   questions[0]!.resolve({ merchantId: 'm' });
   await first;
   nowMs += 999;
-  expect(authenticator.fresh(key)?.tenant.merchantId).toBe('m');
+  expect(authenticator.findCached(key)?.tenant.merchantId).toBe('m');
   nowMs += 1;
-  expect(authenticator.fresh(key)).toBeUndefined();
-  expect(authenticator.wasGood(key)).toBe(true);
+  expect(authenticator.findCached(key)).toBeUndefined();
+  expect(authenticator.wasValid(key)).toBe(true);
 });
 
 test('a request asks again when an older question is not answered in the time that its answer counts', async () => {
@@ -66,7 +66,7 @@ test('a request asks again when an older question is not answered in the time th
   await refused;
   questions[0]!.resolve({ merchantId: 'm' });
   await slow;
-  expect(authenticator.fresh(key)).toBeUndefined();
+  expect(authenticator.findCached(key)).toBeUndefined();
 });
 
 test('only keys that were found good are remembered, until they are no more', async () => {
@@ -83,7 +83,7 @@ test('only keys that were found good are remembered, until they are no more', as
   await asked(2);
   questions[1]!.reject(REVOKED);
   await refused;
-  expect(authenticator.wasGood(key)).toBe(false);
+  expect(authenticator.wasValid(key)).toBe(false);
 });
 
 test('of more keys than it remembers, those asked for last stay', async () => {
@@ -93,7 +93,7 @@ test('of more keys than it remembers, those asked for last stay', async () => {
   const authenticator = new ApiKeyAuthenticator(createClient(ApiKeyService, transport), 'live', 3);
   const [a, b, c, d] = Array.from({ length: 4 }, () => newApiKey('live')) as [string, string, string, string];
   for (const key of [a, b, c, a]) await authenticator.authenticate(key, '1');
-  expect([a, b, c].map((key) => authenticator.wasGood(key))).toEqual([true, true, true]);
+  expect([a, b, c].map((key) => authenticator.wasValid(key))).toEqual([true, true, true]);
   await authenticator.authenticate(d, '1');
-  expect([a, b, c, d].map((key) => authenticator.wasGood(key))).toEqual([true, false, true, true]);
+  expect([a, b, c, d].map((key) => authenticator.wasValid(key))).toEqual([true, false, true, true]);
 });

@@ -21,7 +21,7 @@ const OLD: OperationSchema = {
   querystring: closedObject({
     fails: Type.Optional(Type.String({ description: 'How to fail.', examples: ['UNKNOWN'] })),
   }),
-  answers: 'A thing.',
+  successDescription: 'A thing.',
   response: {
     200: closedObject({ ok: Type.Boolean({ description: 'Whether.', examples: [true] }) }, 'A thing.'),
   },

@@ -56,7 +56,7 @@ function parameterFaults(schema: Schema): Fault[] {
     return of('a UUID', ['42', id.slice(1), `{${id}}`, id.replaceAll('-', ''), `${id} `, `urn:uuid:${id}`]);
   }
   if (format === 'date') {
-    return of('a date that the calendar has, as YYYY-MM-DD', [
+    return of('a valid date as YYYY-MM-DD', [
       ...['2026-02-30', '2026-13-01', '2026-1-1', '26-01-01', '0000-01-01', '2026-01-01T00:00:00Z', 'today'],
     ]);
   }

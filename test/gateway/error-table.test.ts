@@ -233,12 +233,12 @@ const PROVOKED = {
     {
       what: 'a cursor of other filters',
       ask: async () => get(`${CASES}?status=SUCCEEDED&after=${await cursorOfCases()}`),
-      detail: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+      detail: "Query parameter 'after' must be a nextCursor of this list with the same filters.",
     },
     {
       what: 'a cursor of another list',
       ask: async () => get(`${SUBSCRIPTIONS}?after=${await cursorOfCases()}`),
-      detail: "Query parameter 'after' must be a nextCursor of this list with these filters.",
+      detail: "Query parameter 'after' must be a nextCursor of this list with the same filters.",
     },
   ],
   INVALID_WEBHOOK_URL: [
@@ -257,8 +257,7 @@ const PROVOKED = {
     {
       what: 'a name that is not of the catalogue',
       ask: () => create({ ...creation(), eventTypes: ['refund.requested.v1', 'refund.requested.v9'] }),
-      detail:
-        '/eventTypes/1: "refund.requested.v9" is not an event type of the catalogue; /docs lists them under Events.',
+      detail: '/eventTypes/1: "refund.requested.v9" is not an event type; /docs lists them under Events.',
     },
   ],
   IDEMPOTENCY_KEY_MISSING: [
@@ -293,7 +292,7 @@ const PROVOKED = {
     {
       what: 'a test key on the live host',
       ask: async () => get(CASES, { key: (await newMerchant(gateways)).keys.test }),
-      detail: 'This is a test key; it is used on the sandbox host.',
+      detail: 'This is a test key; use it on the sandbox host.',
     },
   ],
   INSUFFICIENT_SCOPE: [
@@ -303,7 +302,7 @@ const PROVOKED = {
         get(CASES, {
           key: (await gateways.issueKey(merchantId, Environment.LIVE, [ApiKeyScope.CATALOG_READ])).key,
         }),
-      detail: 'This operation takes an API key with the scope refunds:read.',
+      detail: 'This operation requires an API key with the scope refunds:read.',
     },
   ],
   PRODUCT_NOT_FOUND: [
@@ -368,7 +367,7 @@ const PROVOKED = {
     {
       what: 'a URL that is subscribed',
       ask: async () => create(creation('kept'), {}, { key: await subscribed() }),
-      detail: 'There is a webhook subscription for this /url already.',
+      detail: 'A webhook subscription for this /url already exists.',
     },
   ],
   WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: [
@@ -445,7 +444,7 @@ const PROVOKED = {
         expect((await create(creation('one'), { 'idempotency-key': 'k' }, own)).status).toBe(201);
         return create(creation('another'), { 'idempotency-key': 'k' }, own);
       },
-      detail: 'This Idempotency-Key was used with another body.',
+      detail: 'This Idempotency-Key was used with a different body.',
     },
   ],
   RATE_LIMITED: [
@@ -484,19 +483,19 @@ const PROVOKED = {
     {
       what: 'PostgreSQL stopped, for a read',
       ask: async () => (await withoutPostgres()).read,
-      detail: 'The service cannot answer now; try again.',
+      detail: 'The service is temporarily unavailable; try again.',
       instance: product,
     },
     {
       what: 'PostgreSQL stopped, for a write',
       ask: async () => (await withoutPostgres()).write,
-      detail: 'The service cannot answer now; try again.',
+      detail: 'The service is temporarily unavailable; try again.',
       instance: SUBSCRIPTIONS,
     },
     {
       what: 'PostgreSQL stopped, for a key that is to be looked up',
       ask: async () => (await withoutPostgres()).unknownKey,
-      detail: 'The service cannot answer now; try again.',
+      detail: 'The service is temporarily unavailable; try again.',
       instance: product,
     },
     {
@@ -506,7 +505,7 @@ const PROVOKED = {
         await apart.killServices();
         return call(apart.port, product, { key: apart.key });
       },
-      detail: 'The service cannot answer now; try again.',
+      detail: 'The service is temporarily unavailable; try again.',
       instance: product,
     },
   ],
@@ -514,13 +513,13 @@ const PROVOKED = {
     {
       what: 'a write that waits for a lock',
       ask: async () => (await late())[0],
-      detail: 'The answer took too long; try again.',
+      detail: 'The request took too long; try again.',
       instance: SUBSCRIPTIONS,
     },
     {
       what: 'a read that waits for a lock',
       ask: async () => (await late())[1],
-      detail: 'The answer took too long; try again.',
+      detail: 'The request took too long; try again.',
       instance: product,
     },
   ],

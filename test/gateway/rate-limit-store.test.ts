@@ -47,7 +47,7 @@ async function startGateway(store: string, environment: 'live' | 'test' = 'live'
   });
   const port = await listenOnFreePort(app);
   onTestFinished(async () => void (await app.close()));
-  const told = () => lines.filter(({ msg }) => msg.startsWith('the store of rate limits'));
+  const told = () => lines.filter(({ msg }) => msg.startsWith('the rate-limit store'));
   return { port, told };
 }
 
@@ -174,7 +174,7 @@ describe('gateways that share a store', () => {
       expect((await call(ops, '/metrics')).text).toContain(
         'payments_rate_limit_store_up{environment="live"} 1',
       );
-      expect(logged()).not.toContain('the store of rate limits');
+      expect(logged()).not.toContain('the rate-limit store');
     }
   });
 
@@ -220,7 +220,7 @@ describe('a store that is away', () => {
     expect(await storeUp()).toBe('0');
     for (const { told } of [one, two]) {
       expect(told().map(({ level, msg }) => [level, msg])).toEqual([
-        [40, 'the store of rate limits is away: this process counts for itself'],
+        [40, 'the rate-limit store is unavailable; counting in memory'],
       ]);
     }
 
@@ -229,7 +229,7 @@ describe('a store that is away', () => {
       async () => {
         for (const { port, told } of [one, two]) {
           await call(port, PATH, { key: keys.live });
-          expect(told().map(({ msg }) => msg)).toContain('the store of rate limits is back');
+          expect(told().map(({ msg }) => msg)).toContain('the rate-limit store is available again');
         }
       },
       { timeout: 20_000, interval: 1_100 },
@@ -310,7 +310,7 @@ it('a store that cannot be known ends the start with one line', async () => {
     }).exited;
   expect(await gateway({ RATE_LIMIT_STORE: 'postgresql' })).toEqual({
     exitCode: 1,
-    stderr: 'gateway failed: bad settings:\n  RATE_LIMIT_STORE postgresql takes DATABASE_URL too\n',
+    stderr: 'gateway failed: bad settings:\n  RATE_LIMIT_STORE=postgresql requires DATABASE_URL\n',
   });
   const { exitCode, stderr } = await gateway({ RATE_LIMIT_STORE: 'redis://:secret@cache' });
   expect([exitCode, stderr]).toEqual([

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { countedAddress } from '../../gateway/rate-limits/client-address.ts';
+import { rateLimitAddress } from '../../gateway/rate-limits/client-address.ts';
 import { RateLimit } from '../../gateway/rate-limits/rate-limit.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -239,7 +239,7 @@ describe('an address that is counted', () => {
     ['x'.repeat(300), 'unknown'],
     [undefined, 'unknown'],
   ])('%s is %s', (address, counted) => {
-    expect(countedAddress(address)).toBe(counted);
+    expect(rateLimitAddress(address)).toBe(counted);
   });
 });
 
@@ -247,7 +247,7 @@ describe('a limit in memory', () => {
   it('has a window of its own for each key, and forgets it when it is over', async () => {
     const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
     const limit = new RateLimit('key', limiter);
-    const taken = async (key: string) => (await limit.take(key)).admitted;
+    const taken = async (key: string) => (await limit.take(key)).allowed;
     expect([await taken('a'), await taken('a'), await taken('a')]).toEqual([true, true, false]);
     await delay(600);
     expect([await taken('b'), await taken('b'), await taken('b')]).toEqual([true, true, false]);

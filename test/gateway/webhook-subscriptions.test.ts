@@ -80,7 +80,7 @@ describe('creation', () => {
     const { post } = await newShop();
     const answer = await post({ url: newWebhookUrl(), eventTypes: [...EVENTS, eventType] });
     expectProblem(answer, 'INVALID_EVENT_TYPE');
-    const said = `${shown} is not an event type of the catalogue; /docs lists them under Events.`;
+    const said = `${shown} is not an event type; /docs lists them under Events.`;
     expect(answer.json.detail).toBe(`/eventTypes/2: ${said}`);
   });
 

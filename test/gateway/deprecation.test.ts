@@ -91,7 +91,7 @@ it('the OpenAPI document says it', async () => {
   expect(paths['/v1/old-thing'].get.deprecated).toBe(true);
   expect(paths['/v1/new-thing'].get).not.toHaveProperty('deprecated');
   expect(paths['/v1/old-thing'].get.description).toContain(
-    '**Deprecated since 2027-01-01, gone on 2028-07-01.** [What takes its place](/docs/#tag/catalog)',
+    '**Deprecated since 2027-01-01, removed on 2028-07-01.** [Replacement](/docs/#tag/catalog)',
   );
   const answer = await app.inject({ url: '/v1/old-thing' });
   for (const { headers } of Object.values<Document>(paths['/v1/old-thing'].get.responses)) {

@@ -6,6 +6,7 @@ import { findTemporalProgram, type SlowStep } from '../../../local/temporal/temp
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 import { createFakeMachine, goScript } from './fake-go.ts';
+import { findRealTemporal } from './real-temporal.ts';
 
 const NOTICE = 'building the Temporal server: once per machine, usually 3 to 10 minutes';
 
@@ -13,8 +14,7 @@ const NOTICE = 'building the Temporal server: once per machine, usually 3 to 10 
 let realTemporal: string;
 
 beforeAll(async () => {
-  using data = temporaryDataFolder();
-  realTemporal = await search(data.folder, process.env);
+  realTemporal = await findRealTemporal();
 }, TEMPORAL_START_MS);
 
 function machine() {

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runKeys } from '../../local/keys.ts';
+import { findFreePort } from '../../local/ports.ts';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import { createFakeMachine, goScript } from './temporal/fake-go.ts';
+import { findRealTemporal } from './temporal/real-temporal.ts';
+import { makeFolder } from './temporary-data-folder.ts';
+
+const MERCHANT_ID = '0d4c7f0e-7a51-4a55-9d8e-2f6b1c3a9e70';
+/** With a demo.json, `npm start` writes no demo data, which takes longer than everything else. */
+const EMPTY_DEMO_FILE = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
+
+interface Command {
+  readonly child: ChildProcess;
+  /** What it has printed to stdout and stderr. */
+  output(): string;
+}
+
+function runCommand(file: string, env: NodeJS.ProcessEnv): Command {
+  const script = fileURLToPath(new URL(`../../local/${file}`, import.meta.url));
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+  return { child, output: () => text };
+}
+
+async function settingsFor(dataDir: string): Promise<NodeJS.ProcessEnv> {
+  const [temporalPort, uiPort, oidcPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  return {
+    DATA_DIR: dataDir,
+    LIVE_PORT: '0',
+    SANDBOX_PORT: '0',
+    GRPC_PORT: '0',
+    OPS_PORT: '0',
+    DASHBOARD_PORT: '0',
+    DEMO_RECEIVER_PORT: '0',
+    TEMPORAL_PORT: String(temporalPort),
+    TEMPORAL_UI_PORT: String(uiPort),
+    OIDC_PORT: String(oidcPort),
+    WEBHOOK_SCHEDULE_SANDBOX: '0s,1s',
+  };
+}
+
+/** Gives the demo a merchant with an API key, as the demo data does. */
+async function addMerchant(dataDir: string): Promise<void> {
+  const tenant = ['--merchant', MERCHANT_ID, '--env', 'test'];
+  const issue = ['issue', ...tenant, '--name', 'demo', '--scope', 'webhooks:manage', '--json'];
+  const { stdout, stderr } = await runKeys(issue, { DATA_DIR: dataDir });
+  expect(stderr).toBe('');
+  const file = join(dataDir, 'demo.json');
+  const demo = JSON.parse(readFileSync(file, 'utf8'));
+  Object.assign(demo.sandbox, { merchantId: MERCHANT_ID, apiKey: JSON.parse(stdout).key });
+  writeFileSync(file, JSON.stringify(demo));
+}
+
+test('while the Temporal server is built, npm start says how long it takes and the demo waits', {
+  timeout: TEMPORAL_START_MS,
+}, async () => {
+  const machine = createFakeMachine();
+  onTestFinished(() => machine.remove());
+  const program = await findRealTemporal();
+  const compile = 'echo example.com/a; echo example.com/b';
+  machine.install('go', goScript(`${compile}\n${machine.waitFor('end')}\nln -s '${program}' "$out"`));
+  const { path, remove } = makeFolder();
+  onTestFinished(remove);
+  writeFileSync(join(path, 'demo.json'), EMPTY_DEMO_FILE);
+  const environment = { ...machine.environment, ...(await settingsFor(path)) };
+
+  const start = runCommand('start.ts', environment);
+  const notice = 'building the Temporal server: once per machine, usually 3 to 10 minutes';
+  await vi.waitFor(() => expect(start.output()).toContain(`deliveries wait: ${notice}\n`), 30_000);
+  await vi.waitFor(() => expect(start.output()).toContain('\nready: Ctrl-C stops everything\n'), 60_000);
+  await addMerchant(path);
+
+  const demo = runCommand('demo.ts', environment);
+  await vi.waitFor(() => expect(demo.output()).toContain(` ${notice}\n`), 30_000);
+  await vi.waitFor(() => expect(demo.output()).toMatch(/ s {2}compiling package 2 of 3\n/), 30_000);
+  expect(demo.output()).not.toContain('subscribe');
+  machine.signal('end');
+  const [exitCode] = await once(demo.child, 'exit');
+  expect(demo.output()).toMatch(/\n 6 {2}subscription disabled; done in [\d.]+ s\n$/);
+  expect(exitCode).toBe(0);
+
+  start.child.kill('SIGTERM');
+  const [startExitCode] = await once(start.child, 'exit');
+  expect(startExitCode).toBe(0);
+  expect(start.output()).toMatch(/\nstopping …\n$/);
+});

@@ -99,7 +99,7 @@ export class DataFolder {
   }
 }
 
-/** Node has no file locks of its own, so this holds a lock of SQLite's. */
+/** Node has no file locks, so this holds one of SQLite's. */
 function lock(path: string): DatabaseSync {
   const file = new DatabaseSync(join(path, LOCK_FILE), { timeout: LOCK_TIMEOUT_MS });
   try {

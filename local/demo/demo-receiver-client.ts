@@ -8,7 +8,7 @@ import type { ReceivedDelivery } from './demo-receiver.ts';
 const ARRIVAL_TIMEOUT_MS = 50_000;
 const POLL_MS = 50;
 
-/** The demo receiver of `npm start`, on a path of its own. */
+/** The demo receiver of `npm start`, on a path unique to this run. */
 export class DemoReceiverClient {
   /** The webhook endpoint. */
   readonly url: string;

@@ -20,7 +20,7 @@ test('.env.example with every line uncommented equals the defaults', () => {
   expect(readConfig({ ...example, ...secrets })).toEqual(readConfig(secrets));
 });
 
-test('the help names every setting on a line of its own', () => {
+test('the help lists every setting on its own line', () => {
   const names = settingsHelp()
     .split('\n')
     .map((line) => line.split(' ')[0]);

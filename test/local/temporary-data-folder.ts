@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataFolder } from '../../local/data-folder.ts';
 
-/** A new empty folder; `remove` when done with it. */
+/** Creates an empty folder; call `remove` when done with it. */
 export function makeFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'payments-test-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** A data folder of its own that goes with the scope. */
+/** A data folder that is deleted at the end of the scope. */
 export function temporaryDataFolder(): { readonly folder: DataFolder; [Symbol.dispose](): void } {
   const { path, remove } = makeFolder();
   const folder = DataFolder.open(path);

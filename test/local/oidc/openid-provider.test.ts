@@ -19,8 +19,14 @@ beforeEach(async () => {
   data = temporaryDataFolder();
   secrets = loadProviderSecrets(data.folder, DEMO_PEOPLE);
   provider = await startOidcProvider({
-    ...{ folder: data.folder, secrets, people: DEMO_PEOPLE, port: 0, dashboardUrl: DASHBOARD },
-    ...{ clientId: 'dashboard', clientSecret: secrets.clientSecret, redirectUri: REDIRECT },
+    folder: data.folder,
+    secrets,
+    people: DEMO_PEOPLE,
+    port: 0,
+    dashboardUrl: DASHBOARD,
+    clientId: 'dashboard',
+    clientSecret: secrets.clientSecret,
+    redirectUri: REDIRECT,
   });
 });
 afterEach(async () => {
@@ -28,34 +34,37 @@ afterEach(async () => {
   data[Symbol.dispose]();
 });
 
-const atDashboard = ({ origin }: URL) => origin === DASHBOARD;
+const isDashboard = ({ origin }: URL) => origin === DASHBOARD;
 
-function ask(browser: CookieBrowser, changed: Record<string, string | undefined> = {}): Promise<OpenedPage> {
+function authorize(
+  browser: CookieBrowser,
+  changed: Record<string, string | undefined> = {},
+): Promise<OpenedPage> {
   const parameters: Record<string, string | undefined> = {
-    ...{
-      client_id: 'dashboard',
-      response_type: 'code',
-      scope: 'openid email profile',
-      redirect_uri: REDIRECT,
-    },
-    ...{ state: 's', nonce: 'n', code_challenge_method: 'S256' },
+    client_id: 'dashboard',
+    response_type: 'code',
+    scope: 'openid email profile',
+    redirect_uri: REDIRECT,
+    state: 's',
+    nonce: 'n',
+    code_challenge_method: 'S256',
     code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
     ...changed,
   };
   const given = Object.entries(parameters).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  return browser.open(`${provider.issuer}/auth?${new URLSearchParams(given)}`, {}, atDashboard);
+  return browser.open(`${provider.issuer}/auth?${new URLSearchParams(given)}`, {}, isDashboard);
 }
 
 async function newCode(): Promise<string> {
   const browser = new CookieBrowser();
-  const form = await ask(browser);
+  const form = await authorize(browser);
   const answer = await browser.submit(
     form,
     '',
     { email: ANA.email, password: secrets.passwords[ANA.subject]! },
-    atDashboard,
+    isDashboard,
   );
   return answer.url.searchParams.get('code')!;
 }
@@ -65,13 +74,16 @@ function redeem(code: string, changed: Record<string, string> = {}, secret = sec
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`dashboard:${secret}`).toString('base64')}` },
     body: new URLSearchParams({
-      ...{ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, code_verifier: VERIFIER },
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: REDIRECT,
+      code_verifier: VERIFIER,
       ...changed,
     }),
   });
 }
 
-test('secrets are made once, for the owner alone, and no two folders have the same', () => {
+test('secrets are generated once per folder, readable only by their owner', () => {
   expect(statSync(data.folder.file('oidc-provider.json')).mode & 0o777).toBe(0o600);
   expect(statSync(data.folder.file('oidc-provider.db')).mode & 0o777).toBe(0o600);
   expect(loadProviderSecrets(data.folder, DEMO_PEOPLE)).toEqual(secrets);
@@ -82,13 +94,13 @@ test('secrets are made once, for the owner alone, and no two folders have the sa
   expect(new Set([...Object.values(secrets.passwords), ...Object.values(others.passwords)]).size).toBe(4);
 });
 
-test('secrets that cannot be read are not written over', () => {
+test('damaged secrets are reported and not replaced', () => {
   data.folder.write('oidc-provider.json', '{"clientSecret": ');
   expect(() => loadProviderSecrets(data.folder, DEMO_PEOPLE)).toThrow('is not valid JSON');
   expect(data.folder.read('oidc-provider.json')).toBe('{"clientSecret": ');
 });
 
-test('a code is worth tokens once, to who asked for it', async () => {
+test('a code can be redeemed once, by the client that requested it', async () => {
   const code = await newCode();
   expect((await redeem(code, {}, 'another')).status).toBe(401);
   expect((await redeem(await newCode(), { code_verifier: 'x'.repeat(43) })).status).toBe(400);
@@ -104,49 +116,49 @@ test('a code is worth tokens once, to who asked for it', async () => {
 
 test.each([
   ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
-  ['with a challenge in the clear', { code_challenge_method: 'plain' }, 'invalid_request'],
-])('a request %s is sent back with an error', async (_name, changed, error) => {
-  const page = await ask(new CookieBrowser(), changed);
+  ['with a plain code challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
+])('a request %s is redirected back with an error', async (_name, changed, error) => {
+  const page = await authorize(new CookieBrowser(), changed);
   expect(page.url.searchParams.get('error')).toBe(error);
   expect(page.url.searchParams.has('code')).toBe(false);
 });
 
 test.each([
   ['another client', { client_id: '<b>x</b>' }],
-  ['another address', { redirect_uri: 'https://evil.example/sign-in/callback' }],
-  ['an address below it', { redirect_uri: `${REDIRECT}/x` }],
-])('a request for %s leads nowhere', async (_name, changed) => {
-  const page = await ask(new CookieBrowser(), changed);
+  ['another redirect URI', { redirect_uri: 'https://evil.example/sign-in/callback' }],
+  ['a path below the redirect URI', { redirect_uri: `${REDIRECT}/x` }],
+])('a request for %s is rejected without a redirect', async (_name, changed) => {
+  const page = await authorize(new CookieBrowser(), changed);
   expect([page.status, page.url.origin]).toEqual([400, provider.issuer]);
   expect(page.text).not.toMatch(/<b>|fonts\.googleapis/);
 });
 
-test('who gives a wrong password or an unknown address is asked again, and what was typed stays text', async () => {
+test('a wrong password or unknown email shows the form again, with the input escaped', async () => {
   const browser = new CookieBrowser();
-  const form = await ask(browser);
+  const form = await authorize(browser);
   const hostile = '"><script>alert(1)</script>';
   for (const email of [ANA.email, 'nobody@demo.example', hostile, '__proto__', '']) {
-    const again = await browser.submit(form, '', { email, password: 'wrong' }, atDashboard);
+    const again = await browser.submit(form, '', { email, password: 'wrong' }, isDashboard);
     expect([again.status, again.url.origin]).toEqual([400, provider.issuer]);
     expect(again.document.querySelector('#email')!.getAttribute('value')).toBe(email);
     expect(again.document.querySelector('script')).toBeNull();
   }
   const vera = { email: DEMO_PEOPLE[1].email, password: secrets.passwords[ANA.subject]! };
-  expect((await browser.submit(form, '', vera, atDashboard)).status).toBe(400);
+  expect((await browser.submit(form, '', vera, isDashboard)).status).toBe(400);
   const large = { email: 'x'.repeat(20_000), password: 'x' };
-  expect((await browser.submit(form, '', large, atDashboard)).status).toBe(413);
+  expect((await browser.submit(form, '', large, isDashboard)).status).toBe(413);
 });
 
-test('a form of another browser is none', async () => {
-  const form = await ask(new CookieBrowser());
+test('a form opened in another browser is rejected', async () => {
+  const form = await authorize(new CookieBrowser());
   const other = new CookieBrowser();
   const password = secrets.passwords[ANA.subject]!;
-  const page = await other.submit(form, '', { email: ANA.email, password }, atDashboard);
+  const page = await other.submit(form, '', { email: ANA.email, password }, isDashboard);
   expect([page.status, page.url.origin]).toEqual([400, provider.issuer]);
 });
 
-test('every page is of this host alone, without scripts, in the language that the browser asks for', async () => {
-  const form = await ask(new CookieBrowser());
+test("pages load nothing from other hosts, run no scripts and use the browser's language", async () => {
+  const form = await authorize(new CookieBrowser());
   expect(form.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'none'");
   expect(form.headers.get('cache-control')).toBe('no-store');
   expect(form.text).not.toMatch(/https?:\/\//);

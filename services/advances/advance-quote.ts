@@ -1,12 +1,13 @@
 import { type CivilDate, daysBetween } from '../platform/civil-date.ts';
+import { failedPrecondition } from '../platform/errors.ts';
 
-/** Amounts above this are no exact JSON numbers. */
+/** The largest amount that is exact as a JSON number. */
 const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
 
 /** A month of interest has 30 days; a basis point is a ten-thousandth. */
 const RATE_UNIT = 30n * 10_000n;
 
-/** A scheduled installment that an advance can cover, with what is left of it. */
+/** A scheduled installment that an advance can cover, with its remaining amount. */
 export interface AdvanceableInstallment {
   readonly id: string;
   readonly version: bigint;
@@ -16,7 +17,7 @@ export interface AdvanceableInstallment {
 
 export interface InstallmentQuote extends AdvanceableInstallment {
   readonly feeMinor: bigint;
-  /** From the quote's date to the installment's. */
+  /** From the date of the quote to that of the installment. */
   readonly days: number;
 }
 
@@ -28,20 +29,23 @@ export interface QuoteFigures {
   readonly netMinor: bigint;
 }
 
-/** Bounds of what is quoted. */
+/** The terms of a quote. */
 export interface QuoteTerms {
   readonly quotedOn: CivilDate;
   /** Basis points a month, simple interest. */
   readonly monthlyRateBps: number;
-  /** Whole installments are covered while their sum stays within this. */
+  /** Covers whole installments while their sum stays within this amount. */
   readonly maxAmountMinor?: bigint;
 }
 
-/** Quotes the nearest installments; null when none fits or the fee would take it all. */
+/**
+ * Quotes the nearest installments. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when none fits or the fee would consume the
+ * amount.
+ */
 export function quoteAdvance(
   installments: readonly AdvanceableInstallment[],
   terms: QuoteTerms,
-): QuoteFigures | null {
+): QuoteFigures {
   const covered = nearestWithin(installments, terms.maxAmountMinor ?? MAX_AMOUNT_MINOR).map((installment) => {
     const days = daysBetween(terms.quotedOn, installment.date);
     return {
@@ -53,7 +57,10 @@ export function quoteAdvance(
   const amountMinor = covered.reduce((sum, installment) => sum + installment.amountMinor, 0n);
   const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
   const netMinor = amountMinor - feeMinor;
-  return netMinor > 0n ? { installments: covered, amountMinor, feeMinor, netMinor } : null;
+  if (netMinor <= 0n) {
+    throw failedPrecondition('NOTHING_TO_ADVANCE', 'there is nothing that an advance could cover');
+  }
+  return { installments: covered, amountMinor, feeMinor, netMinor };
 }
 
 /** Simple interest on one installment: amount · bps · days / (30 · 10000), rounded half up. */
@@ -70,9 +77,9 @@ function nearestWithin(
     one.date + one.id < other.date + other.id ? -1 : 1,
   );
   let sum = 0n;
-  const tooMuch = nearestFirst.findIndex((installment) => {
+  const firstTooMany = nearestFirst.findIndex((installment) => {
     sum += installment.amountMinor;
     return sum > maxAmountMinor;
   });
-  return tooMuch === -1 ? nearestFirst : nearestFirst.slice(0, tooMuch);
+  return firstTooMany === -1 ? nearestFirst : nearestFirst.slice(0, firstTooMany);
 }

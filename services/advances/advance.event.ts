@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { AdvanceRequestRow } from './advance.entity.ts';
 
-/** The `data` of advance events: the request as merchants read it; absent values are left out. */
+/** The `data` of advance events: the request as merchants see it, without absent values. */
 export function advanceEventData(row: AdvanceRequestRow): JsonObject {
   return {
     id: row.id,
@@ -12,8 +12,8 @@ export function advanceEventData(row: AdvanceRequestRow): JsonObject {
     netAmount: Number(row.netMinor),
     status: row.status,
     requestedAt: row.requestedAt.toISOString(),
-    ...(row.reviewedAt != null && { reviewedAt: row.reviewedAt.toISOString() }),
-    ...(row.reviewReason != null && { reviewReason: row.reviewReason }),
-    ...(row.releasedAt != null && { releasedAt: row.releasedAt.toISOString() }),
+    ...(row.reviewedAt !== null && { reviewedAt: row.reviewedAt.toISOString() }),
+    ...(row.reviewReason !== null && { reviewReason: row.reviewReason }),
+    ...(row.releasedAt !== null && { releasedAt: row.releasedAt.toISOString() }),
   };
 }

@@ -5,12 +5,13 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { AdvanceRequestRow, QuoteInstallmentRow, QuoteRow } from './advance.entity.ts';
 import type { AdvanceRequestReadRow, RateReadRow } from './advance.queries.ts';
 
-/** A row of a hot read as the wire's request. */
+/** The message of a request that a hot read returned. */
 export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceRequest {
   return {
     $typeName: 'payments.advances.v1.AdvanceRequest',
@@ -30,26 +31,11 @@ export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceReques
   };
 }
 
-/** A request as it stands inside a transaction, as the wire's. */
-export function advanceRequestMessageOf(row: AdvanceRequestRow): AdvanceRequest {
-  return advanceRequestMessage({
-    merchant_id: row.merchantId,
-    environment: row.environment,
-    id: row.id,
-    quote_id: row.quoteId,
-    schedule_id: row.scheduleId,
-    amount_minor: row.amountMinor,
-    fee_minor: row.feeMinor,
-    net_minor: row.netMinor,
-    status: row.status,
-    requested_at: timestampOf(row.requestedAt),
-    reviewed_at: timestampOf(row.reviewedAt) ?? null,
-    review_reason: row.reviewReason ?? null,
-    released_at: timestampOf(row.releasedAt) ?? null,
-  });
-}
+/** The message of a request inside a transaction. */
+export const advanceRequestMessageOf = (row: AdvanceRequestRow): AdvanceRequest =>
+  advanceRequestMessage(readRowOf(row));
 
-/** The latest rate that was set, or none, as the wire's; `defaultRateBps` counts without one of the merchant's own. */
+/** The message of the merchant's latest rate; `defaultRateBps` applies when there is none, or it is null. */
 export function advanceRateMessage(latest: RateReadRow | undefined, defaultRateBps: number): AdvanceRate {
   const own = latest?.monthly_rate_bps ?? null;
   return {
@@ -60,7 +46,7 @@ export function advanceRateMessage(latest: RateReadRow | undefined, defaultRateB
   };
 }
 
-/** A quote with its installments, nearest first, as the wire's. */
+/** The message of a quote with its installments, nearest first. */
 export function quoteMessage(
   quote: QuoteRow,
   installments: readonly QuoteInstallmentRow[],

@@ -1,49 +1,25 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { InferKyselyTable } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { queryBuilder } from '../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
-import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
+import type { ReadTable } from '../platform/reads/read-table.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import type { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
-import type { AdvanceRequestStatus } from './advance-request.ts';
-
-interface AdvanceTables {
-  'advances.rate': InferKyselyTable<typeof RateEntity>;
-  'advances.request': InferKyselyTable<typeof AdvanceRequestEntity>;
-}
 
 /** A request as hot reads answer it; amounts in centavos. */
-export interface AdvanceRequestReadRow {
-  merchant_id: string;
-  environment: EnvironmentName;
-  id: string;
-  quote_id: string;
-  schedule_id: string;
-  amount_minor: bigint;
-  fee_minor: bigint;
-  net_minor: bigint;
-  status: AdvanceRequestStatus;
-  requested_at: Timestamp;
-  reviewed_at: Timestamp | null;
-  review_reason: string | null;
-  released_at: Timestamp | null;
-}
+export type AdvanceRequestReadRow = ReadTable<typeof AdvanceRequestEntity>;
 
-/** A rate as it was set; null is the default. */
-export interface RateReadRow {
-  monthly_rate_bps: number | null;
-  effective_from: Timestamp;
-}
+/** A rate of a merchant; null is the default. */
+export type RateReadRow = ReadTable<typeof RateEntity>;
 
-const db = queryBuilder<AdvanceTables>();
+const db = queryBuilder<{ 'advances.rate': RateReadRow; 'advances.request': AdvanceRequestReadRow }>();
 
 function requests(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('advances.request')
+    .selectAll()
     .where('merchant_id', '=', parameters('merchantId'))
-    .where('environment', '=', parameters('environment'))
-    .select(['merchant_id', 'environment', 'id', 'quote_id', 'schedule_id', 'amount_minor', 'fee_minor'])
-    .select(['net_minor', 'status', 'requested_at', 'reviewed_at', 'review_reason', 'released_at']);
+    .where('environment', '=', parameters('environment'));
 }
 
 interface RequestKey extends Tenant {
@@ -52,7 +28,7 @@ interface RequestKey extends Tenant {
 
 /** One request by its id. */
 export const selectRequest = prepareRead<RequestKey, AdvanceRequestReadRow>((parameters) =>
-  requests(parameters).where('id', '=', parameters('id')).$castTo<AdvanceRequestReadRow>().compile(),
+  requests(parameters).where('id', '=', parameters('id')).compile(),
 );
 
 /** Requests are listed newest first. */
@@ -63,20 +39,19 @@ export const requestOrder: ListOrder<AdvanceRequestReadRow> = {
 
 /** A page of requests in their order. */
 export const selectRequests = prepareRead<Tenant & PageRange, AdvanceRequestReadRow>((parameters) =>
-  inOrder(requests(parameters), requestOrder, parameters).$castTo<AdvanceRequestReadRow>().compile(),
+  inOrder(requests(parameters), requestOrder, parameters).compile(),
 );
 
-/** The rate that counts at a time, if any was set by then. */
+/** The rate in effect at a time, if the merchant has set one by then. */
 export const selectRate = prepareRead<Tenant & { readonly at: Date }, RateReadRow>((parameters) =>
   db
     .selectFrom('advances.rate')
+    .selectAll()
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
-    .where('effective_from', '<=', parameters('at'))
-    .select(['monthly_rate_bps', 'effective_from'])
+    .where(sql<boolean>`effective_from <= ${parameters('at')}`)
     .orderBy('effective_from', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
-    .$castTo<RateReadRow>()
     .compile(),
 );

@@ -13,7 +13,7 @@ import { requestAdvance } from './request-advance.ts';
 import { setAdvanceRate } from './set-advance-rate.ts';
 import { settleAdvance } from './settle-advance.ts';
 
-/** The RPCs of advances. */
+/** The RPCs of AdvanceService. */
 export function advanceService({
   config,
   database,
@@ -22,7 +22,7 @@ export function advanceService({
   transport,
   writes,
 }: AreaDependencies): ServiceImpl<typeof AdvanceService> {
-  const across = { database, writes, funds: createClient(FundsService, transport), logger };
+  const dependencies = { database, writes, funds: createClient(FundsService, transport), logger };
   const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;
   const terms = { defaultRateBps, validityMs: config.ADVANCE_QUOTE_VALIDITY };
   return {
@@ -30,11 +30,11 @@ export function advanceService({
     getAdvanceRequest: (request) => getAdvanceRequest(database, request),
     getAdvanceRate: (request) => getAdvanceRate(database, defaultRateBps, request),
     setAdvanceRate: (request, context) => setAdvanceRate(writes, defaultRateBps, request, context),
-    quoteAdvance: (request, context) => quoteAdvance(across, terms, request, context),
-    requestAdvance: (request, context) => requestAdvance(across, request, context),
+    quoteAdvance: (request, context) => quoteAdvance(dependencies, terms, request, context),
+    requestAdvance: (request, context) => requestAdvance(dependencies, request, context),
     approveAdvance: (request, context) => approveAdvance(writes, request, context),
-    refuseAdvance: (request, context) => refuseAdvance(across, request, context),
-    releaseAdvance: (request, context) => releaseAdvance(across, request, context),
+    refuseAdvance: (request, context) => refuseAdvance(dependencies, request, context),
+    releaseAdvance: (request, context) => releaseAdvance(dependencies, request, context),
     settleAdvance: (request, context) => settleAdvance(writes, request, context),
   };
 }

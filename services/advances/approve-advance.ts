@@ -8,15 +8,15 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { approve } from './advance-request.ts';
-import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+import { lockRequest, publishEvent } from './advance-store.ts';
 
 /** PENDING_REVIEW to APPROVED. */
 export function approveAdvance(writes: Writes, request: ApproveAdvanceRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
+  const moment = { at, today: civilDateAt(at) };
   return writes.run<typeof ApproveAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    const moment = { at, today: civilDateAt(at) };
-    storeDecision(row, approve(requestOf(row), moment, request.reason ?? null));
+    Object.assign(row, approve(row, moment, request.reason ?? null));
     await publishEvent(tx, 'advance.approved.v1', row, row.reviewedAt ?? at);
     return { advanceRequest: advanceRequestMessageOf(row) };
   });

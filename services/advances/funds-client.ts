@@ -5,19 +5,19 @@ import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { REQUEST_ID_HEADER } from '../platform/rpc/in-process-transport.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 
-/** What a use case across the two areas works with: commits here, calls there, never the one inside the other. */
+/** The dependencies of a use case across both areas. It never calls funds inside a transaction. */
 export interface AdvanceDependencies {
   readonly writes: Writes;
   readonly funds: Client<typeof FundsService>;
 }
 
 /**
- * A key for one try: reservations are unique by their request in funds, and a later try may come at another time
- * with the same intent.
+ * A new idempotency key for each attempt: a later attempt has another time, and the advance request already makes a
+ * reservation unique in funds.
  */
 export const newFundsKey = () => uuidv7();
 
-/** Calls funds on behalf of the request that causes it. */
+/** Passes the id of the causing request on to funds. */
 export function onBehalfOf(context: HandlerContext) {
   return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) } };
 }

@@ -7,7 +7,7 @@ import { tenantOf } from '../platform/tenant.ts';
 import { advanceRateMessage } from './advance.message.ts';
 import { selectRate } from './advance.queries.ts';
 
-/** The rate of the merchant's quotes. */
+/** The current rate of the merchant's quotes. */
 export async function getAdvanceRate(
   database: Database,
   defaultRateBps: number,

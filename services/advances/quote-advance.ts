@@ -6,7 +6,6 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { QuoteEntity, QuoteInstallmentEntity } from './advance.entity.ts';
@@ -15,14 +14,14 @@ import { selectRate } from './advance.queries.ts';
 import { type QuoteFigures, quoteAdvance as quoteInstallments } from './advance-quote.ts';
 import { type AdvanceDependencies, onBehalfOf } from './funds-client.ts';
 
-/** What the settings say of quotes. */
+/** The settings of quotes. */
 export interface QuoteSettings {
-  /** Of merchants without a rate of their own. */
+  /** The rate of merchants that have not set one, in basis points a month. */
   readonly defaultRateBps: number;
   readonly validityMs: number;
 }
 
-/** Quotes what can be advanced now; the quote never changes afterwards. */
+/** Quotes what can be advanced now. NOTHING_TO_ADVANCE. */
 export async function quoteAdvance(
   { database, writes, funds }: AdvanceDependencies & { readonly database: Database },
   { defaultRateBps, validityMs }: QuoteSettings,
@@ -44,8 +43,6 @@ export async function quoteAdvance(
     monthlyRateBps,
     ...(maxAmountMinor !== undefined && { maxAmountMinor }),
   });
-  if (figures === null)
-    throw failedPrecondition('NOTHING_TO_ADVANCE', 'there is nothing that an advance could cover');
   return writes.run<typeof QuoteAdvanceResponseSchema>(request, context, async (tx) => {
     const quote = createQuote(tx, figures, {
       id: uuidv7(),
@@ -60,7 +57,7 @@ export async function quoteAdvance(
   });
 }
 
-interface QuoteFrame {
+interface QuoteTerms {
   readonly id: string;
   readonly scheduleId: string;
   readonly monthlyRateBps: number;
@@ -68,9 +65,9 @@ interface QuoteFrame {
   readonly expiresAt: Date;
 }
 
-function createQuote(tx: TenantTransaction, figures: QuoteFigures, frame: QuoteFrame) {
+function createQuote(tx: TenantTransaction, figures: QuoteFigures, terms: QuoteTerms) {
   const { amountMinor, feeMinor, netMinor } = figures;
-  return tx.create(QuoteEntity, { ...frame, amountMinor, feeMinor, netMinor, expired: false, stale: false });
+  return tx.create(QuoteEntity, { ...terms, amountMinor, feeMinor, netMinor, expired: false, stale: false });
 }
 
 function createInstallments(tx: TenantTransaction, quoteId: string, { installments }: QuoteFigures) {

@@ -9,12 +9,12 @@ import { civilDateAt } from '../platform/civil-date.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { refuse } from './advance-request.ts';
-import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+import { lockRequest, publishEvent } from './advance-store.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
 
 /**
- * PENDING_REVIEW or APPROVED to REFUSED, then frees the installments in funds. The refusal stands even when funds cannot be
- * reached: the workflow it has started frees them too.
+ * PENDING_REVIEW or APPROVED to REFUSED, then frees the installments in funds. If funds cannot be reached, the refusal
+ * still succeeds: the workflow that it starts frees them too.
  */
 export async function refuseAdvance(
   { writes, funds, logger }: AdvanceDependencies & { readonly logger: Logger },
@@ -22,21 +22,25 @@ export async function refuseAdvance(
   context: HandlerContext,
 ) {
   const at = occurredAtOf(request, context);
+  const moment = { at, today: civilDateAt(at) };
   const refused = await writes.run<typeof RefuseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    const moment = { at, today: civilDateAt(at) };
-    storeDecision(row, refuse(requestOf(row), moment, request.reason));
+    Object.assign(row, refuse(row, moment, request.reason));
     await publishEvent(tx, 'advance.refused.v1', row, row.reviewedAt ?? at);
     await tx.command(advanceRefusal.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
     return { advanceRequest: advanceRequestMessageOf(row) };
   });
   const { merchantId, environment, advanceRequestId, occurredAt } = request;
-  const freeing = { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: newFundsKey() };
-  await funds.freeReservation(freeing, onBehalfOf(context)).catch((error: unknown) => {
-    logger.warn(
-      { err: error, advanceRequestId },
-      'the installments of a refused advance are left to its workflow',
-    );
+  const reservation = {
+    merchantId,
+    environment,
+    advanceRequestId,
+    occurredAt,
+    idempotencyKey: newFundsKey(),
+  };
+  await funds.freeReservation(reservation, onBehalfOf(context)).catch((error: unknown) => {
+    const message = 'could not free the installments of a refused advance; its workflow will';
+    logger.warn({ err: error, advanceRequestId }, message);
   });
   return refused;
 }

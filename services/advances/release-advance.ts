@@ -13,14 +13,14 @@ import { tenantOf } from '../platform/tenant.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { finishRelease, startRelease } from './advance-request.ts';
-import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+import { lockRequest, publishEvent } from './advance-store.ts';
 import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
 import { type Requester, requesterOf } from './requester.ts';
 
 /**
- * APPROVED to RELEASED in three steps: commit that the payout has started, after which it cannot be refused; settle
- * the reservation in funds; commit RELEASED. The workflow that the first step starts completes a payout left half
- * done, and settles the advance when its last covered date has passed.
+ * APPROVED to RELEASED in three steps: commit the start of the payout, after which the request cannot be refused;
+ * settle the reservation in funds; commit RELEASED. The first step starts a workflow that completes a payout that
+ * failed halfway, and settles the advance after its last covered date.
  */
 export async function releaseAdvance(
   { writes, funds }: AdvanceDependencies,
@@ -35,14 +35,20 @@ export async function releaseAdvance(
   const startedAt = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
     start(tx, advanceRequestId, { at, by }),
   );
-  // Of the day it was decided: a payout that midnight overtakes is still that day's, and its installments are still reserved.
+  // The time of the decision: a payout delayed past midnight still belongs to its day, when the installments were not due.
   const occurredAt = timestampFromDate(startedAt);
-  const settling = { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: newFundsKey() };
-  await funds.settleReservation(settling, onBehalfOf(context));
+  const reservation = {
+    merchantId,
+    environment,
+    advanceRequestId,
+    occurredAt,
+    idempotencyKey: newFundsKey(),
+  };
+  await funds.settleReservation(reservation, onBehalfOf(context));
   return writes.run<typeof ReleaseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, advanceRequestId);
     if (isReleasedFor(row, by)) return { advanceRequest: advanceRequestMessageOf(row) };
-    storeDecision(row, finishRelease(requestOf(row)));
+    Object.assign(row, finishRelease(row));
     await publishEvent(tx, 'advance.released.v1', row, startedAt);
     return { advanceRequest: advanceRequestMessageOf(row) };
   });
@@ -51,15 +57,15 @@ export async function releaseAdvance(
 async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }: Requester): Promise<Date> {
   const row = await lockRequest(tx, advanceRequestId);
   if (isReleasedFor(row, by)) return row.releasedAt ?? at;
-  const moment = { at, today: civilDateAt(at) };
-  storeDecision(row, startRelease(requestOf(row), moment));
+  const { releaseStartedAt } = startRelease(row, { at, today: civilDateAt(at) });
+  row.releaseStartedAt = releaseStartedAt;
   row.releaseStartedBy ??= by;
   const settlesAt = startOfDay(addDays(row.lastDate, 1)).toISOString();
   await tx.command(advanceRelease.startCommand({ ...tx.tenant, advanceRequestId: row.id, settlesAt }));
-  return row.releaseStartedAt ?? at;
+  return releaseStartedAt;
 }
 
-/** Whether the payout that an asker started has come to its end. */
+/** Whether the payout that this requester started has ended. */
 function isReleasedFor(row: AdvanceRequestRow, by: string): boolean {
-  return row.releasedAt != null && row.releaseStartedBy === by;
+  return row.releasedAt !== null && row.releaseStartedBy === by;
 }

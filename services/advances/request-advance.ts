@@ -6,6 +6,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../contracts/advances/advance-request.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { DomainError } from '../platform/errors.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
@@ -32,134 +33,150 @@ import {
 } from './quote-errors.ts';
 import { type Requester, requesterOf } from './requester.ts';
 
-/** A quote is requested at most once, under the one id that follows from the quote's: every step may be repeated. */
+/** A request's id follows from its quote's id: a quote has at most one request, and every step can be repeated. */
 const REQUEST_ID_NAMESPACE = '3f0c6f3e-8f4b-4d4e-9d55-3a1f3c0a7b1e';
 
-/** After these no request of the quote can come to stand. */
-const REFUSED_FOR_GOOD: ReadonlySet<string | undefined> = new Set([
+/** After these refusals no request of the quote can succeed. */
+const FINAL_REFUSALS: ReadonlySet<string | undefined> = new Set([
   QUOTE_EXPIRED,
   QUOTE_STALE,
   'RESERVATION_FREED',
 ]);
 
-/** Who asks for which quote. */
 interface QuoteRequester extends Requester {
   readonly quoteId: string;
   readonly advanceRequestId: string;
-  /** By the key that the workflow asks under: whoever has the quote, it is completed for them. */
-  readonly completes: boolean;
+  /** Whether it is the workflow that completes the request on behalf of the requester. */
+  readonly isWorkflow: boolean;
 }
 
-interface TakenUp {
+interface ClaimedQuote {
   readonly quote: QuoteRow;
   readonly installments: readonly QuoteInstallmentRow[];
-  /** Whether the request stands already. */
-  readonly requested: boolean;
+  /** Whether the request exists already. */
+  readonly isRequested: boolean;
 }
 
 /**
- * Takes a quote up in three steps: commit who has it, which starts the workflow that completes a request left half
- * done; reserve the installments in funds; commit the request. The first to commit has the quote, all others are refused. When
- * it asks again it is answered with the request, also when the workflow has made it.
+ * Requests a quoted advance in three steps: claim the quote, which starts the workflow that completes a request that
+ * failed halfway; reserve the installments in funds; commit the request. The first requester to claim the quote keeps
+ * it, and gets the request when they repeat the call, even if the workflow has made it; others are refused.
  */
 export async function requestAdvance(
   { writes, funds }: AdvanceDependencies,
   request: RequestAdvanceRequest,
   context: HandlerContext,
 ) {
-  const at = occurredAtOf(request, context);
+  const requester = quoteRequester(request, context);
   const replayed = await writes.findReplay<typeof RequestAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
-  const { merchantId, environment, occurredAt } = request;
-  const quoteId = request.quoteId.toLowerCase();
-  const advanceRequestId = uuidv5(quoteId, REQUEST_ID_NAMESPACE);
-  const completes = request.idempotencyKey === advanceRequest.workflowId(advanceRequestId);
-  const asking = { at, by: requesterOf(request, context), quoteId, advanceRequestId, completes };
+  const { advanceRequestId } = requester;
   const inTransaction = <T>(work: (tx: TenantTransaction) => Promise<T>) =>
     writes.transaction(tenantOf(request), requestIdOf(context), work);
-  const taken = await inTransaction((tx) => takeUp(tx, asking));
-  const { quote, installments, requested } = taken;
-  if (quote.expired) throw quoteExpired(quote.expiresAt);
+  const claimed = await inTransaction((tx) => claimQuote(tx, requester));
+  if (claimed.quote.expired) throw quoteExpired(claimed.quote.expiresAt);
+  const { merchantId, environment, occurredAt } = request;
   const reservation = {
     merchantId,
     environment,
-    idempotencyKey: newFundsKey(),
     advanceRequestId,
     occurredAt,
+    idempotencyKey: newFundsKey(),
   };
-  if (!requested) {
-    const quoted = installments.map(({ installmentId, version }) => ({ installmentId, version }));
-    await funds
-      .reserveForAdvance({ ...reservation, installments: quoted }, onBehalfOf(context))
-      .catch(async (error: unknown) => {
-        if (!REFUSED_FOR_GOOD.has(errorInfoOf(error)?.reason)) throw error;
-        await inTransaction((tx) => giveUp(tx, asking));
-      });
+  const call = onBehalfOf(context);
+  if (!claimed.isRequested) {
+    const installments = claimed.installments.map(({ installmentId, version }) => ({
+      installmentId,
+      version,
+    }));
+    await funds.reserveForAdvance({ ...reservation, installments }, call).catch(async (error: unknown) => {
+      if (!FINAL_REFUSALS.has(errorInfoOf(error)?.reason)) throw error;
+      await inTransaction((tx) => markStale(tx, requester));
+    });
   }
-  const commit = (tx: TenantTransaction) => complete(tx, taken, asking);
+  const commit = (tx: TenantTransaction) => commitRequest(tx, claimed, requester);
   return writes.run<typeof RequestAdvanceResponseSchema>(request, context, commit).catch(async (error) => {
-    // What a quote that came to nothing has reserved, here or in a call beside this one.
-    if (REFUSED_FOR_GOOD.has(error?.reason)) await funds.freeReservation(reservation, onBehalfOf(context));
+    // This call or a concurrent one may have reserved installments for a quote that can no longer be requested.
+    const isFinal = error instanceof DomainError && FINAL_REFUSALS.has(error.reason);
+    if (isFinal) await funds.freeReservation(reservation, call);
     throw error;
   });
 }
 
-async function takeUp(tx: TenantTransaction, asking: QuoteRequester): Promise<TakenUp> {
-  const { quoteId, advanceRequestId } = asking;
-  const { quote, request } = await lockQuote(tx, asking);
-  const installments = await tx.find(QuoteInstallmentEntity, { quoteId });
-  const taken = { quote, installments, requested: request !== null };
-  if (taken.requested) return taken;
-  quote.expired ||= asking.at >= quote.expiresAt;
-  if (quote.expired) return taken;
-  if (quote.stale) throw quoteStale();
-  quote.requestedBy ??= asking.by;
-  await tx.command(advanceRequest.startCommand({ ...tx.tenant, quoteId, advanceRequestId }));
-  return taken;
+function quoteRequester(request: RequestAdvanceRequest, context: HandlerContext): QuoteRequester {
+  const quoteId = request.quoteId.toLowerCase();
+  const advanceRequestId = uuidv5(quoteId, REQUEST_ID_NAMESPACE);
+  return {
+    at: occurredAtOf(request, context),
+    by: requesterOf(request, context),
+    quoteId,
+    advanceRequestId,
+    isWorkflow: request.idempotencyKey === advanceRequest.workflowId(advanceRequestId),
+  };
 }
 
-/** Funds have refused: unless the request stands by now, it never will. */
-async function giveUp(tx: TenantTransaction, asking: QuoteRequester): Promise<void> {
-  const { quote, request } = await lockQuote(tx, asking);
+async function claimQuote(tx: TenantTransaction, requester: QuoteRequester): Promise<ClaimedQuote> {
+  const { at, by, quoteId, advanceRequestId } = requester;
+  const { quote, request } = await lockQuote(tx, requester);
+  const installments = await tx.find(QuoteInstallmentEntity, { quoteId });
+  const claimed = { quote, installments, isRequested: request !== null };
+  if (claimed.isRequested) return claimed;
+  quote.expired ||= at >= quote.expiresAt;
+  // Returns instead of throwing, so that the transaction commits the expiry.
+  if (quote.expired) return claimed;
+  if (quote.stale) throw quoteStale();
+  quote.requestedBy ??= by;
+  await tx.command(advanceRequest.startCommand({ ...tx.tenant, quoteId, advanceRequestId }));
+  return claimed;
+}
+
+/** Funds have refused the installments: unless the request exists by now, it never will. */
+async function markStale(tx: TenantTransaction, requester: QuoteRequester): Promise<void> {
+  const { quote, request } = await lockQuote(tx, requester);
   quote.stale ||= request === null;
 }
 
-/** The request, committed or met. */
-async function complete(tx: TenantTransaction, { installments }: TakenUp, asking: QuoteRequester) {
-  const { quote, request } = await lockQuote(tx, asking);
+/** Creates the request, or returns the existing one. */
+async function commitRequest(tx: TenantTransaction, claimed: ClaimedQuote, requester: QuoteRequester) {
+  const { quote, request } = await lockQuote(tx, requester);
   if (request !== null) return { advanceRequest: advanceRequestMessageOf(request) };
   if (quote.expired) throw quoteExpired(quote.expiresAt);
   if (quote.stale) throw quoteStale();
-  return { advanceRequest: await open(tx, quote, installments, asking) };
+  return { advanceRequest: await createRequest(tx, quote, claimed.installments, requester) };
 }
 
 /**
- * The quote and its request, if there is one, locked for who has taken it up, for its workflow, and for anybody while
- * nobody has. QUOTE_ALREADY_REQUESTED for others; a quote that has come to nothing is nobody's.
+ * The quote, locked, and its request, if any. Only its requester and the workflow may use a claimed quote:
+ * QUOTE_ALREADY_REQUESTED for others, unless the quote has expired or become stale.
  */
-async function lockQuote(tx: TenantTransaction, asking: QuoteRequester) {
-  const { quoteId, advanceRequestId, by, completes } = asking;
+async function lockQuote(tx: TenantTransaction, requester: QuoteRequester) {
+  const { quoteId, advanceRequestId, by, isWorkflow } = requester;
   const quote = await tx.lockOne(QuoteEntity, { id: quoteId });
   if (quote === null) throw quoteNotFound();
   const request = await tx.findOne(AdvanceRequestEntity, { quoteId });
-  const isOthers = quote.requestedBy != null && quote.requestedBy !== by && !completes;
-  if (isOthers && !quote.expired && !quote.stale) throw alreadyRequested(advanceRequestId);
+  const isOfAnother = quote.requestedBy !== null && quote.requestedBy !== by && !isWorkflow;
+  if (isOfAnother && !quote.expired && !quote.stale) throw alreadyRequested(advanceRequestId);
   return { quote, request };
 }
 
-async function open(
+async function createRequest(
   tx: TenantTransaction,
   quote: QuoteRow,
   installments: readonly QuoteInstallmentRow[],
   { at, quoteId, advanceRequestId }: QuoteRequester,
 ) {
   const requestedAt = later(quote.quotedAt, at);
-  const { scheduleId, amountMinor, feeMinor, netMinor } = quote;
-  const dates = installments.map((installment) => installment.date);
   const row = tx.create(AdvanceRequestEntity, {
     id: advanceRequestId,
-    ...{ quoteId, scheduleId, amountMinor, feeMinor, netMinor },
-    ...openRequest(dates, requestedAt),
+    quoteId,
+    scheduleId: quote.scheduleId,
+    amountMinor: quote.amountMinor,
+    feeMinor: quote.feeMinor,
+    netMinor: quote.netMinor,
+    ...openRequest(
+      installments.map(({ date }) => date),
+      requestedAt,
+    ),
   });
   await publishEvent(tx, 'advance.requested.v1', row, requestedAt);
   return advanceRequestMessageOf(row);

@@ -1,13 +1,13 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import { callerOf } from '../platform/rpc/call-context.ts';
 
-/** When something is asked for, and by whom. */
+/** The time of a request, and who makes it. */
 export interface Requester {
   readonly at: Date;
   readonly by: string;
 }
 
-/** Who asks: a caller and its idempotency key. The same one when it asks again. */
+/** Identifies a requester by caller and idempotency key: the same when the caller repeats the request. */
 export function requesterOf(request: { idempotencyKey: string }, context: HandlerContext): string {
   return `${callerOf(context.values)?.name} ${request.idempotencyKey}`;
 }

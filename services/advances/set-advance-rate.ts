@@ -4,13 +4,13 @@ import type {
   SetAdvanceRateRequest,
   SetAdvanceRateResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { readRowOf } from '../platform/reads/read-table.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import { timestampOf } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { RateEntity } from './advance.entity.ts';
 import { advanceRateMessage } from './advance.message.ts';
 
-/** Sets the rate of the quotes that are made from then on. */
+/** Sets the rate of later quotes. */
 export function setAdvanceRate(
   writes: Writes,
   defaultRateBps: number,
@@ -20,8 +20,7 @@ export function setAdvanceRate(
   const effectiveFrom = occurredAtOf(request, context);
   const monthlyRateBps = request.monthlyRateBps ?? null;
   return writes.run<typeof SetAdvanceRateResponseSchema>(request, context, async (tx) => {
-    tx.create(RateEntity, { id: uuidv7(), monthlyRateBps, effectiveFrom });
-    const set = { monthly_rate_bps: monthlyRateBps, effective_from: timestampOf(effectiveFrom) };
-    return { rate: advanceRateMessage(set, defaultRateBps) };
+    const rate = tx.create(RateEntity, { id: uuidv7(), monthlyRateBps, effectiveFrom });
+    return { rate: advanceRateMessage(readRowOf(rate), defaultRateBps) };
   });
 }

@@ -8,14 +8,15 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { settle } from './advance-request.ts';
-import { lockRequest, publishEvent, requestOf, storeDecision } from './advance-store.ts';
+import { lockRequest, publishEvent } from './advance-store.ts';
 
 /** RELEASED to SETTLED. */
 export function settleAdvance(writes: Writes, request: SettleAdvanceRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
+  const moment = { at, today: civilDateAt(at) };
   return writes.run<typeof SettleAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    storeDecision(row, settle(requestOf(row), { at, today: civilDateAt(at) }));
+    Object.assign(row, settle(row, moment));
     await publishEvent(tx, 'advance.settled.v1', row, at);
     return { advanceRequest: advanceRequestMessageOf(row) };
   });

@@ -6,6 +6,7 @@ import {
   quoteAdvance,
 } from '../../../services/advances/advance-quote.ts';
 import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
+import { DomainError } from '../../../services/platform/errors.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const TODAY = '2026-11-21';
@@ -25,7 +26,7 @@ test('the quote of those three installments is 144.00, fee 7.20, net 136.80', ()
     RATE,
   );
   expect(quote).toMatchObject({ amountMinor: 14_400n, feeMinor: 720n, netMinor: 13_680n });
-  expect(quote?.installments.map(({ id, days, feeMinor }) => [id, days, feeMinor])).toEqual([
+  expect(quote.installments.map(({ id, days, feeMinor }) => [id, days, feeMinor])).toEqual([
     ['a', 30, 120n],
     ['b', 60, 240n],
     ['c', 90, 360n],
@@ -42,18 +43,20 @@ test('half a cent of fee is rounded up, less is rounded down', () => {
 test('the nearest whole installments are covered while they fit', () => {
   const installments = [installment('a', 10, 100n), installment('b', 20, 100n), installment('c', 30, 1n)];
   expect(
-    quoteAdvance(installments, { ...RATE, maxAmountMinor: 199n })?.installments.map(({ id }) => id),
+    quoteAdvance(installments, { ...RATE, maxAmountMinor: 199n }).installments.map(({ id }) => id),
   ).toEqual(['a']);
   expect(
-    quoteAdvance(installments, { ...RATE, maxAmountMinor: 200n })?.installments.map(({ id }) => id),
+    quoteAdvance(installments, { ...RATE, maxAmountMinor: 200n }).installments.map(({ id }) => id),
   ).toEqual(['a', 'b']);
 });
 
 test('there is no quote when nothing fits or the fee takes it all', () => {
-  expect(quoteAdvance([], RATE)).toBeNull();
-  expect(quoteAdvance([installment('a', 30, 100n)], { ...RATE, maxAmountMinor: 99n })).toBeNull();
-  expect(quoteAdvance([installment('a', 1200, 100n)], RATE)).toBeNull();
-  expect(quoteAdvance([installment('a', 1199, 100n)], { ...RATE, monthlyRateBps: 247 })).not.toBeNull();
+  const nothing = expect.objectContaining({ kind: 'FAILED_PRECONDITION', reason: 'NOTHING_TO_ADVANCE' });
+  expect(() => quoteAdvance([], RATE)).toThrow(nothing);
+  const tooLarge = [installment('a', 30, 100n)];
+  expect(() => quoteAdvance(tooLarge, { ...RATE, maxAmountMinor: 99n })).toThrow(nothing);
+  expect(() => quoteAdvance([installment('a', 1200, 100n)], RATE)).toThrow(nothing);
+  expect(quoteAdvance([installment('a', 1199, 100n)], { ...RATE, monthlyRateBps: 247 }).netMinor).toBe(1n);
 });
 
 test('fees are the exact fractions rounded to the nearest cent, up to the largest amounts', () => {
@@ -83,11 +86,9 @@ test('a quote sums its installments, keeps net = amount - fee above 0 and stays 
   );
   fc.assert(
     fc.property(installments, fc.integer({ min: 0, max: 1000 }), (given, monthlyRateBps) => {
-      const quote = quoteAdvance(
-        given.map(([days, amount], index) => installment(`p${index}`, days, amount)),
-        { quotedOn: TODAY, monthlyRateBps },
-      );
-      fc.pre(quote !== null);
+      const installments = given.map(([days, amount], index) => installment(`p${index}`, days, amount));
+      const quote = quoteIfAny(installments, { quotedOn: TODAY, monthlyRateBps });
+      fc.pre(quote !== undefined);
       expect(quote.amountMinor).toBe(
         quote.installments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
       );
@@ -99,6 +100,15 @@ test('a quote sums its installments, keeps net = amount - fee above 0 and stays 
     { numRuns: propertyRuns(2000) },
   );
 });
+
+function quoteIfAny(...quoted: Parameters<typeof quoteAdvance>) {
+  try {
+    return quoteAdvance(...quoted);
+  } catch (error) {
+    if (error instanceof DomainError && error.reason === 'NOTHING_TO_ADVANCE') return undefined;
+    throw error;
+  }
+}
 
 function installment(id: string, days: number, amountMinor: bigint): AdvanceableInstallment {
   return { id, version: 1n, date: addDays(TODAY, days), amountMinor };

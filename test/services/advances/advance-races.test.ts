@@ -20,8 +20,8 @@ afterEach(() => verifyFunds(harness));
 const reasonsOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
   settled.map((one) => (one.status === 'fulfilled' ? 'STANDS' : errorInfoOf(one.reason)?.reason)).sort();
 
-describe.each(['inProcess', 'grpc'] as const)('at the same time over %s', (way) => {
-  const merchant = () => advancesCaller(harness.transports[way]);
+describe('concurrently', () => {
+  const merchant = () => advancesCaller(harness.transports.inProcess);
 
   it('one of 50 requests for the same quote stands, and all others are told which', async () => {
     const { funds, client, quote, request } = await merchant();

@@ -3,90 +3,82 @@ import { expect, test } from 'vitest';
 import {
   type AdvanceRequest,
   approve,
+  type Change,
   finishRelease,
-  isRefusal,
   type Moment,
   openRequest,
-  type Refusal,
   refuse,
   settle,
   startRelease,
 } from '../../../services/advances/advance-request.ts';
 import { addDays } from '../../../services/platform/civil-date.ts';
+import { DomainError } from '../../../services/platform/errors.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const REQUESTED_ON = '2026-11-21';
 const FIRST = '2026-12-21';
 const LAST = '2027-02-19';
 
+type Command = keyof typeof COMMANDS;
+const COMMANDS = {
+  approve: (request: AdvanceRequest, moment: Moment): Change => approve(request, moment, 'fine'),
+  refuse: (request: AdvanceRequest, moment: Moment): Change => refuse(request, moment, 'no'),
+  start: (request: AdvanceRequest, moment: Moment): Change => startRelease(request, moment),
+  finish: (request: AdvanceRequest): Change => finishRelease(request),
+  settle: (request: AdvanceRequest, moment: Moment): Change => settle(request, moment),
+};
+
 test('a request goes PENDING_REVIEW, APPROVED, RELEASED, SETTLED', () => {
-  const approved = accepted(approve(pending(), on('2026-11-22'), 'fine'));
-  expect(approved).toMatchObject({
-    status: 'APPROVED',
-    reviewReason: 'fine',
-    reviewedAt: on('2026-11-22').at,
-  });
-  const released = accepted(finishRelease(accepted(startRelease(approved, on('2026-11-23')))));
-  expect(released).toMatchObject({
-    status: 'RELEASED',
-    releasedAt: on('2026-11-23').at,
-    releaseStartedAt: null,
-  });
-  expect(accepted(settle(released, on('2027-02-20'))).status).toBe('SETTLED');
+  const approved = after(['approve', '2026-11-22']);
+  const reviewedAt = on('2026-11-22').at;
+  expect(approved).toMatchObject({ status: 'APPROVED', reviewReason: 'fine', reviewedAt });
+  const released = after(['approve', '2026-11-22'], ['start', '2026-11-23'], ['finish', '2026-11-24']);
+  const releasedAt = on('2026-11-23').at;
+  expect(released).toMatchObject({ status: 'RELEASED', releasedAt, releaseStartedAt: null });
+  expect(settle(released, on('2027-02-20'))).toEqual({ status: 'SETTLED' });
 });
 
-test('a request names the first and the last of its dates', () => {
-  expect(
-    openRequest(['2026-12-21', '2027-02-19', '2026-12-20', '2027-01-20'], pending().requestedAt),
-  ).toMatchObject({
-    firstDate: '2026-12-20',
-    lastDate: '2027-02-19',
-  });
+test('a request has the first and the last of its dates', () => {
+  const dates = ['2026-12-21', '2027-02-19', '2026-12-20', '2027-01-20'];
+  const request = openRequest(dates, on(REQUESTED_ON).at);
+  expect(request).toMatchObject({ firstDate: '2026-12-20', lastDate: '2027-02-19' });
 });
 
-test('what is refused for the state names it, and whether the payout has started', () => {
-  const wrong = (status: string, releaseStarted: 'true' | 'false') => ({
-    refused: 'ADVANCE_REQUEST_STATE',
-    metadata: { status, releaseStarted },
-  });
-  const moment = on('2026-12-01');
-  const approved = accepted(approve(pending(), moment, null));
-  const started = accepted(startRelease(approved, moment));
-  const refused = accepted(refuse(pending(), moment, 'no'));
-  const released = accepted(finishRelease(started));
-  expect(settle(pending(), moment)).toEqual(wrong('PENDING_REVIEW', 'false'));
-  expect(finishRelease(approved)).toEqual(wrong('APPROVED', 'false'));
-  expect(refuse(started, moment, 'late')).toEqual(wrong('APPROVED', 'true'));
-  expect(refuse(refused, moment, 'again')).toEqual(wrong('REFUSED', 'false'));
-  expect(refuse(released, moment, 'late')).toEqual(wrong('RELEASED', 'false'));
+test('a refusal for the state names the state, and whether the payout has started', () => {
+  const day = '2026-12-01';
+  const wrong = (status: string, releaseStarted: 'true' | 'false') => ({ status, releaseStarted });
+  const refusals: [AdvanceRequest, Command, Record<string, string>][] = [
+    [after(), 'settle', wrong('PENDING_REVIEW', 'false')],
+    [after(['approve', day]), 'finish', wrong('APPROVED', 'false')],
+    [after(['approve', day], ['start', day]), 'refuse', wrong('APPROVED', 'true')],
+    [after(['refuse', day]), 'refuse', wrong('REFUSED', 'false')],
+    [after(['approve', day], ['start', day], ['finish', day]), 'refuse', wrong('RELEASED', 'false')],
+  ];
+  for (const [request, command, metadata] of refusals) {
+    expectRefusal(() => COMMANDS[command](request, on(day)), 'ADVANCE_REQUEST_STATE', metadata);
+  }
 });
 
 test('once a covered date has come a request is neither approved nor released, but can be refused', () => {
-  const due = { refused: 'COVERED_PART_DUE', metadata: { date: FIRST } };
-  expect(approve(pending(), on(FIRST), null)).toEqual(due);
-  const approved = accepted(approve(pending(), on('2026-12-20'), null));
-  expect(startRelease(approved, on(FIRST))).toEqual(due);
-  expect(accepted(refuse(approved, on(FIRST), 'due'))).toMatchObject({
-    status: 'REFUSED',
-    reviewReason: 'due',
-  });
+  const due = { date: FIRST };
+  expectRefusal(() => approve(after(), on(FIRST), null), 'COVERED_PART_DUE', due);
+  const approved = after(['approve', '2026-12-20']);
+  expectRefusal(() => startRelease(approved, on(FIRST)), 'COVERED_PART_DUE', due);
+  expect(refuse(approved, on(FIRST), 'due')).toMatchObject({ status: 'REFUSED', reviewReason: 'due' });
 });
 
 test('a payout that has started is finished, not refused', () => {
-  const started = accepted(
-    startRelease(accepted(approve(pending(), on(REQUESTED_ON), null)), on('2026-12-01')),
-  );
-  expect(refuse(started, on('2026-12-02'), 'late')).toMatchObject({ refused: 'ADVANCE_REQUEST_STATE' });
-  // Starting again goes on with it, even on the covered date: the payout may have been made.
-  expect(startRelease(started, on(FIRST))).toBe(started);
-  expect(accepted(finishRelease(started)).status).toBe('RELEASED');
+  const started = after(['approve', REQUESTED_ON], ['start', '2026-12-01']);
+  expectRefusal(() => refuse(started, on('2026-12-02'), 'late'), 'ADVANCE_REQUEST_STATE');
+  // Even on the covered date: the payout may have been made.
+  expect(startRelease(started, on(FIRST))).toEqual({ releaseStartedAt: started.releaseStartedAt });
+  expect(finishRelease(started).status).toBe('RELEASED');
 });
 
 test('a release is settled on the day after the last covered date, not before', () => {
-  const approved = accepted(approve(pending(), on(REQUESTED_ON), null));
-  const released = accepted(finishRelease(accepted(startRelease(approved, on(REQUESTED_ON)))));
-  expect(settle(released, on(LAST))).toEqual({ refused: 'ADVANCE_NOT_DUE', metadata: { lastDate: LAST } });
-  expect(accepted(settle(released, on(addDays(LAST, 1)))).status).toBe('SETTLED');
+  const released = after(['approve', REQUESTED_ON], ['start', REQUESTED_ON], ['finish', REQUESTED_ON]);
+  expectRefusal(() => settle(released, on(LAST)), 'ADVANCE_NOT_DUE', { lastDate: LAST });
+  expect(settle(released, on(addDays(LAST, 1))).status).toBe('SETTLED');
 });
 
 const ALLOWED: Record<AdvanceRequest['status'], AdvanceRequest['status'][]> = {
@@ -97,22 +89,17 @@ const ALLOWED: Record<AdvanceRequest['status'], AdvanceRequest['status'][]> = {
   SETTLED: [],
 };
 
-test('whatever is asked in whatever order, states move as written and times stay in order', () => {
-  const commands = fc.array(
-    fc.tuple(
-      fc.constantFrom('approve', 'refuse', 'start', 'finish', 'settle'),
-      fc.integer({ min: -5, max: 100 }),
-    ),
-    { maxLength: 12 },
-  );
+test('commands in any order make only the allowed transitions and keep the times in order', () => {
+  const names = Object.keys(COMMANDS) as Command[];
+  const step = fc.tuple(fc.constantFrom(...names), fc.integer({ min: -5, max: 100 }));
   fc.assert(
-    fc.property(commands, (steps) => {
-      let request = pending();
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      let request = after();
       for (const [command, day] of steps) {
         const before = request;
-        const result = run(command, before, on(addDays(REQUESTED_ON, day)));
-        if (isRefusal(result)) continue;
-        request = result;
+        const change = unlessRefused(() => COMMANDS[command](before, on(addDays(REQUESTED_ON, day))));
+        if (change === undefined) continue;
+        request = { ...before, ...change };
         if (request.status !== before.status) expect(ALLOWED[before.status]).toContain(request.status);
         if (request.status === 'RELEASED' && before.status === 'APPROVED') {
           expect(request.releasedAt! < on(FIRST).at).toBe(true);
@@ -128,30 +115,27 @@ test('whatever is asked in whatever order, states move as written and times stay
   );
 });
 
-function run(command: string, request: AdvanceRequest, moment: Moment): AdvanceRequest | Refusal {
-  switch (command) {
-    case 'approve':
-      return approve(request, moment, null);
-    case 'refuse':
-      return refuse(request, moment, 'no');
-    case 'start':
-      return startRelease(request, moment);
-    case 'finish':
-      return finishRelease(request);
-    default:
-      return settle(request, moment);
-  }
-}
-
-function pending(): AdvanceRequest {
-  return openRequest([LAST, FIRST], on(REQUESTED_ON).at);
+/** A request after these commands, each on its day. */
+function after(...steps: [Command, day: string][]): AdvanceRequest {
+  let request = openRequest([LAST, FIRST], on(REQUESTED_ON).at);
+  for (const [command, day] of steps) request = { ...request, ...COMMANDS[command](request, on(day)) };
+  return request;
 }
 
 function on(today: string): Moment {
   return { at: new Date(`${today}T15:00:00Z`), today };
 }
 
-function accepted(result: AdvanceRequest | Refusal): AdvanceRequest {
-  if (isRefusal(result)) throw new Error(`refused: ${result.refused}`);
-  return result;
+function expectRefusal(rule: () => unknown, reason: string, metadata: Record<string, string> = {}) {
+  const refusal = { kind: 'FAILED_PRECONDITION', reason, metadata: expect.objectContaining(metadata) };
+  expect(rule).toThrow(expect.objectContaining(refusal));
+}
+
+function unlessRefused<T>(rule: () => T): T | undefined {
+  try {
+    return rule();
+  } catch (error) {
+    if (error instanceof DomainError) return undefined;
+    throw error;
+  }
 }

@@ -21,8 +21,8 @@ afterEach(() => verifyFunds(harness));
 
 const MAX = 9_007_199_254_740_991n;
 
-describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
-  const newFunds = () => fundsCaller(harness.transports[way]);
+describe('FundsService', () => {
+  const newFunds = () => fundsCaller(harness.transports.inProcess);
 
   it('schedules a card sale over business days and releases an instant transfer at once', async () => {
     const funds = newFunds();
@@ -373,7 +373,7 @@ describe.each(['inProcess', 'grpc'] as const)('FundsService over %s', (way) => {
       { ...funds.tenant, merchantId: randomUUID() },
     ];
     for (const tenant of tenants) {
-      const other: FundsCaller = fundsCaller(harness.transports[way], tenant);
+      const other: FundsCaller = fundsCaller(harness.transports.inProcess, tenant);
       expect(await other.rows()).toEqual([]);
       expect((await other.advanceable('2020-06-20')).installments).toEqual([]);
       expect(await other.balance()).toMatchObject({ scheduledAmountMinor: 0n });

@@ -1,16 +1,15 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Account } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { AccountTables } from './accounts.tables.ts';
 
-/** An account as reads answer it, with names that other tables' columns leave free. */
-export interface AccountColumns {
-  account_id: string;
-  email: string;
-  email_verified: boolean;
-  name: string;
-  account_created_at: Timestamp;
+type AccountTable = AccountTables['accounts.account'];
+
+/** The columns of an account in a join, renamed where other tables have a column of the same name. */
+export interface AccountColumns extends Pick<AccountTable, 'email' | 'email_verified' | 'name'> {
+  account_id: AccountTable['id'];
+  account_created_at: AccountTable['created_at'];
 }
 
-/** A read row as the wire's record. */
+/** The message of the account in a read row. */
 export function accountMessage(row: AccountColumns): Account {
   return {
     $typeName: 'payments.accounts.v1.Account',

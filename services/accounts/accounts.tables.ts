@@ -1,9 +1,12 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { type RawBuilder, sql } from 'kysely';
 import { queryBuilder } from '../platform/database/database.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import type { RoleName } from './members/role.ts';
 
-/** The columns that reads of accounts select or compare. */
-interface AccountTables {
+/** The columns that hot reads of accounts use, with the types that they return. No entities: rows are written in SQL. */
+export interface AccountTables {
   'accounts.account': {
     id: string;
     issuer: string;
@@ -11,35 +14,35 @@ interface AccountTables {
     email: string;
     email_verified: boolean;
     name: string;
-    created_at: Date;
+    created_at: Timestamp;
   };
   'accounts.session': {
     account_id: string;
     id: string;
     token_sha256: Uint8Array;
-    created_at: Date;
-    last_seen_at: Date;
-    expires_at: Date;
-    ended_at: Date | null;
+    created_at: Timestamp;
+    last_seen_at: Timestamp;
+    expires_at: Timestamp;
+    ended_at: Timestamp | null;
     ip_address: string;
     user_agent: string;
   };
-  'accounts.member': { merchant_id: string; account_id: string; role: RoleName; created_at: Date };
+  'accounts.member': { merchant_id: string; account_id: string; role: RoleName; created_at: Timestamp };
   'accounts.invitation': {
     merchant_id: string;
     id: string;
     email: string;
     role: RoleName;
-    created_at: Date;
-    expires_at: Date;
-    accepted_at: Date | null;
-    revoked_at: Date | null;
+    created_at: Timestamp;
+    expires_at: Timestamp;
+    accepted_at: Timestamp | null;
+    revoked_at: Timestamp | null;
   };
   'accounts.merchant_contact': {
     merchant_id: string;
     environment: EnvironmentName;
     email: string;
-    language: string;
+    language: 'PT_BR' | 'EN';
   };
   'platform.audit_entry': {
     merchant_id: string;
@@ -47,12 +50,15 @@ interface AccountTables {
     id: string;
     account_id: string;
     action: string;
-    request: object | null;
+    request: JsonObject | null;
     ip_address: string;
     request_id: string;
-    occurred_at: Date;
+    occurred_at: Timestamp;
   };
 }
 
-/** Compiles the reads of accounts. */
+/** Compiles the hot reads of accounts. */
 export const db = queryBuilder<AccountTables>();
+
+/** Whether a column's time is later than a parameter: reads return Timestamps, but their parameters are Dates. */
+export const isAfter = (column: string, time: RawBuilder<Date>) => sql<boolean>`${sql.ref(column)} > ${time}`;

@@ -11,7 +11,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
-import type { ProviderAccount } from './refund-execution.ts';
+import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
 
 /** What the provider says of a refund; a failed one has its debit reversed. */
@@ -36,7 +36,7 @@ function toldBy({
   providerRefundId,
   submissionStatus,
   submittedAt,
-}: RecordProviderOutcomeRequest): ProviderAccount {
+}: RecordProviderOutcomeRequest): ProviderReport {
   return {
     ...(providerRefundId !== undefined && { providerRefundId }),
     ...(submissionStatus !== undefined && { providerSubmissionStatus: submissionStatus }),

@@ -14,14 +14,14 @@ import { type Change, isClosed, type RefundEventType } from './refund-case.ts';
 /** What every RPC answers for a case that this merchant does not have in this environment. */
 export const refundCaseNotFound = () => notFound('REFUND_CASE_NOT_FOUND', 'there is no such refund case');
 
-/** The case, locked until the transaction ends: whoever comes second meets the state the first has left. */
+/** Locks the case until the transaction ends. NOT_FOUND (REFUND_CASE_NOT_FOUND). */
 export async function lockRefundCase(tx: TenantTransaction, id: string): Promise<RefundCaseRow> {
   const row = await tx.lockOne(RefundCaseEntity, { id });
   if (!row) throw refundCaseNotFound();
   return row;
 }
 
-/** The payment, locked until the transaction ends; a payment nobody has named before has no facts yet. */
+/** Locks the payment until the transaction ends, and creates it without facts when it is new. */
 export async function lockPayment(tx: TenantTransaction, id: string): Promise<PaymentRow> {
   await tx.execute(
     `insert into refunds.payment (merchant_id, environment, id) values (:merchantId, :environment, :id)

@@ -17,13 +17,13 @@ export type Initiator = 'CUSTOMER' | 'MERCHANT';
 export type Reviewer = 'OPERATIONS' | 'RISK_POLICY';
 export type ApprovalMode = 'INSTANT' | Reviewer;
 
-/** Blockers other teams set and clear; they hold a case until cleared. */
+/** Blockers that other teams set and clear. They hold a case until cleared. */
 export type ManualBlocker = 'KYC_NOT_APPROVED' | 'MERCHANT_NOT_ACTIVE' | 'PAYMENT_NOT_LIVE';
 export type Blocker = ManualBlocker | LimitBlocker | 'PAYMENT_DISPUTED' | 'INSUFFICIENT_AVAILABLE_BALANCE';
 
 export type MerchantDecision = 'APPROVED' | 'CONTESTED' | 'EXPIRED';
 
-/** What the rules decide about a refund case. */
+/** The fields of a refund case that the rules read and change. */
 export type RefundCase = Readonly<{
   status: RefundStatus;
   initiator: Initiator;
@@ -33,14 +33,14 @@ export type RefundCase = Readonly<{
   /** When the merchant was notified that the deadline approaches. */
   deadlineNotifiedAt: Date | null;
   merchantDecision: MerchantDecision | null;
-  /** Null as long as there is no decision, and when it is EXPIRED. */
+  /** Null without a decision, and when the decision is EXPIRED. */
   merchantDecidedAt: Date | null;
   merchantDecisionReason: string | null;
   /** Set between the start of an execution and the debit's outcome: then no cancel, dispute or blocker. */
   executionStartedAt: Date | null;
-  /** How often an execution was started. */
+  /** How many executions were started. */
   executions: number;
-  /** Set for good by the debit: when the refund became PROCESSING. */
+  /** When the debit made the refund PROCESSING; never cleared. */
   processingStartedAt: Date | null;
   providerRefundId: string | null;
   providerSubmissionStatus: string | null;
@@ -62,30 +62,30 @@ export type RefundEventType =
   | 'refund.canceled.v1'
   | 'refund.rejected.v1';
 
-/** A move the rules allow: what it changes of the case and the events that tell of it, in order. */
+/** A change that the rules allow: the new values and the events to publish, in order. */
 export type Change = Readonly<{ changes: Partial<RefundCase>; events: readonly RefundEventType[] }>;
 
-/** Moves a case to `status`; the events are `told` and then that of its arrival. */
-export function move(
+/** Changes the case's status. Publishes `events`, then the event of the new status. */
+export function transition(
   refundCase: RefundCase,
   status: RefundStatus,
   at: Date,
   changes: Partial<RefundCase> = {},
-  ...told: RefundEventType[]
+  ...events: RefundEventType[]
 ): Change {
   return {
     changes: { ...changes, status, updatedAt: notBefore(refundCase, at) },
-    events: [...told, ...arrivalEvents(status)],
+    events: [...events, ...eventsOfStatus(status)],
   };
 }
 
-/** Changes a case where it stands; nothing is told. */
-export function stay(refundCase: RefundCase, at: Date, changes: Partial<RefundCase>): Change {
+/** Changes values of the case but not its status. Publishes nothing. */
+export function update(refundCase: RefundCase, at: Date, changes: Partial<RefundCase>): Change {
   return { changes: { ...changes, updatedAt: notBefore(refundCase, at) }, events: [] };
 }
 
-/** The events that tell of a case's arrival in a state; a case's request tells of the merchant's review. */
-export function arrivalEvents(status: RefundStatus): RefundEventType[] {
+/** The events of entering a status. `refund.requested.v1` already covers the merchant's review. */
+export function eventsOfStatus(status: RefundStatus): RefundEventType[] {
   switch (status) {
     case 'MERCHANT_REVIEW':
       return [];
@@ -110,7 +110,7 @@ export function arrivalEvents(status: RefundStatus): RefundEventType[] {
   }
 }
 
-/** The time of a change: clocks of two machines differ, and updatedAt never goes back. */
+/** The time of a change. Clocks of machines differ, but updatedAt must never go back. */
 export function notBefore(refundCase: RefundCase, at: Date): Date {
   return later(refundCase.updatedAt, at);
 }
@@ -129,7 +129,7 @@ export function isPolicyBlocker(blocker: Blocker): boolean {
   );
 }
 
-/** REFUND_CASE_STATE: the state does not allow the move. */
+/** REFUND_CASE_STATE: the case's status does not allow the change. */
 export function wrongState({ status }: RefundCase): DomainError {
   return failedPrecondition('REFUND_CASE_STATE', `the refund case is ${status}`, { state: status });
 }
@@ -143,7 +143,7 @@ export function blocked({ status, blockedBy }: RefundCase): DomainError {
   });
 }
 
-/** Refuses once the execution has started (REFUND_EXECUTION_STARTED) or the case is closed (REFUND_CASE_STATE). */
+/** Throws once the execution has started (REFUND_EXECUTION_STARTED) or the case is closed (REFUND_CASE_STATE). */
 export function requireNotExecuting(refundCase: RefundCase): void {
   if (isExecuting(refundCase)) {
     const state = refundCase.status;
@@ -154,12 +154,12 @@ export function requireNotExecuting(refundCase: RefundCase): void {
   if (isClosed(refundCase)) throw wrongState(refundCase);
 }
 
-/** Whether the money may be on its way: from the start of the execution to the provider's word. */
+/** Whether the money may be on its way: from the start of the execution until the provider reports the outcome. */
 export function isExecuting({ status, executionStartedAt }: RefundCase): boolean {
   return executionStartedAt !== null || status === 'PROCESSING';
 }
 
-/** Whether nothing moves the case any more, but for a late return of the provider. */
+/** Whether the case is final, except for a late return by the provider. */
 export function isClosed({ status }: RefundCase): boolean {
   switch (status) {
     case 'MERCHANT_REVIEW':

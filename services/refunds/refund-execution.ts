@@ -5,11 +5,11 @@ import {
   type Change,
   isExecuting,
   type ManualBlocker,
-  move,
   notBefore,
   type RefundCase,
   requireNotExecuting,
-  stay,
+  transition,
+  update,
   withBlocker,
   withoutBlocker,
   wrongState,
@@ -17,56 +17,58 @@ import {
 
 const UNCHANGED: Change = { changes: {}, events: [] };
 
-/** What the provider tells of its side; what it leaves out stays as it was. */
-export type ProviderAccount = Partial<
+/** What the provider reports about a refund. Omitted values stay as they are. */
+export type ProviderReport = Partial<
   Pick<RefundCase, 'providerRefundId' | 'providerSubmissionStatus' | 'providerSubmittedAt'>
 >;
 
-/** Refuses a dispute of a payment while a refund of it is executing: the money may be on its way. */
+/** Throws when a refund of the disputed payment is executing, because the money may be on its way. */
 export function requireDisputable(paymentCases: readonly RefundCase[]): void {
   for (const refundCase of paymentCases.filter(isExecuting)) requireNotExecuting(refundCase);
 }
 
-/** A dispute of the payment opens: an approved case goes back to review, one under review stays there. */
+/** A dispute of the payment opens: an approved case returns to review, and one under review stays there. */
 export function blockDisputed(refundCase: RefundCase, at: Date): Change {
   requireNotExecuting(refundCase);
   const unfunded = withoutBlocker(refundCase.blockedBy, 'INSUFFICIENT_AVAILABLE_BALANCE');
   const blockedBy = withBlocker(unfunded, 'PAYMENT_DISPUTED');
   const approved = refundCase.status === 'APPROVED_FOR_EXECUTION' || refundCase.status === 'FUNDING_REQUIRED';
-  return approved ? move(refundCase, 'SERVICE_REVIEW', at, { blockedBy }) : block(refundCase, blockedBy, at);
+  return approved
+    ? transition(refundCase, 'SERVICE_REVIEW', at, { blockedBy })
+    : block(refundCase, blockedBy, at);
 }
 
-/** The payment's last open dispute closes; what follows is the reviewers' or the merchant's to decide. */
+/** The payment's last open dispute closes. The case stays in review for the reviewer or the merchant to decide. */
 export function unblockDisputed(refundCase: RefundCase, at: Date): Change {
   requireNotExecuting(refundCase);
   return block(refundCase, withoutBlocker(refundCase.blockedBy, 'PAYMENT_DISPUTED'), at);
 }
 
-/** Adds a blocker of another team; adding it again changes nothing. */
+/** Adds a blocker set by another team. Has no effect when it is already there. */
 export function addBlocker(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
   requireNotExecuting(refundCase);
   return block(refundCase, withBlocker(refundCase.blockedBy, blocker), at);
 }
 
-/** Clears a blocker of another team; one that is not there changes nothing. */
+/** Clears a blocker set by another team. Has no effect when it is not there. */
 export function clearBlocker(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
   requireNotExecuting(refundCase);
   return block(refundCase, withoutBlocker(refundCase.blockedBy, blocker), at);
 }
 
-/** Whether the balance alone keeps the case from being executed. */
+/** Whether the balance is the only blocker of the case. */
 export function awaitsFundingOnly({ status, blockedBy }: RefundCase): boolean {
   return status === 'FUNDING_REQUIRED' && blockedBy.length === 1;
 }
 
 function block(refundCase: RefundCase, blockedBy: readonly Blocker[], at: Date): Change {
   if (blockedBy.length === refundCase.blockedBy.length) return UNCHANGED;
-  return stay(refundCase, at, { blockedBy });
+  return update(refundCase, at, { blockedBy });
 }
 
 /**
- * Execution starts, before any money moves: from here neither cancel nor dispute is possible.
- * A FUNDING_REQUIRED case is approved again by it; the debit tells whether the balance suffices.
+ * The execution starts, before any money moves. From now on the case cannot be canceled or disputed. A FUNDING_REQUIRED
+ * case becomes approved again; the debit shows whether the balance suffices.
  */
 export function startExecution(refundCase: RefundCase, at: Date): Change {
   requireNotExecuting(refundCase);
@@ -76,11 +78,11 @@ export function startExecution(refundCase: RefundCase, at: Date): Change {
   if (blockedBy.length > 0) throw blocked(refundCase);
   const started = { executionStartedAt: notBefore(refundCase, at), executions: refundCase.executions + 1 };
   return unfunded
-    ? move(refundCase, 'APPROVED_FOR_EXECUTION', at, { ...started, blockedBy })
-    : stay(refundCase, at, started);
+    ? transition(refundCase, 'APPROVED_FOR_EXECUTION', at, { ...started, blockedBy })
+    : update(refundCase, at, started);
 }
 
-/** The debit's outcome ends the start of the execution; recording it again changes nothing. */
+/** Records the outcome of the debit. Has no effect when it is already recorded. */
 export function recordDebit(refundCase: RefundCase, outcome: 'DEBITED' | 'INSUFFICIENT', at: Date): Change {
   const repeated =
     outcome === 'DEBITED'
@@ -89,29 +91,31 @@ export function recordDebit(refundCase: RefundCase, outcome: 'DEBITED' | 'INSUFF
   if (repeated) return UNCHANGED;
   if (refundCase.executionStartedAt === null) {
     const state = refundCase.status;
-    throw failedPrecondition('REFUND_EXECUTION_NOT_STARTED', `no execution is under way: ${state}`, {
+    throw failedPrecondition('REFUND_EXECUTION_NOT_STARTED', `no execution is in progress: ${state}`, {
       state,
     });
   }
   if (outcome === 'DEBITED') {
     const processingStartedAt = notBefore(refundCase, at);
-    return move(refundCase, 'PROCESSING', at, { executionStartedAt: null, processingStartedAt });
+    return transition(refundCase, 'PROCESSING', at, { executionStartedAt: null, processingStartedAt });
   }
   const blockedBy = withBlocker(refundCase.blockedBy, 'INSUFFICIENT_AVAILABLE_BALANCE');
-  return move(refundCase, 'FUNDING_REQUIRED', at, { executionStartedAt: null, blockedBy });
+  return transition(refundCase, 'FUNDING_REQUIRED', at, { executionStartedAt: null, blockedBy });
 }
 
 /**
- * The provider tells of a PROCESSING refund. SUBMITTED leaves it there; after SUCCEEDED only the
- * late return (FAILED) may follow, once.
+ * The provider reports on a PROCESSING refund. SUBMITTED leaves it there. After SUCCEEDED, only a late return (FAILED) may
+ * follow, once.
  */
 export function recordOutcome(
   refundCase: RefundCase,
   outcome: 'SUBMITTED' | 'SUCCEEDED' | 'FAILED',
-  told: ProviderAccount,
+  report: ProviderReport,
   at: Date,
 ): Change {
   const lateReturn = refundCase.status === 'SUCCEEDED' && outcome === 'FAILED';
   if (refundCase.status !== 'PROCESSING' && !lateReturn) throw wrongState(refundCase);
-  return outcome === 'SUBMITTED' ? stay(refundCase, at, told) : move(refundCase, outcome, at, told);
+  return outcome === 'SUBMITTED'
+    ? update(refundCase, at, report)
+    : transition(refundCase, outcome, at, report);
 }

@@ -1,18 +1,18 @@
 import { failedPrecondition } from '../platform/errors.ts';
 import {
   type ApprovalMode,
-  arrivalEvents,
   blocked,
   type Change,
+  eventsOfStatus,
   type Initiator,
   isPolicyBlocker,
-  move,
   notBefore,
   type RefundCase,
   type RefundEventType,
   type RefundStatus,
   type Reviewer,
   requireNotExecuting,
+  transition,
   withBlocker,
   wrongState,
 } from './refund-case.ts';
@@ -27,7 +27,7 @@ export type Opening = Readonly<{
   merchantReviewDeadlineAt: Date;
 }>;
 
-/** A new case, where the first rule that fits puts it: policy, instant approval, initiator. */
+/** A new case, with its status by the first rule that applies: policy, instant approval, initiator. */
 export function openCase(
   opening: Opening,
   at: Date,
@@ -52,10 +52,10 @@ export function openCase(
     requestedAt: at,
     updatedAt: at,
   };
-  return { refundCase, events: ['refund.requested.v1', ...arrivalEvents(status)] };
+  return { refundCase, events: ['refund.requested.v1', ...eventsOfStatus(status)] };
 }
 
-/** The merchant approves or contests. Approval meets the limits as they stand now. */
+/** The merchant approves or contests. An approval is subject to the limits exceeded now. */
 export function decideAsMerchant(
   refundCase: RefundCase,
   decision: 'APPROVED' | 'CONTESTED',
@@ -67,17 +67,17 @@ export function decideAsMerchant(
   const merchantDecidedAt = notBefore(refundCase, at);
   const decided = { merchantDecision: decision, merchantDecidedAt, merchantDecisionReason: reason };
   if (decision === 'CONTESTED') {
-    return move(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
+    return transition(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
   }
   const blockedBy = exceededLimits.reduce(withBlocker, refundCase.blockedBy);
   const next = blockedBy.some(isPolicyBlocker) ? 'SERVICE_REVIEW' : 'APPROVED_FOR_EXECUTION';
-  return move(refundCase, next, at, { ...decided, blockedBy }, 'refund.merchant_decided.v1');
+  return transition(refundCase, next, at, { ...decided, blockedBy }, 'refund.merchant_decided.v1');
 }
 
 /**
- * The merchant is told that the deadline approaches: once, `noticeMs` before it, or in the middle of a review that is
- * not longer than that. Nothing when it was told or is too late to tell; refuses while it is too early. The case itself
- * stays as it is.
+ * Notifies the merchant once that the deadline is approaching: `noticeMs` before it, or halfway through a review that is
+ * not longer than that. Has no effect after that or once the deadline has passed, and throws before. The status does not
+ * change.
  */
 export function announceDeadline(refundCase: RefundCase, noticeMs: number, at: Date): Change {
   const { status, merchantReviewDeadlineAt: deadline, requestedAt } = refundCase;
@@ -86,7 +86,7 @@ export function announceDeadline(refundCase: RefundCase, noticeMs: number, at: D
   const reviewMs = deadline.getTime() - requestedAt.getTime();
   const noticeAt = new Date(deadline.getTime() - (reviewMs > noticeMs ? noticeMs : Math.floor(reviewMs / 2)));
   if (at < noticeAt) {
-    throw failedPrecondition('DEADLINE_NOTICE_NOT_DUE', 'there is time left before the notice', {
+    throw failedPrecondition('DEADLINE_NOTICE_NOT_DUE', 'the deadline notice is not due yet', {
       state: status,
       noticeAt: noticeAt.toISOString(),
     });
@@ -94,7 +94,7 @@ export function announceDeadline(refundCase: RefundCase, noticeMs: number, at: D
   return { changes: { deadlineNotifiedAt: at }, events: ['refund.deadline_approaching.v1'] };
 }
 
-/** The deadline passes undecided. Refuses while it is still to come. */
+/** The deadline has passed without a decision. Throws before the deadline. */
 export function expireMerchantReview(refundCase: RefundCase, at: Date): Change {
   const { status, merchantReviewDeadlineAt } = refundCase;
   if (status !== 'MERCHANT_REVIEW' || merchantReviewDeadlineAt === null) throw wrongState(refundCase);
@@ -105,27 +105,27 @@ export function expireMerchantReview(refundCase: RefundCase, at: Date): Change {
     });
   }
   const decided = { merchantDecision: 'EXPIRED' } as const;
-  return move(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
+  return transition(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
 }
 
-/** The review approves: it overrides the limits, never an open dispute (the money may go out twice). */
+/** The reviewer approves. This overrides the limits, but not an open dispute, which could pay out the money twice. */
 export function approveInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change {
   if (refundCase.status !== 'SERVICE_REVIEW') throw wrongState(refundCase);
   if (refundCase.blockedBy.includes('PAYMENT_DISPUTED')) throw blocked(refundCase);
   const blockedBy = refundCase.blockedBy.filter((blocker) => !isPolicyBlocker(blocker));
-  return move(refundCase, 'APPROVED_FOR_EXECUTION', at, { approvalMode: reviewer, blockedBy });
+  return transition(refundCase, 'APPROVED_FOR_EXECUTION', at, { approvalMode: reviewer, blockedBy });
 }
 
-/** The review refuses the refund, for good. */
+/** The reviewer rejects the refund, which is final. */
 export function rejectInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change {
   if (refundCase.status !== 'SERVICE_REVIEW') throw wrongState(refundCase);
-  return move(refundCase, 'REJECTED', at, { approvalMode: reviewer, blockedBy: [] });
+  return transition(refundCase, 'REJECTED', at, { approvalMode: reviewer, blockedBy: [] });
 }
 
-/** Whoever requested the refund withdraws it, until its execution has started. */
+/** The requester withdraws the refund, which is possible until its execution starts. */
 export function cancelCase(refundCase: RefundCase, at: Date): Change {
   requireNotExecuting(refundCase);
-  return move(refundCase, 'CANCELED', at, { blockedBy: [] });
+  return transition(refundCase, 'CANCELED', at, { blockedBy: [] });
 }
 
 function startingStatus({ policyBlockers, approvalMode, initiator }: Opening): RefundStatus {

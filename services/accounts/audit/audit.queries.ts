@@ -1,33 +1,23 @@
-import type { JsonObject } from '@bufbuild/protobuf';
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
-import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
-import { db } from '../accounts.tables.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { type AccountTables, db } from '../accounts.tables.ts';
 
-/** An entry of the audit trail as reads answer it. */
-export interface AuditEntryReadRow {
-  id: string;
-  environment: EnvironmentName;
-  account_id: string;
-  /** Null when there is no such account. */
+/** An entry of the audit log as hot reads return it, with the email address of its account. */
+export interface AuditEntryReadRow extends Omit<AccountTables['platform.audit_entry'], 'merchant_id'> {
+  /** Null when the account does not exist. */
   account_email: string | null;
-  action: string;
-  request: JsonObject | null;
-  ip_address: string;
-  request_id: string;
-  occurred_at: Timestamp;
 }
 
-/** The audit trail is listed newest first: an id begins with its time. */
+/** The audit log is listed newest first: ids are ordered by time. */
 export const auditEntryOrder: ListOrder<AuditEntryReadRow> = { columns: ['id'], direction: 'desc' };
 
-interface AuditTrail extends Tenant, PageRange {
+interface AuditLogPage extends Tenant, PageRange {
   readonly accountId: string | undefined;
 }
 
-/** A page of the audit trail in its order. */
-export const selectAuditEntries = prepareRead<AuditTrail, AuditEntryReadRow>((parameters) => {
+/** A page of the audit log in list order. */
+export const selectAuditEntries = prepareRead<AuditLogPage, AuditEntryReadRow>((parameters) => {
   let query = db
     .selectFrom('platform.audit_entry as e')
     .leftJoin('accounts.account as a', 'a.id', 'e.account_id')
@@ -36,5 +26,5 @@ export const selectAuditEntries = prepareRead<AuditTrail, AuditEntryReadRow>((pa
     .select(['e.id', 'e.environment', 'e.account_id', 'a.email as account_email', 'e.action', 'e.request'])
     .select(['e.ip_address', 'e.request_id', 'e.occurred_at']);
   if (parameters.has('accountId')) query = query.where('e.account_id', '=', parameters('accountId'));
-  return inOrder(query, auditEntryOrder, parameters, 'e').$castTo<AuditEntryReadRow>().compile();
+  return inOrder(query, auditEntryOrder, parameters, 'e').compile();
 });

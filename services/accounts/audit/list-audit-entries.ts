@@ -8,7 +8,7 @@ import type { Pagination } from '../../platform/reads/pagination.ts';
 import { environmentEnum, tenantOf } from '../../platform/tenant.ts';
 import { type AuditEntryReadRow, auditEntryOrder, selectAuditEntries } from './audit.queries.ts';
 
-/** A page of what people did at a merchant in an environment, newest first by id. */
+/** Lists what people did for a merchant in an environment, newest first by id. */
 export async function listAuditEntries(
   database: Database,
   pagination: Pagination,

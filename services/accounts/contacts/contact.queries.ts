@@ -1,25 +1,21 @@
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import { db } from '../accounts.tables.ts';
+import { type AccountTables, db } from '../accounts.tables.ts';
 
-/** A contact as reads answer it. */
-export interface ContactReadRow {
-  email: string;
-  language: 'PT_BR' | 'EN';
-}
+/** A contact as hot reads return it. */
+export type ContactReadRow = Pick<AccountTables['accounts.merchant_contact'], 'email' | 'language'>;
 
-/** The contact that was set. */
+/** The contact that was set for a merchant. */
 export const selectContact = prepareRead<Tenant, ContactReadRow>((parameters) =>
   db
     .selectFrom('accounts.merchant_contact')
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .select(['email', 'language'])
-    .$castTo<ContactReadRow>()
     .compile(),
 );
 
-/** The verified addresses of the administrators that have been there the longest. */
+/** The verified addresses of the longest-serving administrators. */
 export const selectAdminEmails = prepareRead<{ merchantId: string; limit: number }, { email: string }>(
   (parameters) =>
     db

@@ -15,7 +15,7 @@ on conflict (merchant_id, environment) do update set email = excluded.email, lan
 const DELETE_CONTACT = `
 delete from accounts.merchant_contact where merchant_id = :merchantId and environment = :environment`;
 
-/** Sets the contact, or takes it away. */
+/** Sets the contact, or removes it when no email address is given. */
 export function setMerchantContact(
   writes: Writes,
   request: SetMerchantContactRequest,

@@ -6,29 +6,29 @@ import {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { comparedEmail } from '../email-address.ts';
-import { invitationState } from './invitation.ts';
-import { lockInvitation, noInvitation } from './invitation-store.ts';
+import { normalizedEmail } from '../email-address.ts';
+import { wrongInvitationState } from './invitation.ts';
+import { invitationNotFound, lockInvitation } from './invitation-store.ts';
 import { findRole } from './member-store.ts';
 import { higherRole } from './role.ts';
 
 /**
- * Makes the account that proves to have the address a member. One that is a member already keeps the higher of both
- * roles: an invitation takes nothing away. INVITATION_NOT_FOUND, INVITATION_STATE.
+ * Makes the account a member if its verified address is the invited one. An account that is already a member keeps the
+ * higher of the two roles. INVITATION_NOT_FOUND, INVITATION_STATE.
  */
 export function acceptInvitation(writes: Writes, request: AcceptInvitationRequest, context: HandlerContext) {
   return writes.run<typeof AcceptInvitationResponseSchema>(request, context, async (tx) => {
     const { invitationId: id, accountId } = request;
     const now = new Date();
     const invitation = await lockInvitation(tx, id, now);
-    if (!invitation || !(await isFor(tx, id, accountId))) throw noInvitation();
-    if (invitation.state !== 'OPEN') throw invitationState(invitation.state);
+    if (!invitation || !(await isFor(tx, id, accountId))) throw invitationNotFound();
+    if (invitation.state !== 'OPEN') throw wrongInvitationState(invitation.state);
     await tx.executeForMerchant(
       'update accounts.invitation set accepted_at = :now where merchant_id = :merchantId and id = :id',
       { id, now },
     );
-    const held = await findRole(tx, accountId);
-    const role = held ? higherRole(held, invitation.role) : invitation.role;
+    const currentRole = await findRole(tx, accountId);
+    const role = currentRole ? higherRole(currentRole, invitation.role) : invitation.role;
     await tx.executeForMerchant(
       `insert into accounts.member (merchant_id, account_id, role, created_at)
        values (:merchantId, :accountId, :role, :now)
@@ -39,7 +39,7 @@ export function acceptInvitation(writes: Writes, request: AcceptInvitationReques
   });
 }
 
-/** Whether the account's provider vouches for the address that an invitation names. */
+/** Whether the account's identity provider has verified that the invited address is theirs. */
 async function isFor(tx: TenantTransaction, id: string, accountId: string): Promise<boolean> {
   const [found] = await tx.executeForMerchant<{ invited: string; email: string }>(
     `select i.email as invited, a.email
@@ -47,5 +47,5 @@ async function isFor(tx: TenantTransaction, id: string, accountId: string): Prom
       where i.merchant_id = :merchantId and i.id = :id`,
     { id, accountId },
   );
-  return found !== undefined && comparedEmail(found.email) === found.invited;
+  return found !== undefined && normalizedEmail(found.email) === found.invited;
 }

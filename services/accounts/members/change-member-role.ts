@@ -11,19 +11,19 @@ import { memberMessage } from './member.message.ts';
 import type { MemberReadRow } from './member.queries.ts';
 import { lockMember, requireOtherAdmin } from './member-store.ts';
 
-/** A member as it comes in a transaction: times are text. */
+/** A member as a statement in a transaction returns it: times are text. */
 type StoredMember = Omit<MemberReadRow, 'created_at' | 'account_created_at'> & {
   readonly created_at: string;
   readonly account_created_at: string;
 };
 
-/** Gives a member another role. MEMBER_NOT_FOUND, LAST_ADMIN. */
+/** Changes the role of a member. MEMBER_NOT_FOUND, LAST_ADMIN. */
 export function changeMemberRole(writes: Writes, request: ChangeMemberRoleRequest, context: HandlerContext) {
   return writes.run<typeof ChangeMemberRoleResponseSchema>(request, context, async (tx) => {
     const { accountId } = request;
     const role = enumName(Role, request.role);
-    const held = await lockMember(tx, accountId);
-    if (held === 'ADMIN' && role !== 'ADMIN') await requireOtherAdmin(tx, accountId);
+    const currentRole = await lockMember(tx, accountId);
+    if (currentRole === 'ADMIN' && role !== 'ADMIN') await requireOtherAdmin(tx, accountId);
     const [member] = await tx.executeForMerchant<StoredMember>(
       `update accounts.member as m set role = :role from accounts.account as a
         where m.merchant_id = :merchantId and m.account_id = :accountId and a.id = m.account_id

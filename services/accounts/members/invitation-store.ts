@@ -4,13 +4,13 @@ import { INVITATION_STATE, type InvitationState } from './invitation.ts';
 import { lockMembers } from './member-store.ts';
 import type { RoleName } from './role.ts';
 
-/** What there is to know of an invitation before it changes. */
+/** The role and state of an invitation that is locked. */
 export interface LockedInvitation {
   readonly role: RoleName;
   readonly state: InvitationState;
 }
 
-/** Locks the merchant's members and invitations and answers one; undefined when there is none. */
+/** Locks the merchant's members and invitations, and returns one; undefined when it does not exist. */
 export async function lockInvitation(
   tx: TenantTransaction,
   id: string,
@@ -26,4 +26,4 @@ export async function lockInvitation(
 }
 
 /** NOT_FOUND (INVITATION_NOT_FOUND). */
-export const noInvitation = () => notFound('INVITATION_NOT_FOUND', 'there is no such invitation');
+export const invitationNotFound = () => notFound('INVITATION_NOT_FOUND', 'the invitation does not exist');

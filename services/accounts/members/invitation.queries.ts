@@ -1,18 +1,9 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
-import { db } from '../accounts.tables.ts';
-import type { RoleName } from './role.ts';
+import { type AccountTables, db, isAfter } from '../accounts.tables.ts';
 
-/** An invitation as reads answer it. */
-export interface InvitationReadRow {
-  merchant_id: string;
-  id: string;
-  email: string;
-  role: RoleName;
-  created_at: Timestamp;
-  expires_at: Timestamp;
-}
+/** An invitation as hot reads return it. */
+export type InvitationReadRow = Omit<AccountTables['accounts.invitation'], 'accepted_at' | 'revoked_at'>;
 
 /** Invitations are listed newest first. */
 export const invitationOrder: ListOrder<InvitationReadRow> = {
@@ -32,30 +23,29 @@ interface OpenInvitations extends PageRange {
   readonly now: Date;
 }
 
-/** A page of a merchant's open invitations in their order. */
+/** A page of a merchant's open invitations in list order. */
 export const selectOpenInvitations = prepareRead<OpenInvitations, InvitationReadRow>((parameters) => {
   const query = openInvitations()
     .where('merchant_id', '=', parameters('merchantId'))
-    .where('expires_at', '>', parameters('now'));
-  return inOrder(query, invitationOrder, parameters).$castTo<InvitationReadRow>().compile();
+    .where(isAfter('expires_at', parameters('now')));
+  return inOrder(query, invitationOrder, parameters).compile();
 });
 
-/** The newest open invitations to an address, of whatever merchants. */
+/** The newest open invitations to an address, of all merchants. */
 export const selectInvitationsTo = prepareRead<
   { email: string; now: Date; limit: number },
   InvitationReadRow
 >((parameters) =>
   openInvitations()
     .where('email', '=', parameters('email'))
-    .where('expires_at', '>', parameters('now'))
+    .where(isAfter('expires_at', parameters('now')))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(parameters('limit'))
-    .$castTo<InvitationReadRow>()
     .compile(),
 );
 
-/** The address that an account's provider vouches for. */
+/** The address of an account, if its identity provider has verified it. */
 export const selectVerifiedEmail = prepareRead<{ accountId: string }, { email: string }>((parameters) =>
   db
     .selectFrom('accounts.account')

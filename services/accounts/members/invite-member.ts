@@ -11,18 +11,18 @@ import { enumName } from '../../platform/enum-name.ts';
 import { alreadyExists } from '../../platform/errors.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { comparedEmail } from '../email-address.ts';
+import { normalizedEmail } from '../email-address.ts';
 import { INVITATION_LIFETIME_MS } from './invitation.ts';
-import { lockMembers, requireRoom } from './member-store.ts';
+import { lockMembers, requireBelowLimit } from './member-store.ts';
 
 /**
- * Invites an address, in the place of its open invitation, and has it told. MEMBER_ALREADY_EXISTS,
+ * Invites an address and sends it a mail. Revokes an open invitation to the same address. MEMBER_ALREADY_EXISTS,
  * MEMBER_LIMIT_REACHED.
  */
 export function inviteMember(writes: Writes, request: InviteMemberRequest, context: HandlerContext) {
   return writes.run<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
     const { role } = request;
-    const email = comparedEmail(request.email);
+    const email = normalizedEmail(request.email);
     await lockMembers(tx);
     await requireNoMember(tx, email);
     const now = new Date();
@@ -31,7 +31,7 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
         where merchant_id = :merchantId and email = :email and accepted_at is null and revoked_at is null`,
       { email, now },
     );
-    await requireRoom(tx, now);
+    await requireBelowLimit(tx, now);
     const id = uuidv7();
     const expiresAt = new Date(now.getTime() + INVITATION_LIFETIME_MS);
     await tx.executeForMerchant(
@@ -46,12 +46,13 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
   });
 }
 
-/** An address is a member's only where the provider has verified it: nobody keeps out who has it in truth. */
+/** Only verified addresses count, so that an unverified one cannot keep out its real owner. */
 async function requireNoMember(tx: TenantTransaction, email: string): Promise<void> {
   const members = await tx.executeForMerchant(
     `select from accounts.member as m join accounts.account as a on a.id = m.account_id
       where m.merchant_id = :merchantId and a.email_verified and lower(a.email collate "C") = :email limit 1`,
     { email },
   );
-  if (members.length > 0) throw alreadyExists('MEMBER_ALREADY_EXISTS', 'a member has this address');
+  if (members.length > 0)
+    throw alreadyExists('MEMBER_ALREADY_EXISTS', 'a member already has this email address');
 }

@@ -3,13 +3,13 @@ import type {
   ListAccountInvitationsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
-import { comparedEmail } from '../email-address.ts';
+import { normalizedEmail } from '../email-address.ts';
 import { invitationMessage } from './invitation.message.ts';
 import { selectInvitationsTo, selectVerifiedEmail } from './invitation.queries.ts';
 
-const MOST_INVITATIONS = 100;
+const MAX_INVITATIONS = 100;
 
-/** The invitations that an account may accept, newest first; none without a verified address. */
+/** Lists the invitations that an account may accept, newest first. None without a verified address. */
 export async function listAccountInvitations(
   database: Database,
   { accountId }: ListAccountInvitationsRequest,
@@ -18,9 +18,9 @@ export async function listAccountInvitations(
   const rows = account
     ? await database.read(
         selectInvitationsTo({
-          email: comparedEmail(account.email),
+          email: normalizedEmail(account.email),
           now: new Date(),
-          limit: MOST_INVITATIONS,
+          limit: MAX_INVITATIONS,
         }),
       )
     : [];

@@ -8,7 +8,7 @@ import { tenantOf } from '../../platform/tenant.ts';
 import { invitationMessage } from './invitation.message.ts';
 import { invitationOrder, selectOpenInvitations } from './invitation.queries.ts';
 
-/** A page of a merchant's open invitations, newest first by (created_at, id): the same in both environments. */
+/** Lists a merchant's open invitations, newest first by (created_at, id): the same in both environments. */
 export async function listInvitations(
   database: Database,
   pagination: Pagination,

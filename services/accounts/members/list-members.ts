@@ -8,7 +8,7 @@ import { tenantOf } from '../../platform/tenant.ts';
 import { memberMessage } from './member.message.ts';
 import { memberOrder, selectMembers } from './member.queries.ts';
 
-/** A page of a merchant's members, oldest first by (created_at, account_id): the same in both environments. */
+/** Lists a merchant's members, oldest first by (created_at, account_id): the same in both environments. */
 export async function listMembers(
   database: Database,
   pagination: Pagination,

@@ -2,19 +2,16 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { failedPrecondition, notFound, resourceExhausted } from '../../platform/errors.ts';
 import type { RoleName } from './role.ts';
 
-const MOST_MEMBERS = 500;
+const MAX_MEMBERS = 500;
 
-/**
- * Waits for whoever else changes the merchant's members or invitations, in either environment, and keeps others
- * waiting until the transaction ends.
- */
+/** Locks the merchant's members and invitations, of both environments, until the transaction ends. */
 export async function lockMembers(tx: TenantTransaction): Promise<void> {
   await tx.executeForMerchant(
     `select pg_advisory_xact_lock(hashtextextended('accounts.member ' || :merchantId::text, 0))`,
   );
 }
 
-/** The role of an account at the merchant; undefined when it is no member. */
+/** The role of an account at the merchant; undefined when it is not a member. */
 export async function findRole(tx: TenantTransaction, accountId: string): Promise<RoleName | undefined> {
   const [member] = await tx.executeForMerchant<{ role: RoleName }>(
     'select role from accounts.member where merchant_id = :merchantId and account_id = :accountId',
@@ -23,26 +20,27 @@ export async function findRole(tx: TenantTransaction, accountId: string): Promis
   return member?.role;
 }
 
-/** Locks the merchant's members and answers the role of one. NOT_FOUND (MEMBER_NOT_FOUND). */
+/** Locks the merchant's members, and returns the role of one. NOT_FOUND (MEMBER_NOT_FOUND). */
 export async function lockMember(tx: TenantTransaction, accountId: string): Promise<RoleName> {
   await lockMembers(tx);
   const role = await findRole(tx, accountId);
-  if (!role) throw notFound('MEMBER_NOT_FOUND', 'there is no such member');
+  if (!role) throw notFound('MEMBER_NOT_FOUND', 'the member does not exist');
   return role;
 }
 
-/** There is another administrator than this account. FAILED_PRECONDITION (LAST_ADMIN). */
+/** Requires an administrator other than this account. FAILED_PRECONDITION (LAST_ADMIN). */
 export async function requireOtherAdmin(tx: TenantTransaction, accountId: string): Promise<void> {
   const others = await tx.executeForMerchant(
     `select from accounts.member
       where merchant_id = :merchantId and role = 'ADMIN' and account_id <> :accountId limit 1`,
     { accountId },
   );
-  if (others.length === 0) throw failedPrecondition('LAST_ADMIN', 'no administrator would be left');
+  if (others.length === 0)
+    throw failedPrecondition('LAST_ADMIN', 'a merchant must keep at least one administrator');
 }
 
-/** There is room for one more member or open invitation. RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED). */
-export async function requireRoom(tx: TenantTransaction, now: Date): Promise<void> {
+/** Requires fewer members and open invitations than the limit. RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED). */
+export async function requireBelowLimit(tx: TenantTransaction, now: Date): Promise<void> {
   const [row] = await tx.executeForMerchant<{ count: number }>(
     `select ((select count(*) from accounts.member where merchant_id = :merchantId)
            + (select count(*) from accounts.invitation
@@ -50,8 +48,8 @@ export async function requireRoom(tx: TenantTransaction, now: Date): Promise<voi
                  and expires_at > :now))::int as count`,
     { now },
   );
-  if (row!.count < MOST_MEMBERS) return;
-  const limit = String(MOST_MEMBERS);
-  const message = `a merchant has at most ${limit} members and open invitations`;
+  if (row!.count < MAX_MEMBERS) return;
+  const limit = String(MAX_MEMBERS);
+  const message = `a merchant can have at most ${limit} members and open invitations`;
   throw resourceExhausted('MEMBER_LIMIT_REACHED', message, { limit });
 }

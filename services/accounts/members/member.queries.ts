@@ -1,15 +1,10 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { AccountColumns } from '../account.message.ts';
-import { db } from '../accounts.tables.ts';
-import type { RoleName } from './role.ts';
+import { type AccountTables, db } from '../accounts.tables.ts';
 
-/** A member as reads answer it. */
-export interface MemberReadRow extends AccountColumns {
-  role: RoleName;
-  created_at: Timestamp;
-}
+/** A member as hot reads return it, with their account. */
+export type MemberReadRow = AccountColumns & Pick<AccountTables['accounts.member'], 'role' | 'created_at'>;
 
 /** Members are listed oldest first. */
 export const memberOrder: ListOrder<MemberReadRow> = {
@@ -17,7 +12,7 @@ export const memberOrder: ListOrder<MemberReadRow> = {
   direction: 'asc',
 };
 
-/** A page of a merchant's members in their order. */
+/** A page of a merchant's members in list order. */
 export const selectMembers = prepareRead<{ merchantId: string } & PageRange, MemberReadRow>((parameters) => {
   const query = db
     .selectFrom('accounts.member as m')
@@ -25,5 +20,5 @@ export const selectMembers = prepareRead<{ merchantId: string } & PageRange, Mem
     .where('m.merchant_id', '=', parameters('merchantId'))
     .select(['m.account_id', 'm.role', 'm.created_at'])
     .select(['a.email', 'a.email_verified', 'a.name', 'a.created_at as account_created_at']);
-  return inOrder(query, memberOrder, parameters, 'm').$castTo<MemberReadRow>().compile();
+  return inOrder(query, memberOrder, parameters, 'm').compile();
 });

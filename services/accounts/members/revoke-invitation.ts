@@ -4,17 +4,17 @@ import type {
   RevokeInvitationResponseSchema,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { invitationState } from './invitation.ts';
-import { lockInvitation, noInvitation } from './invitation-store.ts';
+import { wrongInvitationState } from './invitation.ts';
+import { invitationNotFound, lockInvitation } from './invitation-store.ts';
 
-/** Takes an invitation back; one that is not open any more stays so. INVITATION_NOT_FOUND, INVITATION_STATE. */
+/** Revokes an invitation. Has no effect on an expired one. INVITATION_NOT_FOUND, INVITATION_STATE. */
 export function revokeInvitation(writes: Writes, request: RevokeInvitationRequest, context: HandlerContext) {
   return writes.run<typeof RevokeInvitationResponseSchema>(request, context, async (tx) => {
     const { invitationId: id } = request;
     const now = new Date();
     const invitation = await lockInvitation(tx, id, now);
-    if (!invitation) throw noInvitation();
-    if (invitation.state === 'ACCEPTED') throw invitationState(invitation.state);
+    if (!invitation) throw invitationNotFound();
+    if (invitation.state === 'ACCEPTED') throw wrongInvitationState(invitation.state);
     await tx.executeForMerchant(
       `update accounts.invitation set revoked_at = coalesce(revoked_at, :now)
         where merchant_id = :merchantId and id = :id`,

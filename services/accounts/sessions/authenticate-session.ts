@@ -8,21 +8,21 @@ import { unauthenticated } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
 import type { LastSeen } from './last-seen.ts';
 import { sessionMessage } from './session.message.ts';
-import { type ShownSessionRow, selectShownSession } from './session.queries.ts';
+import { type AuthenticationRow, selectSessionByToken } from './session.queries.ts';
 import { type SessionLimits, stateOf } from './session.ts';
 
-/** Whose session it is, in one prepared read. SESSION_INVALID, SESSION_EXPIRED. */
+/** The account and memberships of a session token, in one hot read. SESSION_INVALID, SESSION_EXPIRED. */
 export async function authenticateSession(
   database: Database,
   limits: SessionLimits,
   lastSeen: LastSeen,
   { tokenSha256, unattended }: AuthenticateSessionRequest,
 ): Promise<AuthenticateSessionResponse> {
-  const [row] = await database.read(selectShownSession({ tokenSha256 }));
+  const [row] = await database.read(selectSessionByToken({ tokenSha256 }));
   if (!row) throw invalidSession();
   const now = new Date();
   requireOpen(row, now, limits);
-  if (!unattended) lastSeen.note(row, now);
+  if (!unattended) lastSeen.record(row, now);
   return {
     $typeName: 'payments.accounts.v1.AuthenticateSessionResponse',
     account: accountMessage(row),
@@ -35,7 +35,7 @@ export async function authenticateSession(
   };
 }
 
-function requireOpen(row: ShownSessionRow, now: Date, limits: SessionLimits): void {
+function requireOpen(row: AuthenticationRow, now: Date, limits: SessionLimits): void {
   const state = stateOf(row, now, limits);
   switch (state) {
     case 'OPEN':
@@ -49,4 +49,4 @@ function requireOpen(row: ShownSessionRow, now: Date, limits: SessionLimits): vo
   }
 }
 
-const invalidSession = () => unauthenticated('SESSION_INVALID', 'the session is not valid');
+const invalidSession = () => unauthenticated('SESSION_INVALID', 'the session is invalid');

@@ -7,8 +7,8 @@ import { executeNamed } from '../../platform/database/named-sql.ts';
 import { openBounds, type SessionLimits } from './session.ts';
 
 /**
- * Ends all sessions of an account, also those that have expired: longer limits must not bring one back. Counts those
- * that were open.
+ * Ends all sessions of an account, including expired ones, because raised limits must not reopen them. Counts the
+ * sessions that were open.
  */
 export async function endAllSessions(
   database: Database,

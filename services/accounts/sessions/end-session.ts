@@ -5,11 +5,11 @@ import type {
 import type { Database } from '../../platform/database/database.ts';
 import { executeNamed } from '../../platform/database/named-sql.ts';
 
-/** How a session ends, given the time twice: it is over then, and forgotten as long after as one that has expired. */
+/** Ends sessions at `:now`. Lowers expires_at too, because expired sessions are deleted by it. */
 export const END_SESSION =
   'update accounts.session set ended_at = :now, expires_at = least(expires_at, :now)';
 
-/** Ends a session of an account; one that has ended or is not there stays so. */
+/** Ends a session of an account. Has no effect when it has ended or does not exist. */
 export async function endSession(
   database: Database,
   { accountId, sessionId }: EndSessionRequest,

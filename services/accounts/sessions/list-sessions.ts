@@ -8,7 +8,7 @@ import { sessionMessage } from './session.message.ts';
 import { selectOpenSessions, sessionOrder } from './session.queries.ts';
 import { openBounds, type SessionLimits } from './session.ts';
 
-/** A page of an account's open sessions, newest first by (created_at, id). */
+/** Lists an account's open sessions, newest first by (created_at, id). */
 export async function listSessions(
   database: Database,
   pagination: Pagination,

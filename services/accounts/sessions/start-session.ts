@@ -10,10 +10,10 @@ import { alreadyExists } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
 import { END_SESSION } from './end-session.ts';
 import { sessionMessage } from './session.message.ts';
-import { selectShownSession } from './session.queries.ts';
+import { selectSessionByToken } from './session.queries.ts';
 import type { SessionLimits } from './session.ts';
 
-/** Starts a session, and makes its account or keeps up what the provider says of it. SESSION_TOKEN_USED. */
+/** Starts a session, and creates its account or updates it with the identity provider's claims. SESSION_TOKEN_USED. */
 export async function startSession(
   database: Database,
   { lifetimeMs }: SessionLimits,
@@ -22,9 +22,9 @@ export async function startSession(
   const { tokenSha256, replacedTokenSha256 } = request;
   const now = new Date();
   await database.transaction(async (em) => {
-    const accountId = await putAccount(em, request, now);
+    const accountId = await upsertAccount(em, request, now);
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
-    if (!(await addSession(em, request, session))) await requireSame(em, tokenSha256, accountId);
+    if (!(await addSession(em, request, session))) await requireOwnToken(em, tokenSha256, accountId);
     if (replacedTokenSha256) {
       await executeNamed(
         em,
@@ -33,7 +33,7 @@ export async function startSession(
       );
     }
   });
-  const [row] = await database.read(selectShownSession({ tokenSha256 }));
+  const [row] = await database.read(selectSessionByToken({ tokenSha256 }));
   return {
     $typeName: 'payments.accounts.v1.StartSessionResponse',
     account: accountMessage(row!),
@@ -41,8 +41,8 @@ export async function startSession(
   };
 }
 
-/** Answers the account's id. */
-async function putAccount(em: EntityManager, request: StartSessionRequest, now: Date): Promise<string> {
+/** Creates or updates the account, and returns its id. */
+async function upsertAccount(em: EntityManager, request: StartSessionRequest, now: Date): Promise<string> {
   const { issuer, subject, email, emailVerified, name } = request;
   const [account] = await executeNamed<{ id: string }>(
     em,
@@ -62,7 +62,7 @@ interface NewSession {
   readonly expiresAt: Date;
 }
 
-/** False when there is a session of this token already. */
+/** Returns false when a session with this token exists. */
 async function addSession(
   em: EntityManager,
   { tokenSha256, ipAddress, userAgent }: StartSessionRequest,
@@ -79,12 +79,12 @@ async function addSession(
   return added.length > 0;
 }
 
-/** A repeated call finds the session that it made; any other finds a token that is nobody's to choose. */
-async function requireSame(em: EntityManager, tokenSha256: Uint8Array, accountId: string): Promise<void> {
+/** A retried call finds its own session. A session of another account means that the token was used before. */
+async function requireOwnToken(em: EntityManager, tokenSha256: Uint8Array, accountId: string): Promise<void> {
   const same = await executeNamed(
     em,
     'select from accounts.session where token_sha256 = :tokenSha256 and account_id = :accountId and ended_at is null',
     { tokenSha256: Buffer.from(tokenSha256), accountId },
   );
-  if (same.length === 0) throw alreadyExists('SESSION_TOKEN_USED', 'the token was used for another session');
+  if (same.length === 0) throw alreadyExists('SESSION_TOKEN_USED', 'another session already uses the token');
 }

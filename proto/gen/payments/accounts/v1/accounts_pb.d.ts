@@ -13,7 +13,7 @@ import type { Environment } from "../../merchant/v1/merchant_pb.js";
 export declare const file_payments_accounts_v1_accounts: GenFile;
 
 /**
- * A person, as an OpenID provider knows her.
+ * A person, as identified by an OpenID provider.
  *
  * @generated from message payments.accounts.v1.Account
  */
@@ -24,7 +24,7 @@ export declare type Account = Message<"payments.accounts.v1.Account"> & {
   id: string;
 
   /**
-   * As the provider said at the last sign-in.
+   * From the provider's claims at the last sign-in.
    *
    * @generated from field: string email = 2;
    */
@@ -71,21 +71,21 @@ export declare type Session = Message<"payments.accounts.v1.Session"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * To the minute.
+   * Accurate to a minute.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_at = 3;
    */
   lastSeenAt?: Timestamp | undefined;
 
   /**
-   * When it ends whatever happens; idling ends it before.
+   * When it ends at the latest. The idle timeout may end it earlier.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Where it was started from.
+   * The address from which it was started.
    *
    * @generated from field: string ip_address = 5;
    */
@@ -155,7 +155,7 @@ export declare type Member = Message<"payments.accounts.v1.Member"> & {
 export declare const MemberSchema: GenMessage<Member>;
 
 /**
- * An offer of a role to whoever proves to have the address.
+ * An offer of a role to the owner of an email address.
  *
  * @generated from message payments.accounts.v1.Invitation
  */
@@ -171,7 +171,7 @@ export declare type Invitation = Message<"payments.accounts.v1.Invitation"> & {
   merchantId: string;
 
   /**
-   * Its letters A to Z in lower case: as addresses are compared.
+   * With the letters A to Z in lower case, as addresses are compared.
    *
    * @generated from field: string email = 3;
    */
@@ -188,7 +188,7 @@ export declare type Invitation = Message<"payments.accounts.v1.Invitation"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Seven days later.
+   * Seven days after created_at.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
@@ -202,7 +202,7 @@ export declare type Invitation = Message<"payments.accounts.v1.Invitation"> & {
 export declare const InvitationSchema: GenMessage<Invitation>;
 
 /**
- * One change that a person made.
+ * A change that a person made.
  *
  * @generated from message payments.accounts.v1.AuditEntry
  */
@@ -218,35 +218,35 @@ export declare type AuditEntry = Message<"payments.accounts.v1.AuditEntry"> & {
   environment: Environment;
 
   /**
-   * Who.
+   * The account that made the change.
    *
    * @generated from field: string account_id = 3;
    */
   accountId: string;
 
   /**
-   * The account's address today; empty when it is not known.
+   * The account's current email address; empty when unknown.
    *
    * @generated from field: string account_email = 4;
    */
   accountEmail: string;
 
   /**
-   * What: the full name of the RPC, payments.webhooks.v1.WebhookSubscriptionService.DisableWebhookSubscription.
+   * The full name of the RPC, such as payments.webhooks.v1.WebhookSubscriptionService.DisableWebhookSubscription.
    *
    * @generated from field: string action = 5;
    */
   action: string;
 
   /**
-   * The request without merchant, environment and idempotency key; empty when it was larger than 16 KiB.
+   * The request without merchant, environment and idempotency key; absent when it was larger than 16 KiB.
    *
    * @generated from field: google.protobuf.Struct request = 6;
    */
   request?: JsonObject | undefined;
 
   /**
-   * From where.
+   * The address from which the request came.
    *
    * @generated from field: string ip_address = 7;
    */
@@ -270,7 +270,7 @@ export declare type AuditEntry = Message<"payments.accounts.v1.AuditEntry"> & {
 export declare const AuditEntrySchema: GenMessage<AuditEntry>;
 
 /**
- * Whom the provider vouches for, and the session's token as a hash.
+ * The provider's claims about the person, and the hash of the session's token.
  *
  * @generated from message payments.accounts.v1.StartSessionRequest
  */
@@ -283,7 +283,7 @@ export declare type StartSessionRequest = Message<"payments.accounts.v1.StartSes
   issuer: string;
 
   /**
-   * The provider's identifier of the person; with the issuer it never changes and is never given to another.
+   * The provider's identifier of the person. Together with the issuer it is stable and never reassigned.
    *
    * @generated from field: string subject = 2;
    */
@@ -312,7 +312,7 @@ export declare type StartSessionRequest = Message<"payments.accounts.v1.StartSes
   tokenSha256: Uint8Array;
 
   /**
-   * SHA-256 of the token of the session that this one replaces; absent: none.
+   * SHA-256 of the token of the session that this one replaces, if any.
    *
    * @generated from field: optional bytes replaced_token_sha256 = 7;
    */
@@ -336,7 +336,7 @@ export declare type StartSessionRequest = Message<"payments.accounts.v1.StartSes
 export declare const StartSessionRequestSchema: GenMessage<StartSessionRequest>;
 
 /**
- * The session.
+ * The account and the new session.
  *
  * @generated from message payments.accounts.v1.StartSessionResponse
  */
@@ -359,7 +359,7 @@ export declare type StartSessionResponse = Message<"payments.accounts.v1.StartSe
 export declare const StartSessionResponseSchema: GenMessage<StartSessionResponse>;
 
 /**
- * A session's token as a hash.
+ * The hash of a session's token.
  *
  * @generated from message payments.accounts.v1.AuthenticateSessionRequest
  */
@@ -370,7 +370,7 @@ export declare type AuthenticateSessionRequest = Message<"payments.accounts.v1.A
   tokenSha256: Uint8Array;
 
   /**
-   * True for requests that nobody made just now: they do not keep the session from idling out.
+   * True for requests that no person just made, such as polling. They do not postpone the idle timeout.
    *
    * @generated from field: bool unattended = 2;
    */
@@ -384,7 +384,7 @@ export declare type AuthenticateSessionRequest = Message<"payments.accounts.v1.A
 export declare const AuthenticateSessionRequestSchema: GenMessage<AuthenticateSessionRequest>;
 
 /**
- * Whose session it is.
+ * The session with its account and the account's memberships.
  *
  * @generated from message payments.accounts.v1.AuthenticateSessionResponse
  */
@@ -437,7 +437,7 @@ export declare type EndSessionRequest = Message<"payments.accounts.v1.EndSession
 export declare const EndSessionRequestSchema: GenMessage<EndSessionRequest>;
 
 /**
- * The session has ended.
+ * Empty: the session has ended.
  *
  * @generated from message payments.accounts.v1.EndSessionResponse
  */
@@ -451,7 +451,7 @@ export declare type EndSessionResponse = Message<"payments.accounts.v1.EndSessio
 export declare const EndSessionResponseSchema: GenMessage<EndSessionResponse>;
 
 /**
- * Whose sessions to end.
+ * The account whose sessions to end.
  *
  * @generated from message payments.accounts.v1.EndAllSessionsRequest
  */
@@ -469,7 +469,7 @@ export declare type EndAllSessionsRequest = Message<"payments.accounts.v1.EndAll
 export declare const EndAllSessionsRequestSchema: GenMessage<EndAllSessionsRequest>;
 
 /**
- * How many open ones ended.
+ * How many open sessions were ended.
  *
  * @generated from message payments.accounts.v1.EndAllSessionsResponse
  */
@@ -487,7 +487,7 @@ export declare type EndAllSessionsResponse = Message<"payments.accounts.v1.EndAl
 export declare const EndAllSessionsResponseSchema: GenMessage<EndAllSessionsResponse>;
 
 /**
- * Whose sessions to list, and which page of them.
+ * The account whose sessions to list, and the page.
  *
  * @generated from message payments.accounts.v1.ListSessionsRequest
  */
@@ -498,14 +498,14 @@ export declare type ListSessionsRequest = Message<"payments.accounts.v1.ListSess
   accountId: string;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 3;
    */
@@ -544,7 +544,7 @@ export declare type ListSessionsResponse = Message<"payments.accounts.v1.ListSes
 export declare const ListSessionsResponseSchema: GenMessage<ListSessionsResponse>;
 
 /**
- * Whose invitations to list.
+ * The account whose invitations to list.
  *
  * @generated from message payments.accounts.v1.ListAccountInvitationsRequest
  */
@@ -580,7 +580,7 @@ export declare type ListAccountInvitationsResponse = Message<"payments.accounts.
 export declare const ListAccountInvitationsResponseSchema: GenMessage<ListAccountInvitationsResponse>;
 
 /**
- * An invitation to make.
+ * The address and role to invite.
  *
  * @generated from message payments.accounts.v1.InviteMemberRequest
  */
@@ -611,7 +611,7 @@ export declare type InviteMemberRequest = Message<"payments.accounts.v1.InviteMe
   role: Role;
 
   /**
-   * The language of the mail; unspecified: pt-BR.
+   * The language of the mail. Defaults to pt-BR.
    *
    * @generated from field: payments.accounts.v1.Language language = 6;
    */
@@ -643,7 +643,7 @@ export declare type InviteMemberResponse = Message<"payments.accounts.v1.InviteM
 export declare const InviteMemberResponseSchema: GenMessage<InviteMemberResponse>;
 
 /**
- * An invitation to take back.
+ * The invitation to revoke.
  *
  * @generated from message payments.accounts.v1.RevokeInvitationRequest
  */
@@ -676,7 +676,7 @@ export declare type RevokeInvitationRequest = Message<"payments.accounts.v1.Revo
 export declare const RevokeInvitationRequestSchema: GenMessage<RevokeInvitationRequest>;
 
 /**
- * The invitation is not open any more.
+ * Empty: the invitation is no longer open.
  *
  * @generated from message payments.accounts.v1.RevokeInvitationResponse
  */
@@ -690,7 +690,7 @@ export declare type RevokeInvitationResponse = Message<"payments.accounts.v1.Rev
 export declare const RevokeInvitationResponseSchema: GenMessage<RevokeInvitationResponse>;
 
 /**
- * An invitation to accept, and by whom.
+ * The invitation to accept, and the account that accepts it.
  *
  * @generated from message payments.accounts.v1.AcceptInvitationRequest
  */
@@ -746,7 +746,7 @@ export declare type AcceptInvitationResponse = Message<"payments.accounts.v1.Acc
 export declare const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse>;
 
 /**
- * Whose invitations to list, and which page of them.
+ * The merchant whose invitations to list, and the page.
  *
  * @generated from message payments.accounts.v1.ListInvitationsRequest
  */
@@ -762,14 +762,14 @@ export declare type ListInvitationsRequest = Message<"payments.accounts.v1.ListI
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -808,7 +808,7 @@ export declare type ListInvitationsResponse = Message<"payments.accounts.v1.List
 export declare const ListInvitationsResponseSchema: GenMessage<ListInvitationsResponse>;
 
 /**
- * Whose members to list, and which page of them.
+ * The merchant whose members to list, and the page.
  *
  * @generated from message payments.accounts.v1.ListMembersRequest
  */
@@ -824,14 +824,14 @@ export declare type ListMembersRequest = Message<"payments.accounts.v1.ListMembe
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -959,7 +959,7 @@ export declare type RemoveMemberRequest = Message<"payments.accounts.v1.RemoveMe
 export declare const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest>;
 
 /**
- * The member is gone.
+ * Empty: the member is removed.
  *
  * @generated from message payments.accounts.v1.RemoveMemberResponse
  */
@@ -973,7 +973,7 @@ export declare type RemoveMemberResponse = Message<"payments.accounts.v1.RemoveM
 export declare const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse>;
 
 /**
- * Whose contact to answer.
+ * The merchant whose contact to read.
  *
  * @generated from message payments.accounts.v1.GetMerchantContactRequest
  */
@@ -996,13 +996,13 @@ export declare type GetMerchantContactRequest = Message<"payments.accounts.v1.Ge
 export declare const GetMerchantContactRequestSchema: GenMessage<GetMerchantContactRequest>;
 
 /**
- * Whom to write to.
+ * The recipients of mail to the merchant.
  *
  * @generated from message payments.accounts.v1.GetMerchantContactResponse
  */
 export declare type GetMerchantContactResponse = Message<"payments.accounts.v1.GetMerchantContactResponse"> & {
   /**
-   * The contact's address alone, else the administrators' verified ones, at most 20; empty when there is nobody.
+   * The contact's address, or else the administrators' verified addresses, at most 20. Empty when there are none.
    *
    * @generated from field: repeated string emails = 1;
    */
@@ -1014,7 +1014,7 @@ export declare type GetMerchantContactResponse = Message<"payments.accounts.v1.G
   language: Language;
 
   /**
-   * Whether a contact was set; false: these are the administrators.
+   * Whether a contact was set. If false, emails are the administrators'.
    *
    * @generated from field: bool is_set = 3;
    */
@@ -1049,7 +1049,7 @@ export declare type SetMerchantContactRequest = Message<"payments.accounts.v1.Se
   idempotencyKey: string;
 
   /**
-   * Absent takes the contact away.
+   * Absent to remove the contact.
    *
    * @generated from field: optional string email = 4;
    */
@@ -1068,7 +1068,7 @@ export declare type SetMerchantContactRequest = Message<"payments.accounts.v1.Se
 export declare const SetMerchantContactRequestSchema: GenMessage<SetMerchantContactRequest>;
 
 /**
- * The contact is set.
+ * Empty: the contact is set or removed.
  *
  * @generated from message payments.accounts.v1.SetMerchantContactResponse
  */
@@ -1082,7 +1082,7 @@ export declare type SetMerchantContactResponse = Message<"payments.accounts.v1.S
 export declare const SetMerchantContactResponseSchema: GenMessage<SetMerchantContactResponse>;
 
 /**
- * Whose audit trail to list, and which page of it.
+ * The merchant whose audit log to list, and the page.
  *
  * @generated from message payments.accounts.v1.ListAuditEntriesRequest
  */
@@ -1098,21 +1098,21 @@ export declare type ListAuditEntriesRequest = Message<"payments.accounts.v1.List
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * Only what this account did.
+   * Only changes by this account.
    *
    * @generated from field: optional string account_id = 5;
    */
@@ -1126,7 +1126,7 @@ export declare type ListAuditEntriesRequest = Message<"payments.accounts.v1.List
 export declare const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest>;
 
 /**
- * A page of the audit trail.
+ * A page of the audit log.
  *
  * @generated from message payments.accounts.v1.ListAuditEntriesResponse
  */
@@ -1151,7 +1151,7 @@ export declare type ListAuditEntriesResponse = Message<"payments.accounts.v1.Lis
 export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse>;
 
 /**
- * What a member may do at a merchant. Each role may do what those before it may.
+ * What a member may do for a merchant. Each role includes the permissions of those before it.
  *
  * @generated from enum payments.accounts.v1.Role
  */
@@ -1162,21 +1162,21 @@ export enum Role {
   UNSPECIFIED = 0,
 
   /**
-   * Looks at everything but keys' and members' affairs.
+   * Views everything except API keys and members.
    *
    * @generated from enum value: ROLE_VIEWER = 1;
    */
   VIEWER = 1,
 
   /**
-   * Also works with webhooks, API keys, refund cases, advances and the sandbox.
+   * Also manages webhooks, API keys, refund cases and advances, and uses the sandbox.
    *
    * @generated from enum value: ROLE_DEVELOPER = 2;
    */
   DEVELOPER = 2,
 
   /**
-   * Also manages members, the contact and reads the audit trail.
+   * Also manages members and the contact, and reads the audit log.
    *
    * @generated from enum value: ROLE_ADMIN = 3;
    */
@@ -1189,7 +1189,7 @@ export enum Role {
 export declare const RoleSchema: GenEnum<Role>;
 
 /**
- * In which language to write to somebody.
+ * The language of mail to a merchant.
  *
  * @generated from enum payments.accounts.v1.Language
  */
@@ -1216,18 +1216,18 @@ export enum Language {
 export declare const LanguageSchema: GenEnum<Language>;
 
 /**
- * The people who use the dashboard: accounts, their sessions, their roles at merchants, and what they did.
- * An account is a subject of an OpenID provider. A role holds in both environments of a merchant; the environment that
- * a request about a merchant names is the one in which the person was working, and is kept in the audit trail.
+ * The people who use the dashboard: their accounts, sessions, roles at merchants, and audit log. An account is a
+ * subject of an OpenID provider. A role applies to both environments of a merchant. The environment of a request about
+ * a merchant is the one in which the person was working; the audit log records it.
  *
  * @generated from service payments.accounts.v1.AccountService
  */
 export declare const AccountService: GenService<{
   /**
-   * Starts a session of the account that an OpenID provider has vouched for, and makes the account at its first
-   * sign-in. The caller makes the session's token and hands over its hash alone; the session that it replaces, if
-   * any, ends. Takes the grant sessions. Repeating with the same token is no error.
-   * ALREADY_EXISTS (SESSION_TOKEN_USED) when the token was another account's, or its session has ended.
+   * Starts a session of an account authenticated by an OpenID provider, and creates the account at its first sign-in.
+   * The caller generates the session's token and sends only its hash. Ends the session that this one replaces, if any.
+   * Repeating with the same token has no effect. Requires the grant sessions. ALREADY_EXISTS (SESSION_TOKEN_USED) when
+   * the token belongs to another account or its session has ended.
    *
    * @generated from rpc payments.accounts.v1.AccountService.StartSession
    */
@@ -1237,8 +1237,9 @@ export declare const AccountService: GenService<{
     output: typeof StartSessionResponseSchema;
   },
   /**
-   * Answers whose a session is and where that person may go, and keeps it from idling out unless told otherwise.
-   * Takes the grant sessions. UNAUTHENTICATED: SESSION_INVALID when there is none or it has ended; SESSION_EXPIRED.
+   * Returns the account of a session and its memberships, and postpones the session's idle timeout unless the request
+   * is unattended. Requires the grant sessions. UNAUTHENTICATED: SESSION_INVALID when the session does not exist or has
+   * ended, SESSION_EXPIRED.
    *
    * @generated from rpc payments.accounts.v1.AccountService.AuthenticateSession
    */
@@ -1248,7 +1249,7 @@ export declare const AccountService: GenService<{
     output: typeof AuthenticateSessionResponseSchema;
   },
   /**
-   * Ends a session. Takes the grant sessions. Repeating is no error, and so is a session that there is not.
+   * Ends a session. Has no effect when it has ended or does not exist. Requires the grant sessions.
    *
    * @generated from rpc payments.accounts.v1.AccountService.EndSession
    */
@@ -1258,7 +1259,7 @@ export declare const AccountService: GenService<{
     output: typeof EndSessionResponseSchema;
   },
   /**
-   * Ends all sessions of an account: signs it out everywhere. Takes the grant sessions. Repeating is no error.
+   * Ends all sessions of an account, which signs it out everywhere. Requires the grant sessions.
    *
    * @generated from rpc payments.accounts.v1.AccountService.EndAllSessions
    */
@@ -1268,7 +1269,7 @@ export declare const AccountService: GenService<{
     output: typeof EndAllSessionsResponseSchema;
   },
   /**
-   * Lists an account's open sessions, newest first by (created_at, id). Takes the grant sessions.
+   * Lists an account's open sessions, newest first by (created_at, id). Requires the grant sessions.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ListSessions
    */
@@ -1278,8 +1279,8 @@ export declare const AccountService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Lists the invitations that an account may accept: open ones to its address, where its provider says that the
-   * address is verified. Newest first. At most 100. Takes the grant sessions.
+   * Lists the open invitations to an account's address, newest first, at most 100. Empty unless the account's provider
+   * has verified the address. Requires the grant sessions.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ListAccountInvitations
    */
@@ -1289,11 +1290,11 @@ export declare const AccountService: GenService<{
     output: typeof ListAccountInvitationsResponseSchema;
   },
   /**
-   * Invites whoever signs in with this address, verified by the provider, to a role at the merchant. The first
-   * administrator of a merchant is invited by an internal team. An open invitation of the address is replaced. With
-   * SMTP configured the address is told by mail.
-   * ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when a member has that address, verified by the provider;
-   * RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open invitations.
+   * Invites an email address to a role at the merchant. Whoever signs in with that address, verified by the provider,
+   * can accept. An internal team invites a merchant's first administrator. Replaces an open invitation to the same
+   * address. Sends the invitation by mail if SMTP is configured. ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when the
+   * verified address of a member is the same; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open
+   * invitations.
    *
    * @generated from rpc payments.accounts.v1.AccountService.InviteMember
    */
@@ -1303,8 +1304,8 @@ export declare const AccountService: GenService<{
     output: typeof InviteMemberResponseSchema;
   },
   /**
-   * Takes an open invitation back. Repeating is no error. NOT_FOUND (INVITATION_NOT_FOUND); FAILED_PRECONDITION
-   * (INVITATION_STATE) when it was accepted.
+   * Revokes an open invitation. Has no effect on one that is revoked or expired. NOT_FOUND (INVITATION_NOT_FOUND);
+   * FAILED_PRECONDITION (INVITATION_STATE) when it was accepted.
    *
    * @generated from rpc payments.accounts.v1.AccountService.RevokeInvitation
    */
@@ -1314,9 +1315,9 @@ export declare const AccountService: GenService<{
     output: typeof RevokeInvitationResponseSchema;
   },
   /**
-   * Makes the account a member; one that is a member already, by another address, keeps the higher of both roles.
-   * NOT_FOUND (INVITATION_NOT_FOUND) also when it is another's; FAILED_PRECONDITION (INVITATION_STATE) when it is not
-   * open any more.
+   * Makes the account a member. An account that is already a member keeps the higher of the two roles. NOT_FOUND
+   * (INVITATION_NOT_FOUND), also when the invitation is for another address; FAILED_PRECONDITION (INVITATION_STATE)
+   * when it is no longer open.
    *
    * @generated from rpc payments.accounts.v1.AccountService.AcceptInvitation
    */
@@ -1346,8 +1347,8 @@ export declare const AccountService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Gives a member another role. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN) when no administrator
-   * would be left.
+   * Changes the role of a member. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN) when the merchant
+   * would be left without an administrator.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ChangeMemberRole
    */
@@ -1357,7 +1358,7 @@ export declare const AccountService: GenService<{
     output: typeof ChangeMemberRoleResponseSchema;
   },
   /**
-   * Removes a member; its next request is refused. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN).
+   * Removes a member, whose next request is rejected. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN).
    *
    * @generated from rpc payments.accounts.v1.AccountService.RemoveMember
    */
@@ -1367,8 +1368,8 @@ export declare const AccountService: GenService<{
     output: typeof RemoveMemberResponseSchema;
   },
   /**
-   * Answers whom to write to when something of the merchant's needs attention: the contact that was set, else the
-   * merchant's administrators.
+   * Returns the recipients of mail about problems that need the merchant's attention: the contact that was set, or else
+   * the merchant's administrators.
    *
    * @generated from rpc payments.accounts.v1.AccountService.GetMerchantContact
    */
@@ -1378,7 +1379,7 @@ export declare const AccountService: GenService<{
     output: typeof GetMerchantContactResponseSchema;
   },
   /**
-   * Sets the merchant's contact of this environment, or without an address takes it away.
+   * Sets the merchant's contact for this environment, or removes it when no email address is given.
    *
    * @generated from rpc payments.accounts.v1.AccountService.SetMerchantContact
    */
@@ -1388,8 +1389,8 @@ export declare const AccountService: GenService<{
     output: typeof SetMerchantContactResponseSchema;
   },
   /**
-   * Lists what people did at a merchant in an environment, newest first by id. An entry commits with the change that
-   * it tells of.
+   * Lists what people did for a merchant in an environment, newest first by id. Entries commit with the changes that
+   * they record.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ListAuditEntries
    */

@@ -286,7 +286,7 @@ export const RoleSchema = /*@__PURE__*/
   enumDesc(file_payments_accounts_v1_accounts, 0);
 
 /**
- * What a member may do at a merchant. Each role may do what those before it may.
+ * What a member may do for a merchant. Each role includes the permissions of those before it.
  *
  * @generated from enum payments.accounts.v1.Role
  */
@@ -300,7 +300,7 @@ export const LanguageSchema = /*@__PURE__*/
   enumDesc(file_payments_accounts_v1_accounts, 1);
 
 /**
- * In which language to write to somebody.
+ * The language of mail to a merchant.
  *
  * @generated from enum payments.accounts.v1.Language
  */
@@ -308,9 +308,9 @@ export const Language = /*@__PURE__*/
   tsEnum(LanguageSchema);
 
 /**
- * The people who use the dashboard: accounts, their sessions, their roles at merchants, and what they did.
- * An account is a subject of an OpenID provider. A role holds in both environments of a merchant; the environment that
- * a request about a merchant names is the one in which the person was working, and is kept in the audit trail.
+ * The people who use the dashboard: their accounts, sessions, roles at merchants, and audit log. An account is a
+ * subject of an OpenID provider. A role applies to both environments of a merchant. The environment of a request about
+ * a merchant is the one in which the person was working; the audit log records it.
  *
  * @generated from service payments.accounts.v1.AccountService
  */

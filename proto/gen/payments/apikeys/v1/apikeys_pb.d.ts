@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_payments_apikeys_v1_apikeys: GenFile;
 
 /**
- * A key's record; never the key itself.
+ * The record of a key, without the key itself.
  *
  * @generated from message payments.apikeys.v1.ApiKey
  */
@@ -39,7 +39,7 @@ export declare type ApiKey = Message<"payments.apikeys.v1.ApiKey"> & {
   name: string;
 
   /**
-   * The environment's prefix and the key's first characters, to tell keys apart.
+   * The environment's prefix and the key's first characters, to distinguish keys.
    *
    * @generated from field: string hint = 5;
    */
@@ -66,7 +66,7 @@ export declare type ApiKey = Message<"payments.apikeys.v1.ApiKey"> & {
   revokedAt?: Timestamp | undefined;
 
   /**
-   * To the minute.
+   * Accurate to a minute.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 10;
    */
@@ -111,7 +111,7 @@ export declare type IssueApiKeyRequest = Message<"payments.apikeys.v1.IssueApiKe
   scopes: ApiKeyScope[];
 
   /**
-   * Absent: never.
+   * If absent, the key does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
@@ -125,7 +125,7 @@ export declare type IssueApiKeyRequest = Message<"payments.apikeys.v1.IssueApiKe
 export declare const IssueApiKeyRequestSchema: GenMessage<IssueApiKeyRequest>;
 
 /**
- * The record and, once, the key.
+ * The record and, in the first response only, the key.
  *
  * @generated from message payments.apikeys.v1.IssueApiKeyResponse
  */
@@ -181,14 +181,14 @@ export declare type RotateApiKeyRequest = Message<"payments.apikeys.v1.RotateApi
   apiKeyId: string;
 
   /**
-   * Seconds for which the old key lives on; at most 30 days.
+   * How long the old key stays valid, in seconds; at most 30 days.
    *
    * @generated from field: int32 overlap_seconds = 5;
    */
   overlapSeconds: number;
 
   /**
-   * When the new key expires. Absent: never.
+   * When the new key expires. If absent, it does not.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
@@ -202,7 +202,7 @@ export declare type RotateApiKeyRequest = Message<"payments.apikeys.v1.RotateApi
 export declare const RotateApiKeyRequestSchema: GenMessage<RotateApiKeyRequest>;
 
 /**
- * The new record and, once, the new key.
+ * The new record and, in the first response only, the new key.
  *
  * @generated from message payments.apikeys.v1.RotateApiKeyResponse
  */
@@ -225,7 +225,7 @@ export declare type RotateApiKeyResponse = Message<"payments.apikeys.v1.RotateAp
   keyAbsentReason: KeyAbsentReason;
 
   /**
-   * The old record with its expiry.
+   * The old record with its new expiry.
    *
    * @generated from field: payments.apikeys.v1.ApiKey rotated = 4;
    */
@@ -290,7 +290,7 @@ export declare type RevokeApiKeyResponse = Message<"payments.apikeys.v1.RevokeAp
 export declare const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse>;
 
 /**
- * Whose keys to list, and which page of them.
+ * The merchant whose keys to list, and the page.
  *
  * @generated from message payments.apikeys.v1.ListApiKeysRequest
  */
@@ -306,14 +306,14 @@ export declare type ListApiKeysRequest = Message<"payments.apikeys.v1.ListApiKey
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -352,7 +352,7 @@ export declare type ListApiKeysResponse = Message<"payments.apikeys.v1.ListApiKe
 export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
 
 /**
- * A key as a caller showed it, and the environment of the host it was shown to.
+ * A key as a caller presented it, and the environment of the host that received it.
  *
  * @generated from message payments.apikeys.v1.AuthenticateApiKeyRequest
  */
@@ -375,7 +375,7 @@ export declare type AuthenticateApiKeyRequest = Message<"payments.apikeys.v1.Aut
 export declare const AuthenticateApiKeyRequestSchema: GenMessage<AuthenticateApiKeyRequest>;
 
 /**
- * Whose key it is.
+ * The merchant and scopes of the key.
  *
  * @generated from message payments.apikeys.v1.AuthenticateApiKeyResponse
  */
@@ -455,20 +455,20 @@ export enum ApiKeyScope {
 export declare const ApiKeyScopeSchema: GenEnum<ApiKeyScope>;
 
 /**
- * Why an answer holds no key.
+ * Why a response contains no key.
  *
  * @generated from enum payments.apikeys.v1.KeyAbsentReason
  */
 export enum KeyAbsentReason {
   /**
-   * The key is there.
+   * The response contains the key.
    *
    * @generated from enum value: KEY_ABSENT_REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The answer is a replay; the key was in the first answer alone.
+   * The response is a replay. Only the first response contained the key.
    *
    * @generated from enum value: KEY_ABSENT_REASON_SECRET_NOT_REPEATED = 1;
    */
@@ -481,15 +481,15 @@ export enum KeyAbsentReason {
 export declare const KeyAbsentReasonSchema: GenEnum<KeyAbsentReason>;
 
 /**
- * API keys of merchants. A key is shown once, in the answer that made it, and stored as an HMAC under a pepper.
- * Every call but AuthenticateApiKey takes the grant keys.
+ * API keys of merchants. A key is returned once, in the response that created it, and stored as an HMAC under a pepper.
+ * Every RPC except AuthenticateApiKey requires the grant keys.
  *
  * @generated from service payments.apikeys.v1.ApiKeyService
  */
 export declare const ApiKeyService: GenService<{
   /**
-   * Issues a key. A replay answers the record without the key, for the reason SECRET_NOT_REPEATED.
-   * INVALID_ARGUMENT (EXPIRES_AT_IN_PAST).
+   * Issues a key. A replay returns the record without the key, with the reason SECRET_NOT_REPEATED. INVALID_ARGUMENT
+   * (EXPIRES_AT_IN_PAST).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.IssueApiKey
    */
@@ -499,10 +499,9 @@ export declare const ApiKeyService: GenService<{
     output: typeof IssueApiKeyResponseSchema;
   },
   /**
-   * Issues a key with the same name and scopes; the old one lives on for the overlap, never longer than it would
-   * have. A replay answers the records without the key, for the reason SECRET_NOT_REPEATED.
-   * NOT_FOUND (API_KEY_NOT_FOUND); FAILED_PRECONDITION (API_KEY_STATE) when revoked or expired; INVALID_ARGUMENT
-   * (EXPIRES_AT_IN_PAST).
+   * Issues a key with the same name and scopes. The old key stays valid for the overlap, but not beyond its own expiry.
+   * A replay returns the records without the key, with the reason SECRET_NOT_REPEATED. NOT_FOUND (API_KEY_NOT_FOUND);
+   * FAILED_PRECONDITION (API_KEY_STATE) when the key is revoked or expired; INVALID_ARGUMENT (EXPIRES_AT_IN_PAST).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.RotateApiKey
    */
@@ -512,7 +511,8 @@ export declare const ApiKeyService: GenService<{
     output: typeof RotateApiKeyResponseSchema;
   },
   /**
-   * Revokes a key, everywhere within five seconds. Repeating is no error. NOT_FOUND (API_KEY_NOT_FOUND).
+   * Revokes a key, which takes effect everywhere within five seconds. Has no effect on a revoked key. NOT_FOUND
+   * (API_KEY_NOT_FOUND).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.RevokeApiKey
    */
@@ -522,7 +522,7 @@ export declare const ApiKeyService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Lists a merchant's keys, newest first by (created_at, id), also revoked ones.
+   * Lists a merchant's keys, including revoked ones, newest first by (created_at, id).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.ListApiKeys
    */
@@ -532,9 +532,9 @@ export declare const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Answers whose a key is. Takes the grant authenticate. UNAUTHENTICATED: API_KEY_INVALID when it is no key, unknown
-   * or revoked; API_KEY_EXPIRED; API_KEY_ENVIRONMENT_MISMATCH for a key that is valid in the other environment, which
-   * metadata names (environment: live or test).
+   * Returns the merchant and scopes of a key. Requires the grant authenticate. UNAUTHENTICATED: API_KEY_INVALID when
+   * the key is malformed, unknown or revoked; API_KEY_EXPIRED; API_KEY_ENVIRONMENT_MISMATCH when the key is valid in
+   * the other environment, which the metadata names (environment: live or test).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.AuthenticateApiKey
    */

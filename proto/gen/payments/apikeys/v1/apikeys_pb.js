@@ -111,7 +111,7 @@ export const KeyAbsentReasonSchema = /*@__PURE__*/
   enumDesc(file_payments_apikeys_v1_apikeys, 1);
 
 /**
- * Why an answer holds no key.
+ * Why a response contains no key.
  *
  * @generated from enum payments.apikeys.v1.KeyAbsentReason
  */
@@ -119,8 +119,8 @@ export const KeyAbsentReason = /*@__PURE__*/
   tsEnum(KeyAbsentReasonSchema);
 
 /**
- * API keys of merchants. A key is shown once, in the answer that made it, and stored as an HMAC under a pepper.
- * Every call but AuthenticateApiKey takes the grant keys.
+ * API keys of merchants. A key is returned once, in the response that created it, and stored as an HMAC under a pepper.
+ * Every RPC except AuthenticateApiKey requires the grant keys.
  *
  * @generated from service payments.apikeys.v1.ApiKeyService
  */

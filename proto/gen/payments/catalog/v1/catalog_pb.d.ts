@@ -43,14 +43,14 @@ export declare type Price = Message<"payments.catalog.v1.Price"> & {
   type: PriceType;
 
   /**
-   * Only of recurring prices.
+   * Recurring prices only.
    *
    * @generated from field: optional payments.catalog.v1.PriceInterval interval = 5;
    */
   interval?: PriceInterval | undefined;
 
   /**
-   * Only of recurring prices.
+   * Recurring prices only.
    *
    * @generated from field: optional int32 interval_count = 6;
    */
@@ -79,7 +79,7 @@ export declare type Price = Message<"payments.catalog.v1.Price"> & {
 export declare const PriceSchema: GenMessage<Price>;
 
 /**
- * An offer of a price, for a time.
+ * An offer of a price for a period.
  *
  * @generated from message payments.catalog.v1.Offer
  */
@@ -205,14 +205,14 @@ export declare type Product = Message<"payments.catalog.v1.Product"> & {
   archivedAt?: Timestamp | undefined;
 
   /**
-   * Not retired, oldest first.
+   * The prices that are not retired, oldest first.
    *
    * @generated from field: repeated payments.catalog.v1.Price prices = 14;
    */
   prices: Price[];
 
   /**
-   * Started, not ended and not retired, of current prices; oldest first.
+   * The offers of current prices that have started, have not ended and are not retired, oldest first.
    *
    * @generated from field: repeated payments.catalog.v1.Offer offers = 15;
    */
@@ -226,7 +226,7 @@ export declare type Product = Message<"payments.catalog.v1.Product"> & {
 export declare const ProductSchema: GenMessage<Product>;
 
 /**
- * Which product to answer.
+ * The product to read.
  *
  * @generated from message payments.catalog.v1.GetProductRequest
  */
@@ -272,7 +272,7 @@ export declare type GetProductResponse = Message<"payments.catalog.v1.GetProduct
 export declare const GetProductResponseSchema: GenMessage<GetProductResponse>;
 
 /**
- * Which products to list, and which page of them.
+ * The products to list, and the page.
  *
  * @generated from message payments.catalog.v1.ListProductsRequest
  */
@@ -293,14 +293,14 @@ export declare type ListProductsRequest = Message<"payments.catalog.v1.ListProdu
   status?: ProductStatus | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -390,7 +390,7 @@ export declare type CreateProductRequest = Message<"payments.catalog.v1.CreatePr
   imageUrl?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 10;
    */
@@ -422,7 +422,7 @@ export declare type CreateProductResponse = Message<"payments.catalog.v1.CreateP
 export declare const CreateProductResponseSchema: GenMessage<CreateProductResponse>;
 
 /**
- * What to change of a product. Its type stays what it is.
+ * The changes to a product. Its type cannot change.
  *
  * @generated from message payments.catalog.v1.UpdateProductRequest
  */
@@ -448,8 +448,8 @@ export declare type UpdateProductRequest = Message<"payments.catalog.v1.UpdatePr
   productId: string;
 
   /**
-   * The fields to set, by their names below: name, description, refund_window_days, image_asset_id, image_url. Others
-   * stay. A named field without a value is cleared; name and refund_window_days cannot be.
+   * The fields to set: name, description, refund_window_days, image_asset_id, image_url. Other fields keep their
+   * values. A field in the mask without a value is cleared; name and refund_window_days cannot be cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 5;
    */
@@ -466,7 +466,7 @@ export declare type UpdateProductRequest = Message<"payments.catalog.v1.UpdatePr
   description?: string | undefined;
 
   /**
-   * Counts for refund cases of payments that have none yet.
+   * Applies to the first refund case of a payment; later ones keep its window.
    *
    * @generated from field: optional int32 refund_window_days = 8;
    */
@@ -483,7 +483,7 @@ export declare type UpdateProductRequest = Message<"payments.catalog.v1.UpdatePr
   imageUrl?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 11;
    */
@@ -497,7 +497,7 @@ export declare type UpdateProductRequest = Message<"payments.catalog.v1.UpdatePr
 export declare const UpdateProductRequestSchema: GenMessage<UpdateProductRequest>;
 
 /**
- * The product as it now stands.
+ * The updated product.
  *
  * @generated from message payments.catalog.v1.UpdateProductResponse
  */
@@ -541,7 +541,7 @@ export declare type ActivateProductRequest = Message<"payments.catalog.v1.Activa
   productId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -599,7 +599,7 @@ export declare type ArchiveProductRequest = Message<"payments.catalog.v1.Archive
   productId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -669,14 +669,14 @@ export declare type CreatePriceRequest = Message<"payments.catalog.v1.CreatePric
   type: PriceType;
 
   /**
-   * Required of recurring prices, refused for others.
+   * Required for recurring prices, not allowed for others.
    *
    * @generated from field: optional payments.catalog.v1.PriceInterval interval = 7;
    */
   interval?: PriceInterval | undefined;
 
   /**
-   * Required of recurring prices, refused for others.
+   * Required for recurring prices, not allowed for others.
    *
    * @generated from field: optional int32 interval_count = 8;
    */
@@ -693,7 +693,7 @@ export declare type CreatePriceRequest = Message<"payments.catalog.v1.CreatePric
   maxInstallments: number;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 11;
    */
@@ -751,7 +751,7 @@ export declare type RetirePriceRequest = Message<"payments.catalog.v1.RetirePric
   priceId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -829,21 +829,21 @@ export declare type CreateOfferRequest = Message<"payments.catalog.v1.CreateOffe
   maxInstallments: number;
 
   /**
-   * Absent: at once.
+   * Defaults to now.
    *
    * @generated from field: google.protobuf.Timestamp starts_at = 9;
    */
   startsAt?: Timestamp | undefined;
 
   /**
-   * Absent: until it is retired.
+   * If absent, the offer lasts until it is retired.
    *
    * @generated from field: google.protobuf.Timestamp ends_at = 10;
    */
   endsAt?: Timestamp | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 11;
    */
@@ -901,7 +901,7 @@ export declare type RetireOfferRequest = Message<"payments.catalog.v1.RetireOffe
   offerId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -992,7 +992,7 @@ export enum ProductStatus {
 export declare const ProductStatusSchema: GenEnum<ProductStatus>;
 
 /**
- * Whether a price is charged once or again and again.
+ * Whether a price is charged once or repeatedly.
  *
  * @generated from enum payments.catalog.v1.PriceType
  */
@@ -1083,18 +1083,18 @@ export enum PaymentMethod {
 export declare const PaymentMethodSchema: GenEnum<PaymentMethod>;
 
 /**
- * What merchants sell: products with their prices and offers. Prices and offers are immutable; a change makes a new
- * one and retires the old. Amounts are centavos.
+ * What merchants sell: products with their prices and offers. Prices and offers are immutable; to change one, create a
+ * new one and retire the old. Amounts are in centavos.
  *
- * Every write takes an idempotency_key: the same key with the same request answers as the first time, with another
- * request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
+ * Every write takes an idempotency_key. The same key with the same request returns the first response, with another
+ * request ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), and while the first request is running ABORTED
  * (IDEMPOTENCY_KEY_IN_USE). A product of another merchant or environment is NOT_FOUND (PRODUCT_NOT_FOUND).
  *
  * @generated from service payments.catalog.v1.ProductService
  */
 export declare const ProductService: GenService<{
   /**
-   * Answers one product with its current prices and offers. NOT_FOUND (PRODUCT_NOT_FOUND).
+   * Returns a product with its current prices and offers. NOT_FOUND (PRODUCT_NOT_FOUND).
    *
    * @generated from rpc payments.catalog.v1.ProductService.GetProduct
    */
@@ -1105,7 +1105,7 @@ export declare const ProductService: GenService<{
   },
   /**
    * Lists a merchant's products with their current prices and offers, newest first by (created_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.catalog.v1.ProductService.ListProducts
    */
@@ -1125,9 +1125,9 @@ export declare const ProductService: GenService<{
     output: typeof CreateProductResponseSchema;
   },
   /**
-   * Sets the fields that update_mask names, of a product that is not archived. FAILED_PRECONDITION (PRODUCT_STATE);
-   * INVALID_ARGUMENT (UPDATE_MASK) when the mask names no field or another than those of the request, leaves out one
-   * that is given, or names one that cannot be absent and is.
+   * Sets the fields in update_mask on a product that is not archived. FAILED_PRECONDITION (PRODUCT_STATE);
+   * INVALID_ARGUMENT (UPDATE_MASK) when the mask is empty, contains an unknown field, misses a field that has a value,
+   * or contains a required field without a value.
    *
    * @generated from rpc payments.catalog.v1.ProductService.UpdateProduct
    */
@@ -1137,8 +1137,8 @@ export declare const ProductService: GenService<{
     output: typeof UpdateProductResponseSchema;
   },
   /**
-   * DRAFT to ACTIVE. FAILED_PRECONDITION (PRODUCT_STATE) from another state, (PRODUCT_WITHOUT_PRICE) when it has
-   * no current price.
+   * Activates a DRAFT product. FAILED_PRECONDITION (PRODUCT_STATE) in another state, (PRODUCT_WITHOUT_PRICE) without a
+   * current price.
    *
    * @generated from rpc payments.catalog.v1.ProductService.ActivateProduct
    */
@@ -1148,7 +1148,7 @@ export declare const ProductService: GenService<{
     output: typeof ActivateProductResponseSchema;
   },
   /**
-   * ACTIVE to ARCHIVED. FAILED_PRECONDITION (PRODUCT_STATE) from another state.
+   * Archives an ACTIVE product. FAILED_PRECONDITION (PRODUCT_STATE) in another state.
    *
    * @generated from rpc payments.catalog.v1.ProductService.ArchiveProduct
    */
@@ -1159,7 +1159,7 @@ export declare const ProductService: GenService<{
   },
   /**
    * Adds a price to a product that is not archived. FAILED_PRECONDITION (PRODUCT_STATE); INVALID_ARGUMENT
-   * (PRICE_INTERVAL) when interval and interval_count do not go with the type.
+   * (PRICE_INTERVAL) when interval and interval_count do not match the type.
    *
    * @generated from rpc payments.catalog.v1.ProductService.CreatePrice
    */
@@ -1169,8 +1169,8 @@ export declare const ProductService: GenService<{
     output: typeof CreatePriceResponseSchema;
   },
   /**
-   * Retires a price and the offers of it; repeating is no error. NOT_FOUND (PRICE_NOT_FOUND); FAILED_PRECONDITION
-   * (LAST_PRICE_OF_ACTIVE_PRODUCT).
+   * Retires a price and its offers. Has no effect when it is already retired. NOT_FOUND (PRICE_NOT_FOUND);
+   * FAILED_PRECONDITION (LAST_PRICE_OF_ACTIVE_PRODUCT).
    *
    * @generated from rpc payments.catalog.v1.ProductService.RetirePrice
    */
@@ -1180,8 +1180,9 @@ export declare const ProductService: GenService<{
     output: typeof RetirePriceResponseSchema;
   },
   /**
-   * Adds an offer of a current price; products show it from starts_at until ends_at. NOT_FOUND (PRICE_NOT_FOUND); FAILED_PRECONDITION (PRODUCT_STATE,
-   * PRICE_RETIRED); INVALID_ARGUMENT (OFFER_PERIOD) when ends_at is not later than starts_at.
+   * Adds an offer of a current price, which products show from starts_at until ends_at. NOT_FOUND (PRICE_NOT_FOUND);
+   * FAILED_PRECONDITION (PRODUCT_STATE, PRICE_RETIRED); INVALID_ARGUMENT (OFFER_PERIOD) when ends_at is not later than
+   * starts_at.
    *
    * @generated from rpc payments.catalog.v1.ProductService.CreateOffer
    */
@@ -1191,7 +1192,7 @@ export declare const ProductService: GenService<{
     output: typeof CreateOfferResponseSchema;
   },
   /**
-   * Retires an offer; repeating is no error. NOT_FOUND (OFFER_NOT_FOUND).
+   * Retires an offer. Has no effect when it is already retired. NOT_FOUND (OFFER_NOT_FOUND).
    *
    * @generated from rpc payments.catalog.v1.ProductService.RetireOffer
    */

@@ -209,7 +209,7 @@ export const PriceTypeSchema = /*@__PURE__*/
   enumDesc(file_payments_catalog_v1_catalog, 2);
 
 /**
- * Whether a price is charged once or again and again.
+ * Whether a price is charged once or repeatedly.
  *
  * @generated from enum payments.catalog.v1.PriceType
  */
@@ -245,11 +245,11 @@ export const PaymentMethod = /*@__PURE__*/
   tsEnum(PaymentMethodSchema);
 
 /**
- * What merchants sell: products with their prices and offers. Prices and offers are immutable; a change makes a new
- * one and retires the old. Amounts are centavos.
+ * What merchants sell: products with their prices and offers. Prices and offers are immutable; to change one, create a
+ * new one and retire the old. Amounts are in centavos.
  *
- * Every write takes an idempotency_key: the same key with the same request answers as the first time, with another
- * request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
+ * Every write takes an idempotency_key. The same key with the same request returns the first response, with another
+ * request ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), and while the first request is running ABORTED
  * (IDEMPOTENCY_KEY_IN_USE). A product of another merchant or environment is NOT_FOUND (PRODUCT_NOT_FOUND).
  *
  * @generated from service payments.catalog.v1.ProductService

@@ -19,7 +19,7 @@ export declare const file_payments_refunds_v1_refunds: GenFile;
  */
 export declare type MerchantDecision = Message<"payments.refunds.v1.MerchantDecision"> & {
   /**
-   * Absent exactly when the decision is EXPIRED.
+   * Absent if and only if the decision is EXPIRED.
    *
    * @generated from field: google.protobuf.Timestamp decided_at = 1;
    */
@@ -43,7 +43,7 @@ export declare type MerchantDecision = Message<"payments.refunds.v1.MerchantDeci
 export declare const MerchantDecisionSchema: GenMessage<MerchantDecision>;
 
 /**
- * What is known of the provider's side of a refund.
+ * The refund as the provider reports it.
  *
  * @generated from message payments.refunds.v1.ProviderRefund
  */
@@ -54,7 +54,7 @@ export declare type ProviderRefund = Message<"payments.refunds.v1.ProviderRefund
   refundId?: string | undefined;
 
   /**
-   * Free text of the provider.
+   * Free text from the provider.
    *
    * @generated from field: optional string submission_status = 2;
    */
@@ -183,7 +183,7 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
   paymentPaidAt?: Timestamp | undefined;
 
   /**
-   * Only of cases that a customer opened.
+   * Only for cases opened by a customer.
    *
    * @generated from field: google.protobuf.Timestamp merchant_review_deadline_at = 16;
    */
@@ -195,7 +195,7 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
   merchantDecision?: MerchantDecision | undefined;
 
   /**
-   * Present exactly when the case was ever PROCESSING.
+   * Present if and only if the case has ever been PROCESSING.
    *
    * @generated from field: payments.refunds.v1.ProviderRefund provider = 18;
    */
@@ -222,14 +222,14 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * How many executions were started; each is carried on by a workflow of its own.
+   * How many executions were started. Each has its own workflow.
    *
    * @generated from field: int32 executions = 23;
    */
   executions: number;
 
   /**
-   * Present while an execution is under way: from StartRefund until the debit's outcome is recorded.
+   * Present while an execution is in progress: from StartRefund until the outcome of the debit is recorded.
    *
    * @generated from field: google.protobuf.Timestamp execution_started_at = 24;
    */
@@ -243,7 +243,7 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
 export declare const RefundCaseSchema: GenMessage<RefundCase>;
 
 /**
- * Which cases to list, and which page of them.
+ * The cases to list, and the page.
  *
  * @generated from message payments.refunds.v1.ListRefundCasesRequest
  */
@@ -279,14 +279,14 @@ export declare type ListRefundCasesRequest = Message<"payments.refunds.v1.ListRe
   status?: RefundCaseStatus | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 7;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 8;
    */
@@ -330,7 +330,7 @@ export declare type ListRefundCasesResponse = Message<"payments.refunds.v1.ListR
 export declare const ListRefundCasesResponseSchema: GenMessage<ListRefundCasesResponse>;
 
 /**
- * Which case to answer.
+ * The case to read.
  *
  * @generated from message payments.refunds.v1.GetRefundCaseRequest
  */
@@ -414,7 +414,7 @@ export declare type OpenRefundCaseRequest = Message<"payments.refunds.v1.OpenRef
   initiator: RefundInitiator;
 
   /**
-   * INSTANT: approved at once unless a policy blocks. Absent: the usual way.
+   * INSTANT approves the case at once unless a policy blocks it.
    *
    * @generated from field: optional payments.refunds.v1.ApprovalMode approval_mode = 7;
    */
@@ -431,21 +431,21 @@ export declare type OpenRefundCaseRequest = Message<"payments.refunds.v1.OpenRef
   evidenceCount: number;
 
   /**
-   * What the payment's customer paid, in centavos.
+   * The amount that the customer paid, in centavos.
    *
    * @generated from field: int64 paid_amount_minor = 10;
    */
   paidAmountMinor: bigint;
 
   /**
-   * When the payment was made; absent where it is not known, and then there is no window.
+   * When the payment was made. If absent, the payment has no refund window.
    *
    * @generated from field: google.protobuf.Timestamp paid_at = 11;
    */
   paidAt?: Timestamp | undefined;
 
   /**
-   * The window, by days or by the product whose window counts now. Neither: no window.
+   * The refund window, in days or as the current window of a product. If absent, there is none.
    *
    * @generated from oneof payments.refunds.v1.OpenRefundCaseRequest.window
    */
@@ -464,7 +464,7 @@ export declare type OpenRefundCaseRequest = Message<"payments.refunds.v1.OpenRef
   } | { case: undefined; value?: undefined };
 
   /**
-   * The sale in funds whose parts a refund debits first.
+   * The sale in funds whose installments a refund debits first.
    *
    * @generated from field: optional string sale_id = 14;
    */
@@ -481,7 +481,7 @@ export declare type OpenRefundCaseRequest = Message<"payments.refunds.v1.OpenRef
   invoiceId?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 17;
    */
@@ -551,7 +551,7 @@ export declare type DecideRefundCaseRequest = Message<"payments.refunds.v1.Decid
   reason?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
@@ -583,7 +583,7 @@ export declare type DecideRefundCaseResponse = Message<"payments.refunds.v1.Deci
 export declare const DecideRefundCaseResponseSchema: GenMessage<DecideRefundCaseResponse>;
 
 /**
- * A review whose deadline has passed.
+ * The review whose deadline has passed.
  *
  * @generated from message payments.refunds.v1.ExpireMerchantReviewRequest
  */
@@ -609,7 +609,7 @@ export declare type ExpireMerchantReviewRequest = Message<"payments.refunds.v1.E
   refundCaseId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -641,7 +641,7 @@ export declare type ExpireMerchantReviewResponse = Message<"payments.refunds.v1.
 export declare const ExpireMerchantReviewResponseSchema: GenMessage<ExpireMerchantReviewResponse>;
 
 /**
- * A review whose deadline approaches.
+ * The review whose deadline is approaching.
  *
  * @generated from message payments.refunds.v1.AnnounceReviewDeadlineRequest
  */
@@ -667,7 +667,7 @@ export declare type AnnounceReviewDeadlineRequest = Message<"payments.refunds.v1
   refundCaseId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -681,7 +681,7 @@ export declare type AnnounceReviewDeadlineRequest = Message<"payments.refunds.v1
 export declare const AnnounceReviewDeadlineRequestSchema: GenMessage<AnnounceReviewDeadlineRequest>;
 
 /**
- * The case, as it was.
+ * The unchanged case.
  *
  * @generated from message payments.refunds.v1.AnnounceReviewDeadlineResponse
  */
@@ -737,7 +737,7 @@ export declare type ReviewRefundCaseRequest = Message<"payments.refunds.v1.Revie
   approvalMode: ApprovalMode;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
@@ -800,14 +800,14 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
   paymentIntentId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The payment's sale in funds, for a payment that no refund case has named before. Neither: nothing is blocked.
+   * The payment's sale in funds, for a payment without a refund case. If neither is known, nothing is blocked.
    *
    * @generated from field: optional string sale_id = 7;
    */
@@ -821,7 +821,7 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
 export declare const OpenDisputeRequestSchema: GenMessage<OpenDisputeRequest>;
 
 /**
- * The payment's cases that the dispute moved or blocked.
+ * The payment's cases that the dispute returned to review or blocked.
  *
  * @generated from message payments.refunds.v1.OpenDisputeResponse
  */
@@ -839,7 +839,7 @@ export declare type OpenDisputeResponse = Message<"payments.refunds.v1.OpenDispu
 export declare const OpenDisputeResponseSchema: GenMessage<OpenDisputeResponse>;
 
 /**
- * A dispute that has ended.
+ * The dispute to close, and its outcome.
  *
  * @generated from message payments.refunds.v1.CloseDisputeRequest
  */
@@ -865,14 +865,14 @@ export declare type CloseDisputeRequest = Message<"payments.refunds.v1.CloseDisp
   disputeId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
   occurredAt?: Timestamp | undefined;
 
   /**
-   * Absent (UNSPECIFIED) is WON.
+   * UNSPECIFIED means WON.
    *
    * @generated from field: payments.refunds.v1.DisputeOutcome outcome = 6;
    */
@@ -963,7 +963,7 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
 export declare const DisputeSchema: GenMessage<Dispute>;
 
 /**
- * Which dispute to answer.
+ * The dispute to read.
  *
  * @generated from message payments.refunds.v1.GetDisputeRequest
  */
@@ -1009,7 +1009,7 @@ export declare type GetDisputeResponse = Message<"payments.refunds.v1.GetDispute
 export declare const GetDisputeResponseSchema: GenMessage<GetDisputeResponse>;
 
 /**
- * Which disputes to list, and which page of them.
+ * The disputes to list, and the page.
  *
  * @generated from message payments.refunds.v1.ListDisputesRequest
  */
@@ -1030,14 +1030,14 @@ export declare type ListDisputesRequest = Message<"payments.refunds.v1.ListDispu
   paymentIntentId?: string | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -1109,7 +1109,7 @@ export declare type AddBlockerRequest = Message<"payments.refunds.v1.AddBlockerR
   blocker: RefundBlocker;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -1174,7 +1174,7 @@ export declare type ClearBlockerRequest = Message<"payments.refunds.v1.ClearBloc
   blocker: RefundBlocker;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -1232,7 +1232,7 @@ export declare type StartRefundRequest = Message<"payments.refunds.v1.StartRefun
   refundCaseId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -1246,7 +1246,7 @@ export declare type StartRefundRequest = Message<"payments.refunds.v1.StartRefun
 export declare const StartRefundRequestSchema: GenMessage<StartRefundRequest>;
 
 /**
- * The case whose execution has started; its status changes with the debit.
+ * The case, whose status changes when the debit is recorded.
  *
  * @generated from message payments.refunds.v1.StartRefundResponse
  */
@@ -1264,7 +1264,7 @@ export declare type StartRefundResponse = Message<"payments.refunds.v1.StartRefu
 export declare const StartRefundResponseSchema: GenMessage<StartRefundResponse>;
 
 /**
- * How a debit ended.
+ * The outcome of a debit.
  *
  * @generated from message payments.refunds.v1.RecordRefundDebitRequest
  */
@@ -1295,7 +1295,7 @@ export declare type RecordRefundDebitRequest = Message<"payments.refunds.v1.Reco
   outcome: RefundDebitOutcome;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -1327,7 +1327,7 @@ export declare type RecordRefundDebitResponse = Message<"payments.refunds.v1.Rec
 export declare const RecordRefundDebitResponseSchema: GenMessage<RecordRefundDebitResponse>;
 
 /**
- * What the provider said.
+ * The outcome that the provider reported.
  *
  * @generated from message payments.refunds.v1.RecordProviderOutcomeRequest
  */
@@ -1358,14 +1358,14 @@ export declare type RecordProviderOutcomeRequest = Message<"payments.refunds.v1.
   outcome: ProviderOutcome;
 
   /**
-   * The provider's own id of the refund.
+   * The provider's id of the refund.
    *
    * @generated from field: optional string provider_refund_id = 6;
    */
   providerRefundId?: string | undefined;
 
   /**
-   * Free text of the provider.
+   * Free text from the provider.
    *
    * @generated from field: optional string submission_status = 7;
    */
@@ -1377,7 +1377,7 @@ export declare type RecordProviderOutcomeRequest = Message<"payments.refunds.v1.
   submittedAt?: Timestamp | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 9;
    */
@@ -1435,7 +1435,7 @@ export declare type CancelRefundCaseRequest = Message<"payments.refunds.v1.Cance
   refundCaseId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Takes the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -1529,7 +1529,7 @@ export enum RefundCaseStatus {
 export declare const RefundCaseStatusSchema: GenEnum<RefundCaseStatus>;
 
 /**
- * Who asked for the refund.
+ * Who requested the refund.
  *
  * @generated from enum payments.refunds.v1.RefundInitiator
  */
@@ -1556,7 +1556,7 @@ export enum RefundInitiator {
 export declare const RefundInitiatorSchema: GenEnum<RefundInitiator>;
 
 /**
- * How a case was or is to be approved, other than by the merchant.
+ * How a case is approved, other than by the merchant.
  *
  * @generated from enum payments.refunds.v1.ApprovalMode
  */
@@ -1588,7 +1588,7 @@ export enum ApprovalMode {
 export declare const ApprovalModeSchema: GenEnum<ApprovalMode>;
 
 /**
- * What holds a case up.
+ * What blocks a case.
  *
  * @generated from enum payments.refunds.v1.RefundBlocker
  */
@@ -1599,7 +1599,7 @@ export enum RefundBlocker {
   UNSPECIFIED = 0,
 
   /**
-   * Set and cleared by execution alone.
+   * Set and cleared only by execution.
    *
    * @generated from enum value: REFUND_BLOCKER_INSUFFICIENT_AVAILABLE_BALANCE = 1;
    */
@@ -1628,7 +1628,7 @@ export enum RefundBlocker {
   PAYMENT_NOT_LIVE = 5,
 
   /**
-   * Computed from the merchant's cases of 24 hours, when a case opens and when the merchant approves it.
+   * Computed from the merchant's cases of 24 hours when a case is opened and when the merchant approves it.
    *
    * @generated from enum value: REFUND_BLOCKER_REFUND_FREQUENCY_24H = 6;
    */
@@ -1667,7 +1667,7 @@ export enum MerchantDecisionKind {
   CONTESTED = 2,
 
   /**
-   * Never given by a caller.
+   * Set by the deadline, never by a caller.
    *
    * @generated from enum value: MERCHANT_DECISION_KIND_EXPIRED = 3;
    */
@@ -1734,7 +1734,7 @@ export enum RefundDebitOutcome {
 export declare const RefundDebitOutcomeSchema: GenEnum<RefundDebitOutcome>;
 
 /**
- * What the provider says of a refund.
+ * The outcome that the provider reports.
  *
  * @generated from enum payments.refunds.v1.ProviderOutcome
  */
@@ -1745,7 +1745,7 @@ export enum ProviderOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * Taken in by the provider; the case stays PROCESSING.
+   * Accepted by the provider; the case stays PROCESSING.
    *
    * @generated from enum value: PROVIDER_OUTCOME_SUBMITTED = 1;
    */
@@ -1774,21 +1774,21 @@ export declare const ProviderOutcomeSchema: GenEnum<ProviderOutcome>;
  */
 export enum DisputeOutcome {
   /**
-   * Of a dispute that was closed without an outcome: as WON, nothing is taken from the merchant.
+   * Closed without an outcome: treated as WON, so nothing is deducted.
    *
    * @generated from enum value: DISPUTE_OUTCOME_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * By the merchant: what was blocked goes back to SCHEDULED or RELEASED by its date.
+   * By the merchant: the blocked funds return to SCHEDULED or RELEASED according to their date.
    *
    * @generated from enum value: DISPUTE_OUTCOME_WON = 1;
    */
   WON = 1,
 
   /**
-   * By the merchant: what was blocked is deducted.
+   * By the merchant: the blocked funds are deducted.
    *
    * @generated from enum value: DISPUTE_OUTCOME_LOST = 2;
    */
@@ -1801,7 +1801,7 @@ export enum DisputeOutcome {
 export declare const DisputeOutcomeSchema: GenEnum<DisputeOutcome>;
 
 /**
- * In which order cases are listed.
+ * The order of listed cases.
  *
  * @generated from enum payments.refunds.v1.RefundCaseOrder
  */
@@ -1814,7 +1814,7 @@ export enum RefundCaseOrder {
   UNSPECIFIED = 0,
 
   /**
-   * Only cases in MERCHANT_REVIEW, soonest first by (merchant_review_deadline_at, id).
+   * Only cases in MERCHANT_REVIEW, earliest deadline first by (merchant_review_deadline_at, id).
    *
    * @generated from enum value: REFUND_CASE_ORDER_REVIEW_DEADLINE = 1;
    */
@@ -1827,21 +1827,21 @@ export enum RefundCaseOrder {
 export declare const RefundCaseOrderSchema: GenEnum<RefundCaseOrder>;
 
 /**
- * Refund cases of merchants: how money goes back to a customer, who decides, and what holds it up.
+ * Refund cases of merchants: how money is returned to customers, who decides about it, and what blocks it.
  *
- * Every write takes an idempotency_key: the same key with the same request answers as the first time, with another
- * request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
- * (IDEMPOTENCY_KEY_IN_USE). A transition that the case's state does not allow is FAILED_PRECONDITION
- * (REFUND_CASE_STATE) with the state in the metadata. A case of another merchant or environment is NOT_FOUND
- * (REFUND_CASE_NOT_FOUND). Amounts are centavos.
+ * Every write takes an idempotency_key. The same key with the same request returns the first response, with another
+ * request ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), and while the first request is running ABORTED
+ * (IDEMPOTENCY_KEY_IN_USE). A change that the case's status does not allow is FAILED_PRECONDITION
+ * (REFUND_CASE_STATE) with the status in the metadata. A case of another merchant or environment is NOT_FOUND
+ * (REFUND_CASE_NOT_FOUND). Amounts are in centavos.
  *
  * @generated from service payments.refunds.v1.RefundCaseService
  */
 export declare const RefundCaseService: GenService<{
   /**
-   * Lists the cases of a merchant, newest first by (requested_at, id), or those that wait for the merchant, soonest
-   * first by (merchant_review_deadline_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment, filters and order.
+   * Lists a merchant's cases, newest first by (requested_at, id), or those awaiting the merchant's decision, earliest
+   * deadline first by (merchant_review_deadline_at, id). INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs
+   * to another merchant, environment, filter or order.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ListRefundCases
    */
@@ -1851,7 +1851,7 @@ export declare const RefundCaseService: GenService<{
     output: typeof ListRefundCasesResponseSchema;
   },
   /**
-   * Answers one case. NOT_FOUND (REFUND_CASE_NOT_FOUND).
+   * Returns a case. NOT_FOUND (REFUND_CASE_NOT_FOUND).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.GetRefundCase
    */
@@ -1861,12 +1861,12 @@ export declare const RefundCaseService: GenService<{
     output: typeof GetRefundCaseResponseSchema;
   },
   /**
-   * Opens a case for a payment. The payment's first case fixes what was paid and when, the window, sale, order and
-   * invoice; a later case that says otherwise is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). After the window:
-   * FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). More than was paid, open and succeeded cases together:
+   * Opens a case for a payment. The payment's first case fixes the amount paid, when it was paid, the window, sale,
+   * order and invoice; a later case with other values is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). After the window:
+   * FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
    * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
-   * (PRODUCT_NOT_FOUND). The funds of a named sale are blocked (REFUND_IN_PROGRESS) by the workflow
-   * refund-hold-<case id> until the case has come to its end (refund-hold-end-<case id>).
+   * (PRODUCT_NOT_FOUND). The workflow refund-hold-<case id> blocks the funds of a named sale (REFUND_IN_PROGRESS) until
+   * the case is closed (refund-hold-end-<case id>).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenRefundCase
    */
@@ -1876,7 +1876,7 @@ export declare const RefundCaseService: GenService<{
     output: typeof OpenRefundCaseResponseSchema;
   },
   /**
-   * Records the merchant's decision in MERCHANT_REVIEW. Decision and deadline race; the first to commit wins.
+   * Records the merchant's decision in MERCHANT_REVIEW. It races the deadline; the first to commit wins.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.DecideRefundCase
    */
@@ -1886,7 +1886,7 @@ export declare const RefundCaseService: GenService<{
     output: typeof DecideRefundCaseResponseSchema;
   },
   /**
-   * Records that the merchant's review deadline has passed: SERVICE_REVIEW with decision EXPIRED.
+   * Records that the deadline of the merchant's review has passed: SERVICE_REVIEW with the decision EXPIRED.
    * FAILED_PRECONDITION (MERCHANT_REVIEW_NOT_DUE) before the deadline.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ExpireMerchantReview
@@ -1897,9 +1897,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof ExpireMerchantReviewResponseSchema;
   },
   /**
-   * Publishes refund.deadline_approaching once, a time before the merchant's review ends (REFUND_DEADLINE_NOTICE, or
-   * half of a review that is shorter). Nothing once it was published or the deadline has passed. FAILED_PRECONDITION
-   * (DEADLINE_NOTICE_NOT_DUE) before that time, which is noticeAt in the metadata.
+   * Publishes refund.deadline_approaching once, at REFUND_DEADLINE_NOTICE before the end of the merchant's review, or
+   * halfway through a shorter review. Has no effect once it is published or the deadline has passed.
+   * FAILED_PRECONDITION (DEADLINE_NOTICE_NOT_DUE) before that time, which is noticeAt in the metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.AnnounceReviewDeadline
    */
@@ -1909,8 +1909,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof AnnounceReviewDeadlineResponseSchema;
   },
   /**
-   * Records what operations or risk policy decided in SERVICE_REVIEW. An approval overrides the limits of 24 hours,
-   * but not a dispute that is open or was lost: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
+   * Records the decision of operations or risk policy in SERVICE_REVIEW. An approval overrides the 24-hour limits, but
+   * not a dispute that is open or was lost: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ReviewRefundCase
    */
@@ -1920,10 +1920,10 @@ export declare const RefundCaseService: GenService<{
     output: typeof ReviewRefundCaseResponseSchema;
   },
   /**
-   * Opens a dispute of a payment: its open cases are blocked by PAYMENT_DISPUTED, approved ones go back to
-   * SERVICE_REVIEW, and later ones start there. The workflow dispute-hold-<dispute id> blocks the funds of the
-   * payment's sale (HOLD_OR_DISPUTE), where the sale is known. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when one
-   * is executing, (PAYMENT_FACTS_DIFFER) for another sale than the payment's; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS).
+   * Opens a dispute of a payment. Its open cases are blocked by PAYMENT_DISPUTED, approved ones return to
+   * SERVICE_REVIEW, and new ones start there. The workflow dispute-hold-<dispute id> blocks the funds of the payment's
+   * sale (HOLD_OR_DISPUTE), if the sale is known. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when a case is
+   * executing, (PAYMENT_FACTS_DIFFER) for a sale other than the payment's; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenDispute
    */
@@ -1933,10 +1933,11 @@ export declare const RefundCaseService: GenService<{
     output: typeof OpenDisputeResponseSchema;
   },
   /**
-   * Closes a dispute: with the payment's last one PAYMENT_DISPUTED leaves its cases, whose state does not change; after
-   * a lost one it stays, and blocks later cases too, for the customer has the money. The workflow
-   * dispute-hold-end-<dispute id> gives the blocked funds back (WON) or has them deducted (LOST).
-   * NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata.
+   * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
+   * whose status does not change. After a lost dispute the blocker remains, and new cases get it too, because the
+   * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has them
+   * deducted (LOST). NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the
+   * metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
    */
@@ -1946,7 +1947,7 @@ export declare const RefundCaseService: GenService<{
     output: typeof CloseDisputeResponseSchema;
   },
   /**
-   * Answers one dispute. NOT_FOUND (DISPUTE_NOT_FOUND).
+   * Returns a dispute. NOT_FOUND (DISPUTE_NOT_FOUND).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.GetDispute
    */
@@ -1956,8 +1957,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof GetDisputeResponseSchema;
   },
   /**
-   * Lists a merchant's disputes, newest first by (opened_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists a merchant's disputes, newest first by (opened_at, id). INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token
+   * belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ListDisputes
    */
@@ -1967,8 +1968,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof ListDisputesResponseSchema;
   },
   /**
-   * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case; repeating is no error.
-   * FAILED_PRECONDITION (REFUND_EXECUTION_STARTED).
+   * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case. Has no effect when it is already
+   * there. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.AddBlocker
    */
@@ -1978,8 +1979,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof AddBlockerResponseSchema;
   },
   /**
-   * Clears such a blocker. Clearing what is not there is no error. A FUNDING_REQUIRED case that only the balance still
-   * blocks is executed again (workflow refund-funding-<id>).
+   * Clears such a blocker. Has no effect when it is not there. A FUNDING_REQUIRED case that now only awaits the balance
+   * is executed again (workflow refund-funding-<id>).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ClearBlocker
    */
@@ -1989,9 +1990,10 @@ export declare const RefundCaseService: GenService<{
     output: typeof ClearBlockerResponseSchema;
   },
   /**
-   * Starts execution of an APPROVED_FOR_EXECUTION case without blockers, or again of a FUNDING_REQUIRED one, after
-   * which it can be neither cancelled nor disputed; the workflow refund-<case id> carries it on. FAILED_PRECONDITION
-   * (REFUND_CASE_BLOCKED) names the blockers, (REFUND_EXECUTION_STARTED) when it is executing already.
+   * Starts the execution of an APPROVED_FOR_EXECUTION case without blockers, or of a FUNDING_REQUIRED one again. From
+   * then on the case can be neither canceled nor disputed. The workflow refund-<case id> completes the execution.
+   * FAILED_PRECONDITION (REFUND_CASE_BLOCKED) names the blockers, (REFUND_EXECUTION_STARTED) when it is already
+   * executing.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.StartRefund
    */
@@ -2001,9 +2003,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof StartRefundResponseSchema;
   },
   /**
-   * Records how the debit of a started execution ended (the saga's third step): PROCESSING when debited,
-   * FUNDING_REQUIRED when the balance does not suffice. Repeating the recorded outcome is no error; without a started
-   * execution FAILED_PRECONDITION (REFUND_EXECUTION_NOT_STARTED).
+   * Records the outcome of an execution's debit, the saga's third step: PROCESSING when it was debited,
+   * FUNDING_REQUIRED when the balance does not suffice. Repeating the recorded outcome has no effect.
+   * FAILED_PRECONDITION (REFUND_EXECUTION_NOT_STARTED) without an execution in progress.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.RecordRefundDebit
    */
@@ -2013,8 +2015,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof RecordRefundDebitResponseSchema;
   },
   /**
-   * Records what the provider said of a PROCESSING case, or one late return of a SUCCEEDED one (FAILED).
-   * Every FAILED has its debit reversed in funds by the workflow refund-reversal-<case id>.
+   * Records the provider's outcome of a PROCESSING case, or one late return of a SUCCEEDED one (FAILED). The workflow
+   * refund-reversal-<case id> reverses the debit of every FAILED case in funds.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.RecordProviderOutcome
    */
@@ -2024,7 +2026,7 @@ export declare const RefundCaseService: GenService<{
     output: typeof RecordProviderOutcomeResponseSchema;
   },
   /**
-   * Cancels a case that has not started execution, on behalf of its customer or requester. FAILED_PRECONDITION
+   * Cancels a case whose execution has not started, on behalf of its customer or requester. FAILED_PRECONDITION
    * (REFUND_EXECUTION_STARTED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CancelRefundCase

@@ -307,7 +307,7 @@ export const RefundInitiatorSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 1);
 
 /**
- * Who asked for the refund.
+ * Who requested the refund.
  *
  * @generated from enum payments.refunds.v1.RefundInitiator
  */
@@ -321,7 +321,7 @@ export const ApprovalModeSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 2);
 
 /**
- * How a case was or is to be approved, other than by the merchant.
+ * How a case is approved, other than by the merchant.
  *
  * @generated from enum payments.refunds.v1.ApprovalMode
  */
@@ -335,7 +335,7 @@ export const RefundBlockerSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 3);
 
 /**
- * What holds a case up.
+ * What blocks a case.
  *
  * @generated from enum payments.refunds.v1.RefundBlocker
  */
@@ -391,7 +391,7 @@ export const ProviderOutcomeSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 7);
 
 /**
- * What the provider says of a refund.
+ * The outcome that the provider reports.
  *
  * @generated from enum payments.refunds.v1.ProviderOutcome
  */
@@ -419,7 +419,7 @@ export const RefundCaseOrderSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 9);
 
 /**
- * In which order cases are listed.
+ * The order of listed cases.
  *
  * @generated from enum payments.refunds.v1.RefundCaseOrder
  */
@@ -427,13 +427,13 @@ export const RefundCaseOrder = /*@__PURE__*/
   tsEnum(RefundCaseOrderSchema);
 
 /**
- * Refund cases of merchants: how money goes back to a customer, who decides, and what holds it up.
+ * Refund cases of merchants: how money is returned to customers, who decides about it, and what blocks it.
  *
- * Every write takes an idempotency_key: the same key with the same request answers as the first time, with another
- * request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
- * (IDEMPOTENCY_KEY_IN_USE). A transition that the case's state does not allow is FAILED_PRECONDITION
- * (REFUND_CASE_STATE) with the state in the metadata. A case of another merchant or environment is NOT_FOUND
- * (REFUND_CASE_NOT_FOUND). Amounts are centavos.
+ * Every write takes an idempotency_key. The same key with the same request returns the first response, with another
+ * request ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), and while the first request is running ABORTED
+ * (IDEMPOTENCY_KEY_IN_USE). A change that the case's status does not allow is FAILED_PRECONDITION
+ * (REFUND_CASE_STATE) with the status in the metadata. A case of another merchant or environment is NOT_FOUND
+ * (REFUND_CASE_NOT_FOUND). Amounts are in centavos.
  *
  * @generated from service payments.refunds.v1.RefundCaseService
  */

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { readConfig } from './platform/process/config.ts';
 import { runTask } from './platform/process/run-process.ts';
-import { countSealedOtherwise, reencryptSecrets } from './webhooks/subscriptions/reencrypt-secrets.ts';
+import { countSealedWithOldKeys, reencryptSecrets } from './webhooks/subscriptions/reencrypt-secrets.ts';
 
 /**
  * Seals all signing secrets with the first of WEBHOOK_SECRET_KEYS and ends; after that the others can be taken away.
@@ -17,7 +17,7 @@ await runTask('reencrypt-secrets', async () => {
   const client = new Client({ connectionString: DATABASE_URL });
   await client.connect();
   try {
-    const total = await countSealedOtherwise(client, keys);
+    const total = await countSealedWithOldKeys(client, keys);
     const { resealed, unopened, left } = await reencryptSecrets(client, keys, {
       signal: stop.signal,
       onBatch: (done) => console.log(`resealed ${done} of ${total}`),

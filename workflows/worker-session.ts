@@ -167,8 +167,8 @@ function startLoops({ config, delivery, transport, logger }: SessionDeps, tempor
     startDeliveryDispatcher({
       temporal,
       dispatch: delivery.dispatch,
-      firstAttempts: delivery.firstAttempts,
-      room: () => delivery.attempts.room,
+      eagerAttempts: delivery.eagerAttempts,
+      capacity: () => delivery.attempts.capacity,
       batchIntervalMs: config.WEBHOOK_BATCH_INTERVAL,
       logger,
     }),

@@ -157,14 +157,14 @@ create table webhooks.open_delivery (
   -- The caller that it was handed out to.
   leased_to text,
   -- While it is claimed by a batch or in flight: since when, and until when that counts.
-  busy_since timestamptz(3),
-  busy_until timestamptz(3),
+  in_flight_since timestamptz(3),
+  in_flight_until timestamptz(3),
   -- When an overdue retry was last handed out again.
-  handed_out_at timestamptz(3),
+  requeued_at timestamptz(3),
   primary key (merchant_id, environment, id),
   -- Dispatch knows deliveries by their id alone.
   constraint open_delivery_id unique (id),
-  constraint busy_is_complete check ((busy_since is null) = (busy_until is null)),
+  constraint in_flight_is_complete check ((in_flight_since is null) = (in_flight_until is null)),
   constraint only_ordered_is_blocked check (status <> 'BLOCKED' or ordered)
 ) with (
   -- A queue: vacuumed by how many rows passed through, not by its size.
@@ -191,7 +191,7 @@ create index open_delivery_due on webhooks.open_delivery (subscription_id, statu
 create index open_delivery_waiting on webhooks.open_delivery (subscription_id, (resend_id is not null), id)
   where status = 'PENDING' and batch_id is null;
 -- What a subscription has in flight, and how much of it is slow.
-create index open_delivery_busy on webhooks.open_delivery (subscription_id, busy_since) where busy_since is not null;
+create index open_delivery_busy on webhooks.open_delivery (subscription_id, in_flight_since) where in_flight_since is not null;
 -- Overdue retries, to be handed out again; the metric of the longest overdue.
 create index open_delivery_retrying on webhooks.open_delivery (next_attempt_at) where status = 'RETRYING';
 -- The first open delivery of an object.

@@ -61,7 +61,7 @@ async function failTwice(merchant: SandboxMerchant) {
       expect(attempts).toMatchObject([{ httpStatus: 503 }, { httpStatus: 503 }]);
       const { raw } = await workflowOf(delivery!).describe();
       expect(raw.pendingActivities?.[0]?.lastFailure).toMatchObject({
-        message: expect.stringMatching(/^attempt 2: HTTP 503; next at 20/),
+        message: expect.stringMatching(/^attempt 2: HTTP 503; next attempt at 20/),
         stackTrace: '',
       });
       return delivery!;

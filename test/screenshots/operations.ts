@@ -46,14 +46,14 @@ async function pictureFinding(ui: TemporalUi, { tenant }: FailingMerchant): Prom
 async function pictureReason(ui: TemporalUi, delivery: { workflowId: string; workflowUrl?: string }) {
   if (!delivery.workflowUrl) throw new Error('npm start answers no link to the workflow of a delivery');
   await ui.follow(delivery.workflowUrl);
-  await ui.pendingActivities(delivery.workflowId, /attempt 2: HTTP 503; next at/);
+  await ui.pendingActivities(delivery.workflowId, /attempt 2: HTTP 503; next attempt at/);
   await ui.picture('why');
   await ui.details(delivery.workflowId, /makes the next attempt now/);
   await ui.picture('details');
 }
 
 async function pictureRetry(ui: TemporalUi, { deliveries, tenant }: FailingMerchant, deliveryId: string) {
-  await ui.pendingActivities(`delivery-${deliveryId}`, /attempt 2: HTTP 503; next at/);
+  await ui.pendingActivities(`delivery-${deliveryId}`, /attempt 2: HTTP 503; next attempt at/);
   await ui.askSignal();
   await ui.picture('retry-now');
   await ui.chooseSignal('retryNow');
@@ -69,7 +69,7 @@ async function pictureCancellation(
   { deliveries, tenant }: FailingMerchant,
   deliveryId: string,
 ) {
-  await ui.pendingActivities(`delivery-${deliveryId}`, /attempt 2: HTTP 503; next at/);
+  await ui.pendingActivities(`delivery-${deliveryId}`, /attempt 2: HTTP 503; next attempt at/);
   await ui.askCancellation();
   await ui.picture('cancel');
   await ui.press('Confirm');

@@ -33,6 +33,6 @@ it.each([
     expect(error, workflowId).toBeUndefined();
     replayed.push(workflowId);
   }
-  expect(replayed.length).toBeGreaterThan(20);
+  expect(replayed.length).toBeGreaterThanOrEqual(Object.keys(workflows).length);
   expect(replayed).toHaveLength(histories.length);
 });

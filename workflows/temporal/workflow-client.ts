@@ -5,6 +5,7 @@ import {
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from '@temporalio/client';
+import { COMMAND_LEASE_MS } from '../../services/platform/outbox/workflow-command.ts';
 import { retrying } from '../retrying.ts';
 import { STARTED_AGAIN_SIGNAL } from './started-again-signal.ts';
 import { TASK_QUEUE } from './task-queue.ts';
@@ -23,8 +24,8 @@ interface CancelRequest {
 }
 
 const CALL_TIMEOUT_MS = 5_000;
-/** Less than the lease of a workflow command, the shortest lease of all. */
-const RETRY_FOR_MS = 25_000;
+/** A call ends before the lease of a workflow command does, the shortest of all leases. */
+const RETRY_FOR_MS = COMMAND_LEASE_MS - CALL_TIMEOUT_MS;
 
 /** Part of the server's error `exceeded workflow execution limit for signal events`. */
 const SIGNAL_LIMIT = 'limit for signal';

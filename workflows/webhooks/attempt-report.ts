@@ -9,7 +9,7 @@ import type { AttemptFailureKind, AttemptRecord } from './send-attempt.ts';
 
 export type AttemptReportInit = MessageInitShape<typeof AttemptReportSchema>;
 
-/** How an attempt went; without a record: that it is still under way, and until when. */
+/** The report of an attempt; without a record, that it is still running, and its deadline. */
 export function attemptReport(attempt: OpenAttempt, record: AttemptRecord | undefined): AttemptReportInit {
   const { deliveryId, attemptNumber, generation, startedAt, deadlineAt } = attempt;
   const shared = { deliveryId, attemptNumber, generation, startedAt: timestampOf(startedAt) };

@@ -1,6 +1,7 @@
 import { type Client, ConnectError } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { AttemptOutcome, DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { MAX_BATCH_SIZE } from '../../services/contracts/webhooks/delivery-limits.ts';
 import { countDispatchErrors } from '../dispatch-metrics.ts';
 import { retrying } from '../retrying.ts';
 import { type AttemptReportInit, attemptReport } from './attempt-report.ts';
@@ -13,16 +14,15 @@ export interface AttemptReporterDeps {
 }
 
 const RPC_TIMEOUT_MS = 10_000;
-const MOST_PER_RPC = 100;
-/** Well within the minute that an activity has. */
-const ACTIVITY_PATIENCE_MS = 20_000;
-/** Long after its deadline an attempt is closed as lost, and its report is worth nothing any more. */
-const BACKGROUND_PATIENCE_MS = 10 * 60_000;
+/** Well within the activity's timeout of a minute. */
+const ACTIVITY_RETRY_MS = 20_000;
+/** Long after its deadline an attempt is closed as lost, and its report is of no more use. */
+const BACKGROUND_RETRY_MS = 10 * 60_000;
 
-/** Reports attempts. Whatever fails here, only the report is repeated, never the sending. */
+/** Reports attempts. After a failure it retries the report, never the request to the receiver. */
 export class AttemptReporter {
   readonly #deps: AttemptReporterDeps;
-  /** Handed over, with the report not yet taken; bounded as open attempts are. */
+  /** Attempts handed over whose report is not yet accepted; bounded as open attempts are. */
   readonly #handedOver = new Set<OpenAttempt>();
   #ready: { attempt: OpenAttempt; report: AttemptReportInit }[] = [];
   #flushing = false;
@@ -31,12 +31,12 @@ export class AttemptReporter {
     this.#deps = deps;
   }
 
-  /** Reports now, and again while the services are away, for 20 s. Outcomes are in the order of the reports. */
+  /** Reports now, and retries for 20 s while the services are unavailable. Outcomes are in the order of the reports. */
   async report(reports: AttemptReportInit[]): Promise<AttemptOutcome[]> {
-    return this.#send(reports, ACTIVITY_PATIENCE_MS);
+    return this.#send(reports, ACTIVITY_RETRY_MS);
   }
 
-  /** Reports each when it has ended, in the background. */
+  /** Reports each attempt in the background when it has ended. */
   reportLater(attempts: readonly OpenAttempt[]): void {
     for (const attempt of attempts) {
       if (this.#handedOver.has(attempt)) continue;
@@ -51,15 +51,18 @@ export class AttemptReporter {
   async #flush(): Promise<void> {
     this.#flushing = true;
     while (this.#ready.length > 0) {
-      const batch = this.#ready.splice(0, MOST_PER_RPC);
+      const batch = this.#ready.splice(0, MAX_BATCH_SIZE);
       await this.#send(
         batch.map(({ report }) => report),
-        BACKGROUND_PATIENCE_MS,
+        BACKGROUND_RETRY_MS,
       ).catch((error: unknown) => {
         countDispatchErrors('REPORT', batch.length);
-        this.#deps.logger.error({ err: error, attempts: batch.length }, 'reports of attempts were not taken');
+        this.#deps.logger.error(
+          { err: error, attempts: batch.length },
+          'reports of attempts were not accepted',
+        );
       });
-      for (const { attempt } of batch) this.#forget(attempt);
+      for (const { attempt } of batch) this.#close(attempt);
     }
     this.#flushing = false;
   }
@@ -74,7 +77,7 @@ export class AttemptReporter {
     return outcomes;
   }
 
-  #forget(attempt: OpenAttempt): void {
+  #close(attempt: OpenAttempt): void {
     this.#handedOver.delete(attempt);
     this.#deps.attempts.close(attempt);
   }

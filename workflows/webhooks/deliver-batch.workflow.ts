@@ -18,7 +18,9 @@ const { sendBatch } = proxyLocalActivities<DeliveryActivities>({
 export async function deliverBatch(input: DeliverBatchInput): Promise<DeliverBatchResult> {
   setCurrentDetails(`Waits for the first attempts of ${input.deliveryIds.length} deliveries.`);
   const result = await sendBatch(input);
-  const { succeeded, goingOn, left } = result;
-  setCurrentDetails(`${succeeded} succeeded, ${goingOn} continue in retry workflows, ${left} were not sent.`);
+  const { succeeded, retrying, skipped } = result;
+  setCurrentDetails(
+    `${succeeded} succeeded, ${retrying} continue in retry workflows, ${skipped} were skipped.`,
+  );
   return result;
 }

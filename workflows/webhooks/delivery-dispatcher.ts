@@ -10,32 +10,32 @@ import { type PollLoop, startPollLoop } from '../poll-loop.ts';
 import { settleHandover } from '../settle-handover.ts';
 import type { WorkflowClient } from '../temporal/workflow-client.ts';
 import { batchSize } from './delivery-metrics.ts';
-import type { FirstAttempts } from './first-attempts.ts';
+import type { EagerAttempts } from './eager-attempts.ts';
 import { OpenBatches } from './open-batches.ts';
 import { startBatch, startRetry } from './start-deliveries.ts';
 
 export interface DeliveryDispatcherDeps {
   readonly dispatch: Client<typeof DispatchService>;
   readonly temporal: WorkflowClient;
-  readonly firstAttempts: FirstAttempts;
-  /** How many more attempts this process may begin. */
-  room(): number;
+  readonly eagerAttempts: EagerAttempts;
+  /** How many more attempts this process may start. */
+  capacity(): number;
   readonly batchIntervalMs: number;
   readonly logger: Logger;
 }
 
-/** Deliveries wait in the table, at no cost, until attempts of this process have ended. */
-const WHEN_FULL_MS = 100;
+/** While this process is full, deliveries wait in the table at no cost. */
+const FULL_RETRY_MS = 100;
 /**
- * A workflow costs the same whatever the size of its batch, and what has begun does not wait for it: the busier it is,
- * the longer a batch is filled.
+ * A workflow costs the same whatever the size of its batch, and started attempts do not wait for it: the higher the
+ * load, the longer a batch is filled.
  */
 const FILL_PER_DELIVERY_MS = 50;
-const LONGEST_FILL_MS = 250;
-/** Of the attempts that this process may begin: what is new takes all there is, and retries come one by one. */
-const LEFT_FOR_RETRIES = 100;
-/** Rounds of starts that Temporal has not confirmed yet: until it does, no more is claimed. */
-const MOST_STARTS = 10;
+const MAX_FILL_MS = 250;
+/** Attempts of this process that are reserved for retries, which come one at a time. */
+const RESERVED_FOR_RETRIES = 100;
+/** With more starts that Temporal has not confirmed, no more is claimed. */
+const MAX_UNCONFIRMED_STARTS = 10;
 
 /** Dispatches deliveries until it is stopped; then hands over what it has claimed. */
 export function startDeliveryDispatcher(deps: DeliveryDispatcherDeps): PollLoop {
@@ -50,19 +50,19 @@ export function startDeliveryDispatcher(deps: DeliveryDispatcherDeps): PollLoop 
 }
 
 /**
- * Claims deliveries, begins their first attempts and starts the workflows of their batches behind them. Attempts whose
- * workflow Temporal does not take are recorded all the same, and those that failed handed out again by the service.
+ * Claims deliveries, starts their first attempts and then the workflows of their batches. Attempts whose workflow
+ * Temporal does not accept are recorded all the same, and the service requeues those that failed.
  */
 class DeliveryDispatcher {
   readonly #deps: DeliveryDispatcherDeps;
   readonly #open = new OpenBatches();
   readonly #starts = new Set<Promise<void>>();
-  /** When the next workflows may start; full batches start before. */
-  #startAtMs = 0;
-  /** Of the last start that was answered. */
+  /** When the next workflows may start; full batches start earlier. */
+  #nextStartAtMs = 0;
+  /** Whether the last start succeeded. */
   #temporalAnswers = false;
-  /** With the answer to a start, so that its workflow runs in this process; otherwise another worker may run it. */
-  #temporalGivesFirstTasks = true;
+  /** Whether first workflow tasks come with the answer to a start; otherwise another worker may run the workflow. */
+  #startsEagerly = true;
 
   constructor(deps: DeliveryDispatcherDeps) {
     this.#deps = deps;
@@ -70,85 +70,83 @@ class DeliveryDispatcher {
 
   /** Claims once, and starts the workflows that are due. @returns whether Temporal answers, as far as is known. */
   async poll(signal: AbortSignal): Promise<boolean> {
-    const askedAtMs = performance.now();
+    const claimedAtMs = performance.now();
     const wasEmpty = this.#open.isEmpty;
     const found = await this.#claim(signal);
-    if (this.#open.room === 0 || performance.now() >= this.#startAtMs) this.#startBatches();
+    if (this.#open.capacity === 0 || performance.now() >= this.#nextStartAtMs) this.#startBatches();
     if (!found && wasEmpty) return false;
-    if (this.#starts.size >= MOST_STARTS) await Promise.race(this.#starts);
-    if (found) await this.#pace(askedAtMs);
+    if (this.#starts.size >= MAX_UNCONFIRMED_STARTS) await Promise.race(this.#starts);
+    if (found) await this.#throttle(claimedAtMs);
     return this.#temporalAnswers;
   }
 
-  /** Starts what is claimed, and resolves when Temporal has taken or refused it. */
+  /** Starts what is claimed, and resolves when Temporal has accepted or refused it. */
   async finish(): Promise<void> {
     this.#startBatches();
     await Promise.all(this.#starts);
   }
 
-  /** Waits for work, no longer than what is claimed already waits for its workflow. @returns whether there was any. */
+  /** Waits for work, but no longer than claimed deliveries may wait for their workflow. @returns whether it found any. */
   async #claim(signal: AbortSignal): Promise<boolean> {
-    const room = Math.min(this.#deps.room() - LEFT_FOR_RETRIES, this.#open.room);
-    if (room <= 0) {
-      await delay(WHEN_FULL_MS, undefined, { signal });
+    const capacity = Math.min(this.#deps.capacity() - RESERVED_FOR_RETRIES, this.#open.capacity);
+    if (capacity <= 0) {
+      await delay(FULL_RETRY_MS, undefined, { signal });
       return false;
     }
-    const fillMs = Math.max(Math.ceil(this.#startAtMs - performance.now()), 0);
+    const fillMs = Math.max(Math.ceil(this.#nextStartAtMs - performance.now()), 0);
     const waitMs = this.#open.isEmpty ? CLAIM_WAIT_MS : fillMs;
     const claimed = await this.#deps.dispatch
-      .claimBatch({ waitMs, maxDeliveries: room, batchIds: this.#open.ids }, claimCall(waitMs, signal))
+      .claimBatch({ waitMs, maxDeliveries: capacity, batchIds: this.#open.ids }, claimCall(waitMs, signal))
       .catch((error: unknown) => {
-        // It may have claimed as much as there is room for, which is handed out again by itself.
+        // The call may have filled the batches: claim into new ones. The service requeues what the call claimed.
         this.#startBatches();
         throw error;
       });
-    this.#take(claimed);
+    this.#accept(claimed);
     return claimed.batches.length + claimed.retries.length > 0;
   }
 
-  /** Begins what is new. Batches and retries of before, which are handed out again, go to Temporal at once. */
-  #take({ batches, retries }: ClaimBatchResponse): void {
-    const { firstAttempts, temporal } = this.#deps;
-    const again: Promise<unknown>[] = retries.map((retry) => startRetry(temporal, retry));
+  /** Starts attempts of new deliveries. Requeued batches and retries go to Temporal at once. */
+  #accept({ batches, retries }: ClaimBatchResponse): void {
+    const { eagerAttempts, temporal } = this.#deps;
+    const requeued: Promise<unknown>[] = retries.map((retry) => startRetry(temporal, retry));
     for (const batch of batches) {
       if (!this.#open.has(batch)) {
-        again.push(startBatch(temporal, batch, false));
+        requeued.push(startBatch(temporal, batch, false));
         continue;
       }
       this.#open.add(batch);
-      if (this.#temporalGivesFirstTasks) firstAttempts.begin(batch.id, batch.deliveryIds);
+      if (this.#startsEagerly) eagerAttempts.start(batch.id, batch.deliveryIds);
     }
-    if (again.length > 0) this.#handOver(again);
+    if (requeued.length > 0) this.#handOver(requeued);
   }
 
-  /** Between two claims, because each costs the same however little it finds. */
-  async #pace(askedAtMs: number): Promise<void> {
-    const apartMs = this.#deps.batchIntervalMs / 2;
+  /** Spaces claims, because each costs the same however little it finds. */
+  async #throttle(claimedAtMs: number): Promise<void> {
+    const intervalMs = this.#deps.batchIntervalMs / 2;
     const nowMs = performance.now();
-    // Asking takes time too; who had to wait for work leaves half of that time to the next who comes.
-    await delay(Math.max(askedAtMs + apartMs - nowMs, apartMs / 2));
+    // After a claim that waited for work, half the interval is left for what arrives next.
+    await delay(Math.max(claimedAtMs + intervalMs - nowMs, intervalMs / 2));
   }
 
   #startBatches(): void {
-    const { firstAttempts, temporal, batchIntervalMs } = this.#deps;
+    const { eagerAttempts, temporal, batchIntervalMs } = this.#deps;
     const batches = this.#open.close();
     if (batches.length === 0) return;
     const sizes = batches.map(({ deliveryIds }) => deliveryIds.length);
     for (const size of sizes) batchSize.observe(size);
     const deliveries = sizes.reduce((sum, size) => sum + size, 0);
-    const fillMs = this.#temporalGivesFirstTasks
-      ? Math.min(deliveries * FILL_PER_DELIVERY_MS, LONGEST_FILL_MS)
-      : 0;
-    this.#startAtMs = performance.now() + Math.max(batchIntervalMs, fillMs);
-    const started = batches.map(async (batch) => {
-      this.#temporalGivesFirstTasks = await startBatch(temporal, batch, firstAttempts.has(batch.id));
+    const fillMs = this.#startsEagerly ? Math.min(deliveries * FILL_PER_DELIVERY_MS, MAX_FILL_MS) : 0;
+    this.#nextStartAtMs = performance.now() + Math.max(batchIntervalMs, fillMs);
+    const starts = batches.map(async (batch) => {
+      this.#startsEagerly = await startBatch(temporal, batch, eagerAttempts.has(batch.id));
     });
-    this.#handOver(started);
+    this.#handOver(starts);
   }
 
   #handOver(work: readonly Promise<unknown>[]): void {
-    const start = settleHandover(this.#deps.logger, work).then((taken) => {
-      this.#temporalAnswers = taken;
+    const start = settleHandover(this.#deps.logger, work).then((accepted) => {
+      this.#temporalAnswers = accepted;
       this.#starts.delete(start);
     });
     this.#starts.add(start);

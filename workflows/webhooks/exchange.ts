@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { ResponseExcerpt } from './response-excerpt.ts';
 
-/** What a receiver answered. */
+/** A receiver's response. */
 export interface Answer {
   readonly httpStatus: number;
   /** At most 4 KiB of printable UTF-8. */
@@ -13,8 +13,8 @@ type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 /**
- * One request and its answer, read up to 64 KiB. It hears undici itself, because a stream for each answer, nearly
- * always an empty one, costs as much as the request.
+ * One request and its response, read up to 64 KiB. It handles undici's events directly, because a stream for each
+ * response, which is nearly always empty, costs as much as the request.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #answer = Promise.withResolvers<Answer>();
@@ -22,7 +22,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #httpStatus = 0;
   #retryAfter: string | undefined;
-  /** Why it was ended before its answer, or before the end of a long one. */
+  /** Why it was stopped before its response, or before the end of a long one. */
   #stopped: Error | undefined;
 
   /** Rejects with undici's error, the connector's, or the one it was stopped with. */
@@ -30,7 +30,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#answer.promise;
   }
 
-  /** Ends it at once, also while it waits for a connection; one that has its answer keeps it. */
+  /** Stops it at once, even while it waits for a connection; a complete answer stays. */
   stop(reason: Error): void {
     this.#answer.reject(reason);
     this.#stopped = reason;
@@ -39,7 +39,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
-    // undici hears of an end only once it has given the request a connection.
+    // undici can abort a request only once it has given it a connection.
     if (this.#stopped) controller.abort(this.#stopped);
   }
 
@@ -68,4 +68,4 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-const TOO_LONG = new Error('the rest of the answer is not read');
+const TOO_LONG = new Error('the rest of the response is not read');

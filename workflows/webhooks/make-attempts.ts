@@ -5,11 +5,12 @@ import {
   type AttemptAnswer,
   AttemptFailure,
   type AttemptNotNow,
-  type AttemptOutcome,
+  type AttemptOutcome as AttemptOutcomeMessage,
   DeliveryStatus,
   type DispatchService,
   type RetryStart,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { LOST_AFTER_MS } from '../../services/contracts/webhooks/delivery-limits.ts';
 import { attemptReport } from './attempt-report.ts';
 import type { AttemptReporter } from './attempt-reporter.ts';
 import type { OpenAttempt, OpenAttempts } from './open-attempts.ts';
@@ -31,128 +32,139 @@ export interface AttemptKey {
   readonly now?: boolean;
 }
 
-/** What came of one delivery's turn. */
-export interface Turn {
-  /** What the delivery is now; undefined where its time had not come. */
+/** The state of a delivery after this process tried to make its next attempt. */
+export interface AttemptOutcome {
+  /** The delivery's status; undefined when the attempt was not due. */
   readonly status: DeliveryStatus | undefined;
-  /** Where it goes on in a retry workflow. */
+  /** Set when the delivery continues in a retry workflow. */
   readonly retry: RetryStart | undefined;
-  /** Until its next turn, if it goes on. */
+  /** Until the next attempt, if there is one. */
   readonly delayMs: number;
   /** For people, and never the receiver's words: `attempt 2: HTTP 503`. */
-  readonly story: string;
+  readonly statusMessage: string;
 }
 
-/** What has ended by then is reported before the rest of its batch. */
-const SOON_MS = 100;
-/** An attempt that is not reported so long after its deadline counts as lost. */
-const LOST_AFTER_MS = 5_000;
-/** Who is told to leave an open delivery alone asks again after this time. */
-const LEFT_ALONE_MS = 30_000;
+/** Attempts that have ended by then are reported before the rest of their batch. */
+const EARLY_REPORT_MS = 100;
+/** A retry workflow whose open delivery must not be sent asks again after this time. */
+const SKIPPED_RECHECK_MS = 30_000;
 const RPC_TIMEOUT_MS = 10_000;
 
 /**
- * One turn of up to 100 deliveries: asks what to send, sends side by side, reports once. Waits for no attempt longer
- * than the hand-over time. Throws the ConnectError of services that are away; what was sent by then is still reported.
+ * Makes the next attempt of up to 100 deliveries: asks what to send, sends in parallel, and reports. Waits for no
+ * attempt longer than the hand-over time. Throws the ConnectError of services that are unavailable; what was sent by
+ * then is still reported.
  */
-export async function makeAttempts(deps: MakeAttemptsDeps, keys: readonly AttemptKey[]): Promise<Turn[]> {
-  const { answers, begun } = await begin(deps, keys);
-  const attempted = await finish(deps, begun);
-  return answers.map((answer) => attempted.get(answer.deliveryId) ?? turnWithoutAttempt(answer));
+export async function makeAttempts(
+  deps: MakeAttemptsDeps,
+  keys: readonly AttemptKey[],
+): Promise<AttemptOutcome[]> {
+  const { answers, started } = await startAttempts(deps, keys);
+  const outcomes = await reportAttempts(deps, started);
+  return answers.map((answer) => outcomes.get(answer.deliveryId) ?? outcomeWithoutAttempt(answer));
 }
 
-async function begin({ dispatch, attempts }: MakeAttemptsDeps, keys: readonly AttemptKey[]) {
+async function startAttempts({ dispatch, attempts }: MakeAttemptsDeps, keys: readonly AttemptKey[]) {
   const release = attempts.reserve(keys.length);
   try {
     const { answers } = await dispatch.getAttempt({ attempts: [...keys] }, { timeoutMs: RPC_TIMEOUT_MS });
-    const begun = answers.flatMap(({ deliveryId, answer }) =>
-      answer.case === 'send' ? [attempts.begin(deliveryId, answer.value)] : [],
+    const started = answers.flatMap(({ deliveryId, answer }) =>
+      answer.case === 'send' ? [attempts.start(deliveryId, answer.value)] : [],
     );
-    return { answers, begun };
+    return { answers, started };
   } finally {
     release();
   }
 }
 
-async function finish(deps: MakeAttemptsDeps, begun: readonly OpenAttempt[]): Promise<Map<string, Turn>> {
+async function reportAttempts(
+  deps: MakeAttemptsDeps,
+  started: readonly OpenAttempt[],
+): Promise<Map<string, AttemptOutcome>> {
   const handOverAt = performance.now() + deps.handOverAfterMs;
-  const turns = new Map<string, Turn>();
+  const outcomes = new Map<string, AttemptOutcome>();
   try {
-    // What is answered counts as under way no longer than it is, whatever else is in the batch.
-    const soon = await recordsInTime(begun, Math.min(SOON_MS, deps.handOverAfterMs));
-    const rest = begun.filter((attempt) => !soon.has(attempt));
-    await report(deps, [...soon.keys()], soon, turns);
+    // An attempt that has been answered must not count as in flight until the slowest of its batch ends.
+    const early = await recordsWithin(started, Math.min(EARLY_REPORT_MS, deps.handOverAfterMs));
+    const rest = started.filter((attempt) => !early.has(attempt));
+    await report(deps, [...early.keys()], early, outcomes);
     const restMs = Math.max(handOverAt - performance.now(), 0);
-    await report(deps, rest, await recordsInTime(rest, restMs), turns);
-    return turns;
+    await report(deps, rest, await recordsWithin(rest, restMs), outcomes);
+    return outcomes;
   } catch (error) {
-    deps.reporter.reportLater(begun.filter(({ deliveryId }) => !turns.has(deliveryId)));
+    deps.reporter.reportLater(started.filter(({ deliveryId }) => !outcomes.has(deliveryId)));
     throw error;
   }
 }
 
 type Records = ReadonlyMap<OpenAttempt, AttemptRecord>;
 
-/** Reports attempts, those without a record as still under way, and notes their turns. */
+/** Reports attempts, those without a record as still running, and adds their outcomes. */
 async function report(
   { attempts, reporter }: MakeAttemptsDeps,
-  begun: readonly OpenAttempt[],
+  started: readonly OpenAttempt[],
   records: Records,
-  turns: Map<string, Turn>,
+  outcomes: Map<string, AttemptOutcome>,
 ): Promise<void> {
-  const outcomes = await reporter.report(
-    begun.map((attempt) => attemptReport(attempt, records.get(attempt))),
+  const reported = await reporter.report(
+    started.map((attempt) => attemptReport(attempt, records.get(attempt))),
   );
-  for (const [index, attempt] of begun.entries()) {
+  for (const [index, attempt] of started.entries()) {
     const record = records.get(attempt);
     if (record) attempts.close(attempt);
-    turns.set(attempt.deliveryId, turnWithAttempt(attempt, record, outcomes[index]!));
+    outcomes.set(attempt.deliveryId, outcomeOfAttempt(attempt, record, reported[index]!));
   }
-  reporter.reportLater(begun.filter((attempt) => !records.has(attempt)));
+  reporter.reportLater(started.filter((attempt) => !records.has(attempt)));
 }
 
-/** The records of the attempts that end in time. */
-async function recordsInTime(begun: readonly OpenAttempt[], waitMs: number): Promise<Records> {
+/** The records of the attempts that end within the time. */
+async function recordsWithin(started: readonly OpenAttempt[], waitMs: number): Promise<Records> {
   const allEnded = new AbortController();
   const late = delay(waitMs, undefined, { signal: allEnded.signal }).catch(() => undefined);
   const records = await Promise.all(
-    begun.map(async (attempt) => [attempt, await Promise.race([attempt.ended, late])] as const),
+    started.map(async (attempt) => [attempt, await Promise.race([attempt.ended, late])] as const),
   );
   allEnded.abort();
   return new Map(records.filter((entry): entry is [OpenAttempt, AttemptRecord] => entry[1] !== undefined));
 }
 
-function turnWithAttempt(
+function outcomeOfAttempt(
   attempt: OpenAttempt,
   record: AttemptRecord | undefined,
-  { status, retry, nextAttemptAt }: AttemptOutcome,
-): Turn {
+  { status, retry, nextAttemptAt }: AttemptOutcomeMessage,
+): AttemptOutcome {
   const nextMs = nextAttemptAt ? timestampMs(nextAttemptAt) : attempt.deadlineAt.getTime() + LOST_AFTER_MS;
-  const end = record && (record.failureKind ?? `HTTP ${record.httpStatus}`);
-  return { status, retry, delayMs: nextMs - Date.now(), story: storyOf(attempt.attemptNumber, end) };
+  const result = record && (record.failureKind ?? `HTTP ${record.httpStatus}`);
+  return {
+    status,
+    retry,
+    delayMs: nextMs - Date.now(),
+    statusMessage: messageOf(attempt.attemptNumber, result),
+  };
 }
 
-/** @param end undefined while it is under way. */
-const storyOf = (attemptNumber: number, end: string | undefined) =>
-  `attempt ${attemptNumber}: ${end ?? 'still under way'}`;
+/** @param result undefined while the attempt is in progress. */
+const messageOf = (attemptNumber: number, result: string | undefined) =>
+  `attempt ${attemptNumber}: ${result ?? 'in progress'}`;
 
-function storyOfWait({ attemptNumber, httpStatus, failure }: AttemptNotNow): string {
-  if (attemptNumber === undefined) return 'nothing is due yet';
-  if (failure !== undefined) return storyOf(attemptNumber, AttemptFailure[failure]);
-  return storyOf(attemptNumber, httpStatus === undefined ? undefined : `HTTP ${httpStatus}`);
+function messageOfWait({ attemptNumber, httpStatus, failure }: AttemptNotNow): string {
+  if (attemptNumber === undefined) return 'no attempt is due yet';
+  if (failure !== undefined) return messageOf(attemptNumber, AttemptFailure[failure]);
+  return messageOf(attemptNumber, httpStatus === undefined ? undefined : `HTTP ${httpStatus}`);
 }
 
-function turnWithoutAttempt({ answer }: AttemptAnswer): Turn {
+function outcomeWithoutAttempt({ answer }: AttemptAnswer): AttemptOutcome {
   switch (answer.case) {
     case 'skip': {
       const { status, retry } = answer.value;
-      return { status, retry, delayMs: LEFT_ALONE_MS, story: `nothing to send: ${DeliveryStatus[status]}` };
+      const statusMessage = `nothing to send: ${DeliveryStatus[status]}`;
+      return { status, retry, delayMs: SKIPPED_RECHECK_MS, statusMessage };
     }
     case 'notNow': {
       const { delayMs } = answer.value;
-      return { status: undefined, retry: undefined, delayMs, story: storyOfWait(answer.value) };
+      return { status: undefined, retry: undefined, delayMs, statusMessage: messageOfWait(answer.value) };
     }
     default:
-      throw new TypeError('GetAttempt answered neither send nor skip nor not now');
+      throw new TypeError('GetAttempt answered neither send nor skip nor not_now');
   }
 }

@@ -8,13 +8,13 @@ import { environmentName } from '../../services/platform/tenant.ts';
 import { attemptDuration } from './delivery-metrics.ts';
 import { type AttemptRecord, isDelivered, sendAttempt } from './send-attempt.ts';
 
-/** One attempt that this process has begun, and whose end is not yet reported. */
+/** An attempt that this process has started, and whose end is not yet reported. */
 export interface OpenAttempt {
   readonly deliveryId: string;
   readonly attemptNumber: number;
   readonly generation: bigint;
   readonly startedAt: Date;
-  /** When it has ended at the latest. */
+  /** It ends by then. */
   readonly deadlineAt: Date;
   /** Never rejects. */
   readonly ended: Promise<AttemptRecord>;
@@ -23,7 +23,7 @@ export interface OpenAttempt {
 export interface OpenAttemptsOptions {
   readonly guards: EnvironmentGuards;
   readonly logger: Logger;
-  /** Bounds memory and sockets: the dispatcher takes on no more. */
+  /** Bounds memory and sockets: at this limit the dispatcher claims no more. */
   readonly limit: number;
   readonly attemptTimeoutMs: number;
 }
@@ -42,8 +42,8 @@ const endedCounter = new Counter({
 for (const environment of ['live', 'test']) endedCounter.inc({ environment, outcome: 'delivered' }, 0);
 
 /**
- * The attempts of this process, from the begin of the request until its report is taken. One that is asked for again
- * meanwhile, by a repeated activity, is joined and not sent again.
+ * The attempts of this process, from the start of the request until its report is accepted. An attempt that a retried
+ * activity asks for meanwhile is joined and not sent again.
  */
 export class OpenAttempts {
   readonly #options: OpenAttemptsOptions;
@@ -55,14 +55,14 @@ export class OpenAttempts {
     this.#options = options;
   }
 
-  /** How many more may be begun; 0 or less when this process is full. */
-  get room(): number {
+  /** How many more may start; 0 or less when this process is full. */
+  get capacity(): number {
     return this.#options.limit - this.#open.size - this.#reserved;
   }
 
   /**
-   * Keeps room for attempts about to begin, so that two who ask at a time do not both take it.
-   * @returns the end of it.
+   * Reserves capacity for attempts about to start, so that two concurrent callers do not both use it.
+   * @returns releases the reservation.
    */
   reserve(count: number): () => void {
     this.#reserved += count;
@@ -71,12 +71,12 @@ export class OpenAttempts {
     };
   }
 
-  /** Sends, or joins the same attempt already begun. */
-  begin(deliveryId: string, order: AttemptSend): OpenAttempt {
+  /** Sends, or joins the same attempt if it has started. */
+  start(deliveryId: string, order: AttemptSend): OpenAttempt {
     const { attemptNumber, generation } = order;
     const key = keyOf({ deliveryId, attemptNumber });
-    const begun = this.#open.get(key);
-    if (begun) return begun;
+    const open = this.#open.get(key);
+    if (open) return open;
     const startedAt = new Date();
     const deadlineAt = new Date(startedAt.getTime() + this.#options.attemptTimeoutMs);
     const ended = this.#send(order, startedAt);
@@ -86,18 +86,18 @@ export class OpenAttempts {
     return attempt;
   }
 
-  /** Forgets an attempt whose end is reported, or never will be. */
+  /** Removes an attempt whose end is reported, or never will be. */
   close(attempt: OpenAttempt): void {
     if (this.#open.delete(keyOf(attempt))) openGauge.dec();
   }
 
-  /** Resolves when none is left or about to begin, or when the time is up. */
+  /** Resolves when no attempt is open or about to start, or when the time is up. */
   async drain(timeoutMs: number): Promise<void> {
     const giveUpAt = performance.now() + timeoutMs;
     while (this.#open.size + this.#reserved > 0 && performance.now() < giveUpAt) await delay(20);
   }
 
-  /** Breaks off what is under way, which ends as ABORTED, and whatever would still begin. */
+  /** Aborts open attempts and those that would still start; they end as ABORTED. */
   abort(): void {
     this.#stop.abort();
   }
@@ -116,7 +116,7 @@ export class OpenAttempts {
       },
       this.#stop.signal,
     ).catch((error: unknown): AttemptRecord => {
-      // Ours to mend; the delivery follows its schedule all the same.
+      // A bug on our side; the delivery follows its schedule all the same.
       logger.error({ err: error, eventId: order.eventId }, 'an attempt could not be made');
       return { startedAt, latencyMs: 0, failureKind: 'PROTOCOL' };
     });

@@ -1,20 +1,18 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Batch, BatchIds } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-
-/** As many as GetAttempt answers for at once. */
-const MOST_PER_BATCH = 100;
+import { MAX_BATCH_SIZE } from '../../services/contracts/webhooks/delivery-limits.ts';
 
 type Ids = Pick<BatchIds, 'live' | 'test'>;
 
 const newIds = (): Ids => ({ live: uuidv7(), test: uuidv7() });
 
-/** The batches that are being filled: what is claimed comes into them until their workflows are started. */
+/** The batches that are being filled: claimed deliveries are added to them until their workflows start. */
 export class OpenBatches {
   #ids = newIds();
   #batches = new Map<string, Batch>();
   #size = 0;
 
-  /** Of the batches to claim into, by environment. */
+  /** The ids of the batches to claim into, by environment. */
   get ids(): Ids {
     return this.#ids;
   }
@@ -23,12 +21,12 @@ export class OpenBatches {
     return this.#size === 0;
   }
 
-  /** How many deliveries more they have room for, taken together. */
-  get room(): number {
-    return MOST_PER_BATCH - this.#size;
+  /** How many more deliveries fit into them, taken together. */
+  get capacity(): number {
+    return MAX_BATCH_SIZE - this.#size;
   }
 
-  /** Whether something claimed belongs here, and not to a batch of before that is handed out again. */
+  /** Whether a claimed batch is one of these, and not an earlier one that was requeued. */
   has({ id }: Batch): boolean {
     return Object.values(this.#ids).includes(id);
   }
@@ -40,7 +38,7 @@ export class OpenBatches {
     this.#batches.set(claimed.id, filled);
   }
 
-  /** The batches to start; what is claimed from now on comes into others. */
+  /** Answers the batches to start; what is claimed from now on is added to new ones. */
   close(): Batch[] {
     const batches = [...this.#batches.values()];
     this.#ids = newIds();

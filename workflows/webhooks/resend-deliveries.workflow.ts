@@ -13,7 +13,7 @@ import type {
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import type { ResendActivities } from './resend.activities.ts';
 
-/** Fails after every turn that another is to follow, and names when: the history does not grow by turns. */
+/** Fails after every step that another one follows, and names the delay: the history does not grow with each step. */
 const { continueResend } = proxyActivities<ResendActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
@@ -25,13 +25,13 @@ const { cancelResend } = proxyActivities<ResendActivities>({
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
 });
 
-const DETAILS = `The pending activity says how far it is: its **last failure**.
+const DETAILS = `The pending activity shows the progress: see its **last failure**.
 
-- **Cancel**: no more deliveries are made, and those of it that are open are CANCELED. (Terminate does not last: it goes on.)`;
+- **Cancel**: no more deliveries are created, and its open deliveries are CANCELED. (Terminate has no lasting effect: the resend continues.)`;
 
 /**
- * Takes a resend to its end; how far it is, PostgreSQL says. Ends as canceled when the resend is. Canceling it cancels
- * the resend.
+ * Runs a resend to its end; its progress is in PostgreSQL. Ends as canceled when the resend is. Canceling the workflow
+ * cancels the resend.
  */
 export async function resendDeliveries(input: ResendDeliveriesInput): Promise<ResendDeliveriesResult> {
   setCurrentDetails(DETAILS);
@@ -41,13 +41,13 @@ export async function resendDeliveries(input: ResendDeliveriesInput): Promise<Re
   }
   try {
     const end = await continueResend(input.resendId);
-    // The cancellation of this workflow was committed with the resend's, and comes.
+    // The cancellation of this workflow was committed together with the resend's, and is about to arrive.
     if (end.state === 'CANCELED') await sleep('2 minutes');
     setCurrentDetails(`${end.state}: ${end.succeeded} of ${end.made} deliveries succeeded.`);
     return end;
   } catch (error) {
     if (!CancellationScope.current().consideredCancelled) throw error;
-    setCurrentDetails('Canceled: no more deliveries are made, and those that were open are canceled.');
+    setCurrentDetails('Canceled: no more deliveries are created, and open ones are canceled.');
     await CancellationScope.nonCancellable(() => cancelResend(input));
     throw new CancelledFailure('the resend was canceled');
   }

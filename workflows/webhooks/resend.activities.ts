@@ -25,30 +25,30 @@ interface Clients {
 export type ResendActivities = ReturnType<typeof createResendActivities>;
 
 const CALL = { timeoutMs: 10_000 };
-/** Between two steps, while there is more to make: up to five hundred deliveries a second. */
+/** Between two steps, while there are more deliveries to create: up to five hundred a second. */
 const STEP_MS = 200;
-/** Then Temporal is told how far it is. */
-const TURN_MS = 3_000;
-/** Until a turn finds something to do: a twentieth of its age, so that it loses little time at little cost. */
-const WAIT = { leastMs: 500, mostMs: 30_000, mostWithMoreMs: 5_000, ofAge: 1 / 20 };
+/** After this time the activity fails with its progress, which the Temporal UI shows. */
+const PROGRESS_INTERVAL_MS = 3_000;
+/** Between two tries while there is nothing to do: a twentieth of the resend's age, so that polling costs little. */
+const POLL_INTERVAL = { minMs: 500, maxMs: 30_000, maxWithMoreMs: 5_000, ofAge: 1 / 20 };
 
-/** The activities of resends. What they answer, and what their failures say, holds ids, states and numbers only. */
+/** The activities of resends. Their results and failures contain ids, states and numbers only. */
 export function createResendActivities({ dispatch, deliveries }: Clients) {
   return withFinalRefusals({
     /**
-     * One turn of a resend: steps as long as they get on. Answers once it has ended; until then it fails and
-     * names the delay to the next turn.
+     * Continues a resend as long as it makes progress. Returns once it has ended; until then it fails and names the
+     * delay to the next try.
      */
     async continueResend(resendId: string): Promise<ResendDeliveriesResult> {
-      const endsAt = performance.now() + TURN_MS;
+      const endsAt = performance.now() + PROGRESS_INTERVAL_MS;
       for (let madeBefore = -1n; ; await delay(STEP_MS)) {
         const step = await dispatch.continueResend({ resendId, maxDeliveries: MAX_OPEN }, CALL);
         const resend = step.resend!;
-        const state = endOf(resend);
+        const state = endStateOf(resend);
         if (state !== undefined) return resultOf(state, resend);
         const isFull = resend.openCount >= MAX_OPEN && resend.madeCount === madeBefore;
-        if (!step.more || isFull) throw retryLater(storyOf(resend), waitMs(resend, step.more));
-        if (performance.now() >= endsAt) throw retryLater(storyOf(resend), STEP_MS);
+        if (!step.more || isFull) throw retryLater(statusMessage(resend), pollIntervalMs(resend, step.more));
+        if (performance.now() >= endsAt) throw retryLater(statusMessage(resend), STEP_MS);
         madeBefore = resend.madeCount;
       }
     },
@@ -61,7 +61,7 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
   });
 }
 
-function endOf({ state }: Resend): ResendDeliveriesResult['state'] | undefined {
+function endStateOf({ state }: Resend): ResendDeliveriesResult['state'] | undefined {
   switch (state) {
     case ResendState.COMPLETED:
       return 'COMPLETED';
@@ -78,20 +78,24 @@ function endOf({ state }: Resend): ResendDeliveriesResult['state'] | undefined {
 function resultOf(state: ResendDeliveriesResult['state'], resend: Resend): ResendDeliveriesResult {
   const { madeCount, succeededCount, exhaustedCount, canceledCount } = resend;
   return {
-    ...{ state, made: Number(madeCount), succeeded: Number(succeededCount) },
-    ...{ exhausted: Number(exhaustedCount), canceled: Number(canceledCount) },
+    state,
+    made: Number(madeCount),
+    succeeded: Number(succeededCount),
+    exhausted: Number(exhaustedCount),
+    canceled: Number(canceledCount),
   };
 }
 
-function waitMs({ createdAt }: Resend, more: boolean): number {
-  const wait = (Date.now() - timestampMs(createdAt!)) * WAIT.ofAge;
-  return Math.min(Math.max(wait, WAIT.leastMs), more ? WAIT.mostWithMoreMs : WAIT.mostMs);
+function pollIntervalMs({ createdAt }: Resend, more: boolean): number {
+  const intervalMs = (Date.now() - timestampMs(createdAt!)) * POLL_INTERVAL.ofAge;
+  const maxMs = more ? POLL_INTERVAL.maxWithMoreMs : POLL_INTERVAL.maxMs;
+  return Math.min(Math.max(intervalMs, POLL_INTERVAL.minMs), maxMs);
 }
 
-function storyOf(resend: Resend): string {
+function statusMessage(resend: Resend): string {
   const { madeCount, expectedCount, openCount, succeededCount, exhaustedCount, canceledCount } = resend;
   return (
-    `${madeCount} of ${expectedCount} deliveries made: ${succeededCount} succeeded, ${openCount} open, ` +
+    `${madeCount} of ${expectedCount} deliveries created: ${succeededCount} succeeded, ${openCount} open, ` +
     `${exhaustedCount} exhausted, ${canceledCount} canceled`
   );
 }

@@ -3,14 +3,14 @@ import type { DispatchService } from '../../proto/gen/payments/webhooks/v1/webho
 import { withFinalRefusals } from '../final-refusal.ts';
 import type { RetentionResult } from './retention.contract.ts';
 
-/** What one call did. */
+/** The changes of one call. */
 export interface RetentionStep extends RetentionResult {
   readonly more: boolean;
 }
 
 export type RetentionActivities = ReturnType<typeof createRetentionActivities>;
 
-/** It begins nothing new after half of it. */
+/** The call starts no further work after half of this time. */
 const CALL: CallOptions = { timeoutMs: 60_000 };
 
 /** The activity of the retention. */
@@ -20,7 +20,7 @@ export function createRetentionActivities({
   readonly dispatch: Client<typeof DispatchService>;
 }) {
   return withFinalRefusals({
-    /** Applies some of the retention; a repetition goes on with it, and waits for one whose answer was lost. */
+    /** Applies part of the retention. A repeated call continues, and waits for an earlier one whose answer was lost. */
     async applyRetention(): Promise<RetentionStep> {
       const step = await dispatch.applyRetention({}, CALL);
       const { createdPartitions, droppedPartitions, waitingPartitions, more } = step;

@@ -8,10 +8,10 @@ const { applyRetention } = proxyActivities<RetentionActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Bounds the history; the next run goes on. */
+/** Bounds the history; the next run continues. */
 const CALLS_PER_RUN = 100;
 
-/** Drops the partitions of webhooks whose time is up, and tells which. */
+/** Drops the webhook partitions whose retention period has ended. @returns which. */
 export async function applyWebhookRetention(): Promise<RetentionResult> {
   let done: RetentionResult = {
     createdPartitions: [],
@@ -37,8 +37,8 @@ function detailsOf(done: RetentionResult): string {
   const listed = (names: readonly string[]) => names.join(', ') || 'none';
   return [
     `Dropped: ${listed(done.droppedPartitions)}.`,
-    `Waiting for their readers: ${listed(done.waitingPartitions)}.`,
-    `Made: ${listed(done.createdPartitions)}.`,
-    `Deliveries given up: ${done.expiredDeliveries}.`,
+    `In use, dropped by the next run: ${listed(done.waitingPartitions)}.`,
+    `Created: ${listed(done.createdPartitions)}.`,
+    `Deliveries expired: ${done.expiredDeliveries}.`,
   ].join('\n\n');
 }

@@ -1,10 +1,10 @@
-export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+import { MAX_RETRY_AFTER_MS } from '../../services/contracts/webhooks/delivery-limits.ts';
 
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /**
  * Reads a Retry-After header: seconds or an HTTP-date in any of its three forms (RFC 9110, 5.6.7 and 10.2.3).
- * @returns milliseconds from now, 0 to 24 hours; undefined for no or an unreadable header.
+ * @returns milliseconds from now, 0 to 24 hours; undefined for a missing or malformed header.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';

@@ -2,14 +2,13 @@ import {
   CancellationScope,
   CancelledFailure,
   defineSignal,
-  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
   sleep,
 } from '@temporalio/workflow';
 import {
-  ASK_AGAIN_SIGNAL,
+  RECHECK_SIGNAL,
   RETRY_NOW_SIGNAL,
   type RetryDeliveryInput,
   type RetryDeliveryResult,
@@ -17,8 +16,8 @@ import {
 import type { DeliveryActivities } from './delivery.activities.ts';
 
 /**
- * Fails after every attempt that another is to follow, and names when: Temporal waits in between, and the history
- * does not grow by attempts.
+ * Fails after every attempt that another one follows, and names the delay: Temporal waits in between, and the history
+ * does not grow with each attempt.
  */
 const { attemptDelivery } = proxyActivities<DeliveryActivities>({
   startToCloseTimeout: '1 minute',
@@ -32,45 +31,49 @@ const { cancelDelivery } = proxyActivities<DeliveryActivities>({
 });
 
 const retryNow = defineSignal(RETRY_NOW_SIGNAL);
-const askAgain = defineSignal(ASK_AGAIN_SIGNAL);
+const recheck = defineSignal(RECHECK_SIGNAL);
 
-const DETAILS = `The pending activity says what came of the last attempt, and when the next is due: its **last failure**.
+const DETAILS = `The pending activity shows the result of the last attempt and when the next is due: see its **last failure**.
 
 - Signal **${RETRY_NOW_SIGNAL}**: makes the next attempt now.
-- **Cancel**: nothing more is sent, and the delivery is CANCELED. (Terminate does not last: the delivery goes on.)`;
+- **Cancel**: nothing more is sent, and the delivery is CANCELED. (Terminate has no lasting effect: the delivery continues.)`;
+
+type Interruption = 'NONE' | 'RECHECK' | 'RETRY_NOW';
 
 /**
- * Takes one delivery to the end of its schedule; what is due, and when, PostgreSQL says. Ends as canceled when the
- * delivery is, and as failed when it is exhausted. Canceling it cancels the delivery.
+ * Retries one delivery to the end of its schedule; PostgreSQL decides when each attempt is due. Ends as canceled when
+ * the delivery is, and as failed when it is exhausted. Canceling the workflow cancels the delivery.
  */
 export async function retryDelivery(retry: RetryDeliveryInput): Promise<RetryDeliveryResult> {
   const { deliveryId } = retry;
   const workflow = CancellationScope.current();
   let attempting = new CancellationScope();
-  let asked = 'NO' as 'NO' | 'AGAIN' | 'NOW';
-  const interrupt = (as: 'AGAIN' | 'NOW') => {
-    if (asked !== 'NOW') asked = as;
+  let interruption = 'NONE' as Interruption;
+  const interrupt = (by: Interruption) => {
+    if (interruption !== 'RETRY_NOW') interruption = by;
     attempting.cancel();
   };
-  setHandler(retryNow, () => interrupt('NOW'), { description: 'Makes the next attempt now.' });
-  setHandler(askAgain, () => interrupt('AGAIN'), { description: 'For services: what is due has changed.' });
+  setHandler(retryNow, () => interrupt('RETRY_NOW'), { description: 'Makes the next attempt now.' });
+  setHandler(recheck, () => interrupt('RECHECK'), {
+    description: 'For services: when the next attempt is due has changed.',
+  });
   setCurrentDetails(DETAILS);
   for (;;) {
-    const now = asked === 'NOW';
-    asked = 'NO';
+    const now = interruption === 'RETRY_NOW';
+    interruption = 'NONE';
     attempting = new CancellationScope();
     try {
-      const end = await attempting.run(() => attemptDelivery(deliveryId, now));
-      // The cancellation of this workflow was committed with the delivery's, and comes.
-      if (end === 'CANCELED') await sleep('2 minutes');
-      return end;
+      const result = await attempting.run(() => attemptDelivery(deliveryId, now));
+      // The cancellation of this workflow was committed together with the delivery's, and is about to arrive.
+      if (result === 'CANCELED') await sleep('2 minutes');
+      return result;
     } catch (error) {
       if (workflow.consideredCancelled) {
         setCurrentDetails('Canceled: nothing more is sent.');
-        if (patched('cancel-delivery')) await CancellationScope.nonCancellable(() => cancelDelivery(retry));
+        await CancellationScope.nonCancellable(() => cancelDelivery(retry));
         throw new CancelledFailure('the delivery was canceled');
       }
-      if (asked === 'NO') throw error;
+      if (interruption === 'NONE') throw error;
     }
   }
 }

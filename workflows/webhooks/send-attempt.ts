@@ -1,3 +1,4 @@
+import { ATTEMPT_TIMEOUT_MS } from '../../services/contracts/webhooks/delivery-limits.ts';
 import {
   codeOf,
   EgressError,
@@ -11,16 +12,16 @@ import { signWebhook } from './sign.ts';
 
 /**
  * Why there was no whole response.
- * - TIMEOUT: the total deadline passed, also while a body was dripping in.
- * - PROTOCOL: what came is not HTTP/1.1, or breaks off against its own length.
- * - ABORTED: our side ended it, by the caller's signal or by closing the guard.
+ * - TIMEOUT: the total deadline passed, even if a body was still arriving.
+ * - PROTOCOL: the response is not HTTP/1.1, or shorter than it declares.
+ * - ABORTED: this side ended it, by the caller's signal or by closing the guard.
  */
 export type AttemptFailureKind = EgressFailureKind | 'TIMEOUT' | 'PROTOCOL' | 'ABORTED';
 
 export interface SendAttemptDeps {
   /** Of the delivery's environment. */
   readonly guard: EgressGuard;
-  /** Default 15000: for connecting, sending and the whole answer. */
+  /** For connecting, sending and the whole response. Default: 15 s. */
   readonly totalTimeoutMs?: number;
   readonly userAgent?: string;
   readonly now?: () => Date;
@@ -32,7 +33,7 @@ export interface Attempt {
   readonly url: string;
   /** The event's id, the same in every attempt. */
   readonly webhookId: string;
-  /** Sent and signed as it is. */
+  /** The exact bytes to send and sign. */
   readonly body: Uint8Array;
   /** `whsec_…`, the current one first; two during a rotation. */
   readonly secrets: readonly string[];
@@ -43,17 +44,17 @@ interface Timing {
   readonly latencyMs: number;
 }
 
-/** The receiver answered, whatever it said. */
+/** The receiver responded, with whatever status. */
 export interface AnsweredAttempt extends Timing {
   readonly httpStatus: number;
   readonly failureKind?: undefined;
   /** At most 4 KiB of printable UTF-8; empty for an empty body. */
   readonly responseExcerpt: string;
-  /** Of a 429 or 503 that said so: 0 to 24 hours. */
+  /** The Retry-After of a 429 or 503: 0 to 24 hours. */
   readonly retryAfterMs?: number;
 }
 
-/** There was no whole answer. */
+/** There was no complete response. */
 export interface FailedAttempt extends Timing {
   readonly httpStatus?: undefined;
   readonly failureKind: AttemptFailureKind;
@@ -63,7 +64,6 @@ export interface FailedAttempt extends Timing {
 
 export type AttemptRecord = AnsweredAttempt | FailedAttempt;
 
-const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
 const DEFAULT_USER_AGENT = 'Merchant-Payments-Webhooks/1.0';
 
 class AttemptStopped extends Error {
@@ -78,15 +78,15 @@ class AttemptStopped extends Error {
 const TIMED_OUT = new AttemptStopped('TIMEOUT');
 const ABORTED = new AttemptStopped('ABORTED');
 
-/** True for 2xx, and for nothing else: a redirect is not followed and fails. */
+/** True only for 2xx: a redirect is not followed, and fails. */
 export function isDelivered({ httpStatus }: AttemptRecord): boolean {
   return httpStatus !== undefined && httpStatus >= 200 && httpStatus < 300;
 }
 
 /**
- * Sends one webhook and waits for the answer. The URL is judged anew, and each address as it is dialled.
+ * Sends one webhook and waits for the response. The egress guard checks the URL again, and each address when it connects.
  * @param signal ends the attempt early, recorded as ABORTED.
- * @returns a record in every case that the receiver or the network can bring about.
+ * @returns a record in every case that the receiver or the network can cause.
  * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is no header value.
  */
 export async function sendAttempt(
@@ -99,15 +99,12 @@ export async function sendAttempt(
   const timing = () => ({ startedAt, latencyMs: Math.round(performance.now() - startedMs) });
   if (signal?.aborted) return { ...timing(), failureKind: 'ABORTED' };
   const exchange = new Exchange();
-  const deadline = setTimeout(
-    () => exchange.stop(TIMED_OUT),
-    deps.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS,
-  );
+  const deadline = setTimeout(() => exchange.stop(TIMED_OUT), deps.totalTimeoutMs ?? ATTEMPT_TIMEOUT_MS);
   const onAbort = () => exchange.stop(ABORTED);
   signal?.addEventListener('abort', onAbort);
   try {
-    begin(exchange, deps, attempt, startedAt);
-    const answer = await recorded(exchange);
+    dispatch(exchange, deps, attempt, startedAt);
+    const answer = await recordOf(exchange);
     return { ...timing(), ...answer };
   } catch (error) {
     return { ...timing(), failureKind: failureKindOf(error) };
@@ -117,7 +114,7 @@ export async function sendAttempt(
   }
 }
 
-function begin(exchange: Exchange, deps: SendAttemptDeps, attempt: Attempt, startedAt: Date): void {
+function dispatch(exchange: Exchange, deps: SendAttemptDeps, attempt: Attempt, startedAt: Date): void {
   const verdict = deps.guard.judgeUrl(attempt.url);
   if (!verdict.ok) throw new EgressError('EGRESS_DENIED', verdict.detail);
   const { pathname, search } = new URL(verdict.url.href);
@@ -130,7 +127,7 @@ function begin(exchange: Exchange, deps: SendAttemptDeps, attempt: Attempt, star
   deps.guard.dispatcherFor(attempt.poolKey, verdict.url).dispatch(request, exchange);
 }
 
-async function recorded(exchange: Exchange) {
+async function recordOf(exchange: Exchange) {
   const answer = await exchange.answer;
   const { httpStatus, responseExcerpt } = answer;
   const retryAfterMs = retryAfterOf(answer);
@@ -153,7 +150,7 @@ function retryAfterOf({ httpStatus, retryAfter }: Answer): number | undefined {
   return parseRetryAfter(retryAfter, Date.now());
 }
 
-/** Rethrows what no receiver can cause: a mistake of ours is not an attempt that failed. */
+/** Rethrows what no receiver can cause: a bug on our side is not a failed attempt. */
 function failureKindOf(error: unknown): AttemptFailureKind {
   if (error instanceof AttemptStopped) return error.kind;
   if (error instanceof EgressError) return error.kind;
@@ -161,7 +158,7 @@ function failureKindOf(error: unknown): AttemptFailureKind {
   const code = codeOf(error);
   if (code === undefined || code === 'UND_ERR_INVALID_ARG') throw error;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'ABORTED';
-  // undici gives this code to a peer that closed before its answer was complete.
+  // undici's code for a peer that closed the connection before its response was complete.
   if (code === 'UND_ERR_SOCKET') return 'CONNECTION_RESET';
   if (code.startsWith('ERR_SSL_')) return 'TLS';
   if (code.startsWith('UND_ERR_')) return 'PROTOCOL';

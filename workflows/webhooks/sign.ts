@@ -12,10 +12,10 @@ export interface SignedContent {
 }
 
 /**
- * The `webhook-signature` header of Standard Webhooks v1: one signature per secret, with a space between,
- * so that during a rotation the receiver verifies with either.
+ * The `webhook-signature` header of Standard Webhooks v1: one signature per secret, separated by spaces, so that during a
+ * rotation the receiver can verify with either secret.
  * @param secrets `whsec_` and base64, at least one.
- * @throws TypeError for a secret of another form, without showing it.
+ * @throws TypeError for a malformed secret; the message does not contain it.
  */
 export function signWebhook({ id, timestamp, body }: SignedContent, secrets: readonly string[]): string {
   if (secrets.length === 0) throw new TypeError('a webhook needs at least one signing secret');
@@ -27,7 +27,7 @@ export function signWebhook({ id, timestamp, body }: SignedContent, secrets: rea
     .join(' ');
 }
 
-/** Keys in the form that signs, which is made at four times the cost of a signature; the last ones that were used. */
+/** Recently used keys: creating a KeyObject costs four times as much as a signature. */
 const keys = new Map<string, KeyObject>();
 const MAX_KEYS = 1_000;
 

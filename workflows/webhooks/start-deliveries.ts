@@ -10,16 +10,16 @@ const MAX_LISTED_DELIVERIES = 40;
 
 /**
  * Starts the workflow of a batch.
- * @param haveBegun whether attempts of it have begun in this process.
+ * @param startedEagerly whether this process has started attempts of it.
  * @returns whether its first workflow task came with the answer, so that it runs in this process.
  */
 export async function startBatch(
   temporal: WorkflowClient,
   batch: Batch,
-  haveBegun: boolean,
+  startedEagerly: boolean,
 ): Promise<boolean> {
   const { id, deliveryIds, merchantIds, subscriptionIds, requestIds, eventType } = batch;
-  const input: deliverBatch.DeliverBatchInput = { batchId: id, deliveryIds, haveBegun };
+  const input: deliverBatch.DeliverBatchInput = { batchId: id, deliveryIds, startedEagerly };
   const environment = environmentName(batch.environment);
   const listed = deliveryIds.length <= MAX_LISTED_DELIVERIES;
   const { eagerlyStarted } = await temporal.start(deliverBatch.workflowType, {

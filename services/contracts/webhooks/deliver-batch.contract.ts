@@ -5,15 +5,15 @@ export const workflowId = (batchId: string) => `batch-${batchId}`;
 export interface DeliverBatchInput {
   readonly batchId: string;
   readonly deliveryIds: readonly string[];
-  /** Attempts have begun in the process that claimed them. */
-  readonly haveBegun?: boolean;
+  /** The process that claimed them has started attempts. */
+  readonly startedEagerly: boolean;
 }
 
-/** How many deliveries of the batch came to what. */
+/** The number of deliveries of the batch by outcome. */
 export interface DeliverBatchResult {
   readonly succeeded: number;
-  /** Failed, or still under way when the batch ended: each goes on in a retry workflow. */
-  readonly goingOn: number;
-  /** Nothing was sent, or nothing more is to be. */
-  readonly left: number;
+  /** Failed, or still running when the batch ended: each continues in a retry workflow. */
+  readonly retrying: number;
+  /** Not sent: canceled, or no longer part of the batch. */
+  readonly skipped: number;
 }

@@ -5,18 +5,18 @@ export const workflowType = 'resendDeliveries';
 
 export const workflowId = (resendId: string) => `resend-${resendId}`;
 
-/** Of one resend at a time: half of what a subscription may have under way, so that live events find room. */
+/** Open deliveries of one resend: half of what a subscription may have in flight, so that live events have capacity too. */
 export const MAX_OPEN = 100;
 
 export interface ResendDeliveriesInput {
   readonly resendId: string;
   readonly merchantId: string;
   readonly environment: EnvironmentName;
-  /** Where it is for one subscription. */
+  /** Set when it is for one subscription. */
   readonly subscriptionId?: string;
 }
 
-/** What the resend has come to, and how its deliveries have ended. */
+/** How the resend ended, and the number of its deliveries by outcome. */
 export interface ResendDeliveriesResult {
   readonly state: 'COMPLETED' | 'CANCELED';
   readonly made: number;

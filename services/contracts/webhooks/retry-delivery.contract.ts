@@ -9,14 +9,14 @@ export const workflowType = 'retryDelivery';
 
 export const workflowId = (deliveryId: string) => `delivery-${deliveryId}`;
 
-/** For people, in the Temporal UI: makes the next attempt now, in place of waiting for its time. Takes no arguments. */
+/** For people, in the Temporal UI: makes the next attempt now. Takes no arguments. */
 export const RETRY_NOW_SIGNAL = 'retryNow';
 
 /**
- * For services, with a change after which the delivery is due earlier: asks PostgreSQL again when that is, in place of
- * waiting for the time named before. Takes no arguments.
+ * For services, after a change that makes the delivery due earlier: reads the time of the next attempt from PostgreSQL
+ * again. Takes no arguments.
  */
-export const ASK_AGAIN_SIGNAL = 'askAgain';
+export const RECHECK_SIGNAL = 'recheck';
 
 export interface RetryDeliveryInput {
   readonly deliveryId: string;
@@ -28,7 +28,7 @@ export interface RetryDeliveryInput {
   readonly eventType: string;
 }
 
-/** What the delivery had come to when there was nothing left to do: a name of DeliveryStatus. */
+/** The delivery's status, a name of DeliveryStatus, when the workflow has nothing left to do. */
 export type RetryDeliveryResult = 'SUCCEEDED' | 'HELD' | 'CANCELED';
 
 /** Starts the workflow once the transaction commits. */
@@ -39,11 +39,11 @@ export const startCommand = (input: RetryDeliveryInput): StartWorkflow => ({
   arguments: [input],
 });
 
-/** Has the workflow ask again when its delivery is due. */
-export const askAgainCommand = (deliveryId: string): SignalWorkflow => ({
+/** Has the workflow read again when its delivery is due. */
+export const recheckCommand = (deliveryId: string): SignalWorkflow => ({
   kind: 'SIGNAL',
   workflowId: workflowId(deliveryId),
-  signalName: ASK_AGAIN_SIGNAL,
+  signalName: RECHECK_SIGNAL,
   arguments: [],
 });
 

@@ -1,5 +1,6 @@
 import type { Run, Statement } from '../database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../tenant.ts';
+import { COMMAND_LEASE_MS } from './workflow-command.ts';
 
 /** A workflow command to be executed in Temporal, as stored. */
 export interface ClaimedCommand {
@@ -14,14 +15,12 @@ export interface ClaimedCommand {
   readonly request_id: string;
 }
 
-const LEASE_MS = 30_000;
-
 const CLAIM: Statement = {
   name: 'claim_commands',
   text: `
 with leased as (
   update platform.outbox_command c
-     set leased_until = now() + interval '${LEASE_MS} ms'
+     set leased_until = now() + interval '${COMMAND_LEASE_MS} ms'
     from (select id from platform.outbox_command
            where leased_until is null or leased_until < now()
            order by id limit $1 for update skip locked) next

@@ -1,3 +1,6 @@
+/** A claimed command that is not confirmed by then is claimed again. */
+export const COMMAND_LEASE_MS = 30_000;
+
 /** What to do in Temporal once the transaction has committed. Inputs hold ids only. */
 export type WorkflowCommand = StartWorkflow | SignalWorkflow | CancelWorkflow;
 

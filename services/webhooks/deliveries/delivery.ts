@@ -1,3 +1,5 @@
+import { LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
+
 export type DeliveryStatusName =
   | 'PENDING'
   | 'RETRYING'
@@ -28,7 +30,7 @@ export interface DeliveryState {
   readonly nextAttemptAt: Date | null;
   readonly endedAt: Date | null;
   /** Until when an attempt counts as under way. */
-  readonly busyUntil: Date | null;
+  readonly inFlightUntil: Date | null;
   /** Of the reported attempt: whether it is recorded, and whether it has ended. */
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
 }
@@ -59,13 +61,10 @@ export interface DeliveryChange {
   readonly nextAttemptAt: Date | null;
   readonly endedAt: Date | null;
   /** Until when the attempt counts as under way. */
-  readonly busyUntil: Date | null;
+  readonly inFlightUntil: Date | null;
 }
 
-/** An attempt that has not ended so long after its deadline never will. */
-export const LOST_AFTER_MS = 5_000;
 const JITTER = 0.2;
-const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
 export const isSuccess = ({ httpStatus = 0 }: AttemptResult) => httpStatus >= 200 && httpStatus < 300;
 
@@ -90,21 +89,21 @@ export function afterReport(
 ): DeliveryChange {
   const { status, nextAttemptAt, endedAt } = delivery;
   const { outcome } = report;
-  if (endedAt) return { status, nextAttemptAt, endedAt, busyUntil: null };
+  if (endedAt) return { status, nextAttemptAt, endedAt, inFlightUntil: null };
   const open = status === 'HELD' ? 'HELD' : 'RETRYING';
   if (!('result' in outcome)) {
     const lostAt = new Date(outcome.deadlineAt.getTime() + LOST_AFTER_MS);
-    return { status: open, nextAttemptAt: lostAt, endedAt: null, busyUntil: lostAt };
+    return { status: open, nextAttemptAt: lostAt, endedAt: null, inFlightUntil: lostAt };
   }
   const { result } = outcome;
-  const ended = { nextAttemptAt: null, endedAt: result.endedAt, busyUntil: null };
+  const ended = { nextAttemptAt: null, endedAt: result.endedAt, inFlightUntil: null };
   if (isSuccess(result)) return { ...ended, status: 'SUCCEEDED' };
   if (report.number < delivery.attemptCount) {
-    return { status, nextAttemptAt, endedAt, busyUntil: delivery.busyUntil };
+    return { status, nextAttemptAt, endedAt, inFlightUntil: delivery.inFlightUntil };
   }
   const next = nextAttempt(report.number, result, schedule, random);
   if (!next) return { ...ended, status: 'EXHAUSTED' };
-  return { status: open, nextAttemptAt: next, endedAt: null, busyUntil: null };
+  return { status: open, nextAttemptAt: next, endedAt: null, inFlightUntil: null };
 }
 
 /** When the attempt after a failed one is due: by the schedule or as the receiver asked, whichever is later. */

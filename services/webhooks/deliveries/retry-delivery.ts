@@ -27,7 +27,7 @@ update webhooks.open_delivery d
        batch_id = null
   from subscription s
  where d.merchant_id = :merchantId and d.environment = :environment and d.id = :id
-   and d.status in ('RETRYING', 'HELD') and (d.busy_until is null or d.busy_until < now())
+   and d.status in ('RETRYING', 'HELD') and (d.in_flight_until is null or d.in_flight_until < now())
 returning d.status`;
 
 /** Makes the next attempt of an open delivery due now; one that waits for its turn or is under way stays as it is. */
@@ -57,5 +57,5 @@ async function tellWorkflow(tx: TenantTransaction, { id, status, ...delivery }: 
     const input = { ...tx.tenant, deliveryId: id, subscriptionId, requestId, eventType };
     await tx.command(retryDeliveryWorkflow.startCommand(input));
   }
-  await tx.command(retryDeliveryWorkflow.askAgainCommand(id));
+  await tx.command(retryDeliveryWorkflow.recheckCommand(id));
 }

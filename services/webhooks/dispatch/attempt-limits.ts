@@ -1,10 +1,10 @@
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { MAX_BUSY } from './dispatch-limits.ts';
+import { MAX_IN_FLIGHT } from './dispatch-limits.ts';
 
 /** Whether a subscription has a limit of its own: SQL over its alias. */
 export const IS_LIMITED = 's.max_concurrent_attempts is not null or s.max_attempts_per_second is not null';
 
-/** Attempts that a rate allows now, bursts of a second's worth: SQL over a subscription and its budget. */
+/** Attempts that a rate allows now, with bursts of up to one second's worth: SQL over a subscription and its budget. */
 export const TOKENS = `least(s.max_attempts_per_second, b.remaining
     + s.max_attempts_per_second * greatest(extract(epoch from now() - b.counted_at)::float8, 0))`;
 
@@ -31,23 +31,23 @@ select b.subscription_id as id
 };
 
 /**
- * Locks the budgets of subscriptions with limits and work, so that nobody else begins attempts of them before the
- * transaction ends; later statements see what others had begun. Answers the subscriptions; those that another has are
- * left out.
+ * Locks the budgets of subscriptions with limits and waiting deliveries until the transaction ends, so that no other
+ * transaction starts attempts of them; later statements see what others started before. Answers the locked
+ * subscriptions; skips those that another transaction has locked.
  */
 export async function lockWaitingBudgets(run: Run): Promise<string[]> {
   await run(ADD_BUDGETS, []);
   return (await run<{ id: string }>(LOCK_WAITING, [])).map(({ id }) => id);
 }
 
-/** What a subscription with limits may still begin. */
+/** The attempts that a subscription with limits may still start. */
 interface Allowance {
   readonly subscription_id: string;
-  /** Attempts by the limit of those under way. */
-  room: number;
-  /** Attempts by the rate. */
+  /** By the limit of concurrent attempts. */
+  capacity: number;
+  /** By the rate. */
   tokens: number;
-  /** Attempts a second; null: as many as there is room for. */
+  /** Attempts per second; null: unlimited. */
   readonly rate: number | null;
 }
 
@@ -63,15 +63,15 @@ select from webhooks.attempt_budget b
 const READ_ALLOWANCES: Statement = {
   name: 'read_allowances',
   text: `
-select s.id as subscription_id, coalesce(s.max_concurrent_attempts, ${MAX_BUSY}) - busy.total as room,
+select s.id as subscription_id, coalesce(s.max_concurrent_attempts, ${MAX_IN_FLIGHT}) - in_flight.total as capacity,
        coalesce(${TOKENS}, 'infinity') as tokens, s.max_attempts_per_second as rate
   from webhooks.attempt_budget b
   join webhooks.subscription s
     on s.merchant_id = b.merchant_id and s.environment = b.environment and s.id = b.subscription_id
  cross join lateral (
    select count(*)::int as total from webhooks.open_delivery d
-    where d.subscription_id = s.id and d.busy_since is not null and d.busy_until > now()
- ) busy
+    where d.subscription_id = s.id and d.in_flight_since is not null and d.in_flight_until > now()
+ ) in_flight
  where (${IS_LIMITED})
    and b.subscription_id in (select subscription_id from webhooks.open_delivery where id = any ($1::uuid[]))`,
 };
@@ -87,13 +87,13 @@ update webhooks.attempt_budget b
    and s.max_attempts_per_second is not null`,
 };
 
-const ASK_AGAIN_MS = 1_000;
+const RECHECK_MS = 1_000;
 
 /**
- * Takes retries of subscriptions with limits as far as these allow. Answers how long each of the others has to wait,
- * in milliseconds, by delivery. Nobody else begins attempts of these subscriptions before the transaction ends.
+ * Claims retries of subscriptions with limits as far as the limits allow. Answers for each of the others how long it has
+ * to wait, in milliseconds, by delivery. Until the transaction ends, no other starts attempts of these subscriptions.
  */
-export async function takeWithinLimits(
+export async function claimWithinLimits(
   run: Run,
   retries: readonly { readonly id: string; readonly subscription_id: string }[],
 ): Promise<Map<string, number>> {
@@ -104,27 +104,27 @@ export async function takeWithinLimits(
   await run(LOCK_BUDGETS, [ids]);
   const rows = await run<Allowance>(READ_ALLOWANCES, [ids]);
   const allowances = new Map(rows.map((row) => [row.subscription_id, row]));
-  const begun = new Map<string, number>();
+  const started = new Map<string, number>();
   for (const { id, subscription_id } of retries) {
     const allowance = allowances.get(subscription_id);
-    const delayMs = allowance && take(allowance);
+    const delayMs = allowance && consume(allowance);
     if (delayMs !== undefined) delays.set(id, delayMs);
-    else begun.set(subscription_id, (begun.get(subscription_id) ?? 0) + 1);
+    else started.set(subscription_id, (started.get(subscription_id) ?? 0) + 1);
   }
-  await spendBudgets(run, begun);
+  await spendBudgets(run, started);
   return delays;
 }
 
-/** Undefined where there was room; those that wait for the rate wait one after the other. */
-function take(allowance: Allowance): number | undefined {
-  if (allowance.room < 1) return ASK_AGAIN_MS * (1 + Math.random());
+/** Undefined if the limits allow the attempt; those that wait for the rate wait one after another. */
+function consume(allowance: Allowance): number | undefined {
+  if (allowance.capacity < 1) return RECHECK_MS * (1 + Math.random());
   allowance.tokens -= 1;
   if (allowance.tokens < 0) return (1_000 * -allowance.tokens) / (allowance.rate ?? 1);
-  allowance.room -= 1;
+  allowance.capacity -= 1;
   return undefined;
 }
 
-/** Takes from the budgets what was begun: numbers of attempts by subscription. */
-export async function spendBudgets(run: Run, begun: ReadonlyMap<string, number>): Promise<void> {
-  if (begun.size > 0) await run(SPEND, [[...begun.keys()], [...begun.values()]]);
+/** Deducts started attempts from the budgets: their number by subscription. */
+export async function spendBudgets(run: Run, started: ReadonlyMap<string, number>): Promise<void> {
+  if (started.size > 0) await run(SPEND, [[...started.keys()], [...started.values()]]);
 }

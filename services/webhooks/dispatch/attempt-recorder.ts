@@ -22,7 +22,7 @@ import { type PlannedReport, type PlanSettings, planRecord, type RecordPlan } fr
 import { healthRows, recordRow, successRow } from './record-rows.ts';
 import { lockSubscriptions, unblockDeliveries } from './unblock-deliveries.ts';
 
-/** What a delivery has come to, once a report of it is recorded. */
+/** The state of a delivery after a report of it is recorded. */
 export interface RecordedDelivery {
   readonly id: string;
   readonly status: ReportedRow['status'];
@@ -40,10 +40,10 @@ interface Dependencies {
 const GONE = 410;
 const MAX_TRIES = 5;
 
-/** Between the plan and its writing a delivery was canceled, or reported by another. */
+/** A delivery was canceled or reported by another transaction after the plan was made. */
 class DeliveryChanged extends Error {}
 
-/** Records reports of attempts, once each, and what follows for deliveries and subscriptions. */
+/** Records each attempt once, with its consequences for the delivery and the subscription. */
 export class AttemptRecorder {
   readonly #deps: Dependencies;
 
@@ -52,9 +52,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * Records reports, at most one of each delivery. Answers what its delivery has come to for each that is known,
-   * by delivery. Most are successes and one statement; others are read first, and those that change a subscription lock
-   * it.
+   * Records reports, at most one per delivery. Answers the state of each known delivery by its id. Most reports are
+   * successes, which take one statement; the others are read first, and those that change a subscription lock it.
    */
   async record(
     reports: readonly ReportedAttempt[],
@@ -78,7 +77,7 @@ export class AttemptRecorder {
     return recorded;
   }
 
-  /** Closes attempts whose worker never reported their end: of these deliveries, or of any. Answers how many. */
+  /** Closes attempts whose worker never reported their end, of these deliveries or of all. @returns how many. */
   async closeLost(deliveryIds: readonly string[] | null, requestId: string): Promise<number> {
     const lost = await this.#deps.db.run<LostRow>(FIND_LOST, [deliveryIds]);
     if (lost.length === 0) return 0;
@@ -139,7 +138,7 @@ export class AttemptRecorder {
     return gone.length > 0;
   }
 
-  /** Writes those that wait for no lock first; answers what was written or known. */
+  /** Writes reports that need no lock first. Answers those written, and those already known. */
   async #storeAll({ reports, locked }: RecordPlan): Promise<RecordedDelivery[]> {
     const isLocked = ({ row }: PlannedReport) => locked.has(row.subscription_id);
     const stored = await this.#store(
@@ -158,7 +157,7 @@ export class AttemptRecorder {
     }
   }
 
-  /** Decides again under the lock of the subscriptions. */
+  /** Plans again while the subscriptions are locked. */
   async #storeLocked(run: Run, found: readonly PlannedReport[]): Promise<RecordedDelivery[]> {
     await lockSubscriptions(
       run,
@@ -179,7 +178,7 @@ export class AttemptRecorder {
     return stored;
   }
 
-  /** Answers those that it wrote, or that were known; the others have changed since they were read. */
+  /** Answers those written, and those already known; the others have changed since they were read. */
   async #store(run: Run, reports: readonly PlannedReport[]): Promise<RecordedDelivery[]> {
     const open = reports.filter((report) => !isLate(report)).flatMap(recordRow);
     const openIds = open.map(({ delivery_id }) => delivery_id);
@@ -203,7 +202,10 @@ export class AttemptRecorder {
     for (const { report, row, change } of reports) {
       if (!change || report.generation === row.generation) continue;
       const { deliveryId, number } = report;
-      this.#deps.logger.info({ deliveryId, number }, 'an attempt from before its subscription was disabled');
+      this.#deps.logger.info(
+        { deliveryId, number },
+        'ignored for the subscription: the attempt precedes its disabling',
+      );
     }
   }
 }

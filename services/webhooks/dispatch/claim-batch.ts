@@ -6,25 +6,25 @@ import { restartResends } from '../resends/restart-resends.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import { DeliveryClaims } from './claim-deliveries.ts';
 import type { BatchIds, ClaimedDelivery } from './claimed-delivery.ts';
-import { handOutBatchesAgain, handOutRetriesAgain, type RetryRow } from './hand-out-again.ts';
 import { releaseHeld } from './release-held.ts';
+import { type RetryRow, requeueExpiredBatches, requeueOverdueRetries } from './requeue-expired.ts';
 import { unblockStuck } from './unblock-deliveries.ts';
 
-/** What a worker is to do. */
+/** Work for a worker. */
 export interface ClaimedWork {
   readonly deliveries: readonly ClaimedDelivery[];
   readonly retries: readonly RetryRow[];
 }
 
 export interface ClaimRequest {
-  /** Who asks; what is claimed is leased to it. */
+  /** The caller that claimed work is leased to. */
   readonly caller: string;
   readonly waitMs: number;
   readonly maxDeliveries: number;
-  /** Of batches to claim into; into new ones without them. */
+  /** The batches to claim into; default: new ones. */
   readonly batchIds: BatchIds | undefined;
   readonly requestId: string;
-  /** Aborted when the caller has given up. */
+  /** Aborted when the caller stops waiting. */
   readonly signal: AbortSignal;
 }
 
@@ -34,18 +34,18 @@ interface Dependencies {
   readonly writes: Writes;
   readonly workSignal: WorkSignal;
   readonly logger: Logger;
-  /** Before the first attempt of a delivery, in milliseconds. */
+  /** The wait before the first attempt of a delivery, in milliseconds. */
   readonly firstWaits: { readonly live: number; readonly test: number };
 }
 
 const POLL_MS = 1_000;
-/** While deliveries wait only for others of their subscription to end, which sends no signal. */
+/** While deliveries wait only for others of their subscription to end, which no signal announces. */
 const BLOCKED_POLL_MS = 50;
 const UPKEEP_INTERVAL_MS = 1_000;
 const STUCK_INTERVAL_MS = 60_000;
 const NOTHING: ClaimedWork = { deliveries: [], retries: [] };
 
-/** Claims work for workers; one for each process. */
+/** Claims work for workers; one instance per process. */
 export class WorkClaims {
   readonly #deps: Dependencies;
   readonly #claims = new DeliveryClaims();
@@ -56,19 +56,19 @@ export class WorkClaims {
     this.#deps = deps;
   }
 
-  /** Claims what there is, or waits for it: answers empty when the time is up. */
+  /** Claims work, waiting for it if there is none; empty when the time is up. */
   async claim(request: ClaimRequest): Promise<ClaimedWork> {
     const found = await this.#deps.workSignal.await({ ...request, work: 'EVENTS' }, async () => {
-      const { pollMs, ...work } = await this.#look(request);
+      const { pollMs, ...work } = await this.#poll(request);
       return { pollMs, found: hasAny(work) ? work : undefined };
     });
     return found ?? NOTHING;
   }
 
-  async #look(request: ClaimRequest): Promise<ClaimedWork & { readonly pollMs: number }> {
-    const again = await this.#upkeep(request);
-    // Leased by now: nothing that fails may keep it from being answered.
-    if (hasAny(again)) return { ...again, pollMs: 0 };
+  async #poll(request: ClaimRequest): Promise<ClaimedWork & { readonly pollMs: number }> {
+    const requeued = await this.#upkeep(request);
+    // It is leased: return it before anything can fail.
+    if (hasAny(requeued)) return { ...requeued, pollMs: 0 };
     const { caller, maxDeliveries, batchIds } = request;
     const { db, firstWaits } = this.#deps;
     const { deliveries, blocked, cut } = await this.#claims.claim(db, {
@@ -80,7 +80,7 @@ export class WorkClaims {
     return { deliveries, retries: [], pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS };
   }
 
-  /** About once a second: what was lost on the way, and what was held and is due. A step that fails stops no other. */
+  /** About once a second: requeues lost work and releases held deliveries that are due. Each step may fail alone. */
   async #upkeep({ caller, requestId }: ClaimRequest): Promise<ClaimedWork> {
     if (performance.now() < this.#upkeepAt) return NOTHING;
     this.#upkeepAt = performance.now() + UPKEEP_INTERVAL_MS;
@@ -89,8 +89,8 @@ export class WorkClaims {
     await this.#step(() => releaseHeld(db.run));
     await this.#step(() => this.#unblockStuck());
     await this.#step(() => restartResends({ db, writes }));
-    const deliveries = await this.#step(() => db.transaction((run) => handOutBatchesAgain(run, caller)));
-    const retries = await this.#step(() => handOutRetriesAgain(db.run, caller));
+    const deliveries = await this.#step(() => db.transaction((run) => requeueExpiredBatches(run, caller)));
+    const retries = await this.#step(() => requeueOverdueRetries(db.run, caller));
     return { deliveries: deliveries ?? [], retries: retries ?? [] };
   }
 
@@ -98,7 +98,7 @@ export class WorkClaims {
     try {
       return await work();
     } catch (error) {
-      this.#deps.logger.warn({ err: error }, 'upkeep of deliveries failed, it is tried again');
+      this.#deps.logger.warn({ err: error }, 'upkeep of deliveries failed; it will be retried');
       return undefined;
     }
   }

@@ -20,7 +20,7 @@ export interface BatchIds {
 
 export const newBatchIds = (): BatchIds => ({ live: uuidv7(), test: uuidv7() });
 
-/** Rows of a relation as an array of ClaimedDelivery in the order of ids, as JSON. */
+/** The rows of a relation as a JSON array of ClaimedDelivery, ordered by id. */
 export const claimedAsJson = (relation: string) => `(
   select coalesce(json_agg(json_build_object('id', c.id, 'batch_id', c.batch_id, 'merchant_id', c.merchant_id,
            'environment', c.environment, 'subscription_id', c.subscription_id, 'event_type', c.event_type,

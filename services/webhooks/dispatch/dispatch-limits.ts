@@ -1,27 +1,27 @@
-/** A batch is handed out again when it is not reported by then. */
-export const BATCH_LEASE_MS = 60_000;
-/** A retry that is so long overdue, and has not been handed out so recently, has lost its workflow. */
+import { ATTEMPT_TIMEOUT_MS, LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
+
+/** A retry that is overdue for so long, and was not requeued within that time, has lost its workflow. */
 export const OVERDUE_AFTER_MS = 120_000;
-/** A retry attempt counts as under way so long: its deadline of 15 s, and 5 s for its report. */
-export const RETRY_BUSY_MS = 20_000;
+/** How long a retry attempt counts as in flight: until it is reported, or lost. */
+export const RETRY_IN_FLIGHT_MS = ATTEMPT_TIMEOUT_MS + LOST_AFTER_MS;
 
 /**
- * What one subscription may have under way. Several slow ones keep it out of batches until they end, so that an
- * endpoint that hangs holds few places of a worker, while a fast one fills them.
+ * Attempts that one subscription may have in flight, and how many of them may be slow. At the limit its deliveries wait,
+ * so that an endpoint that hangs occupies little capacity of a worker, while a fast one may use all of it.
  */
-export const MAX_BUSY = 200;
+export const MAX_IN_FLIGHT = 200;
 export const MAX_SLOW = 10;
 export const SLOW_AFTER_MS = 250;
 
-/** The least share of a subscription in a batch; the others that wait take the rest. */
+/** Deliveries of a subscription that a batch may always contain; subscriptions share the rest. */
 export const MIN_SHARE = 10;
-/** Waiting deliveries looked at for one batch: more than it takes, so that others take what some leave of a share. */
-export const MOST_LOOKED_AT = 1_000;
-/** Subscriptions looked at for one batch, and events taken in with it. */
+/** Waiting deliveries considered for one batch: more than it claims, so that others use what some leave of their share. */
+export const MAX_CANDIDATES = 1_000;
+/** Subscriptions considered for one batch, and events fanned out with it. */
 export const MAX_SUBSCRIPTIONS = 100;
 export const MAX_EVENTS = 200;
-/** Held deliveries of one subscription that flow again with each look. */
+/** Held deliveries of one subscription that each poll releases. */
 export const MAX_RELEASED = 100;
-/** Batches whose lease has ended, nearly all of them done, and overdue retries taken with each look. */
-export const MAX_BATCHES_AGAIN = 200;
-export const MAX_RETRIES_AGAIN = 100;
+/** Batches with an expired lease, nearly all of them done, and overdue retries that each poll requeues. */
+export const MAX_REQUEUED_BATCHES = 200;
+export const MAX_REQUEUED_RETRIES = 100;

@@ -13,11 +13,11 @@ const BY_ENVIRONMENT = ENVIRONMENTS.map((environment) => ({ environment }));
 const withEach = (label: string, values: readonly string[]) =>
   BY_ENVIRONMENT.flatMap((labels) => values.map((value) => ({ ...labels, [label]: value })));
 
-/** No more rows than these are read to count them. */
-const MOST_WAITING = 100_000;
-const MOST_OPEN = 200_000;
-/** Of one round of scrapes, of all gauges. */
-const ROUND_MS = 1_000;
+/** The number of rows that are read at most to count them. */
+const OUTBOX_COUNT_LIMIT = 100_000;
+const OPEN_COUNT_LIMIT = 200_000;
+/** One measurement serves all gauges of a scrape. */
+const SCRAPE_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 interface OutboxRow {
@@ -29,7 +29,7 @@ interface OutboxRow {
 const OUTBOX: Statement = {
   name: 'measure_outbox',
   text: `
-select (select count(*) from (select from platform.outbox_event limit ${MOST_WAITING}) e)::int as events,
+select (select count(*) from (select from platform.outbox_event limit ${OUTBOX_COUNT_LIMIT}) e)::int as events,
        (select extract(epoch from now() - uuid_extract_timestamp(id))::float8
           from platform.outbox_event order by id limit 1) as event_age,
        (select extract(epoch from now() - next_attempt_at)::float8
@@ -50,7 +50,7 @@ const OPEN: Statement = {
   name: 'measure_open',
   text: `
 select environment, status as kind, count(*)::int as count
-  from (select environment, status from webhooks.open_delivery limit ${MOST_OPEN}) d
+  from (select environment, status from webhooks.open_delivery limit ${OPEN_COUNT_LIMIT}) d
  group by environment, status`,
 };
 
@@ -70,7 +70,7 @@ interface PartitionsRow {
   readonly age: number;
 }
 
-/** Partitions are made without gaps, so the last one of each log says how far it reaches; the shortest log counts. */
+/** Partitions have no gaps, so the last one of each log determines how far it reaches; the shortest log counts. */
 const PARTITIONS: Statement = {
   name: 'measure_partitions',
   text: `
@@ -94,10 +94,10 @@ const firstAttemptDelay = new Histogram({
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
   registers: [metrics],
 });
-// So that the first ones are an increase.
+// So that the first observation is an increase.
 for (const labels of BY_ENVIRONMENT) firstAttemptDelay.zero(labels);
 
-/** A delivery whose attempt begins now. */
+/** A delivery whose attempt starts now. */
 interface Beginning {
   readonly environment: EnvironmentName;
   readonly event_id: string;
@@ -105,7 +105,7 @@ interface Beginning {
   readonly resend_id: string | null;
 }
 
-/** Measures those whose first attempt it is, from the time in the event's id, given just before the commit. */
+/** Measures first attempts, from the time in the event's id, which is set just before the commit. */
 export function observeFirstAttempts(beginning: readonly Beginning[]): void {
   for (const { environment, event_id, attempt_count, resend_id } of beginning) {
     if (attempt_count > 0 || resend_id !== null) continue;
@@ -114,7 +114,7 @@ export function observeFirstAttempts(beginning: readonly Beginning[]): void {
   }
 }
 
-/** Registers what is measured in the database when /metrics is read; every process on one database tells the same. */
+/** Registers gauges that are measured when /metrics is read; every process on one database reports the same values. */
 export function registerDispatchMetrics(db: CrossTenantDatabase): void {
   registerOutbox(db);
   registerOpenDeliveries(db);
@@ -126,7 +126,7 @@ function registerOutbox(db: CrossTenantDatabase): void {
   const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
   registerMeasuredGauges({
     measure: async () => (await db.run<OutboxRow>(OUTBOX, []))[0]!,
-    keptMs: ROUND_MS,
+    keptMs: SCRAPE_MS,
     gauges: [
       {
         name: 'payments_webhook_lag_seconds',
@@ -135,7 +135,7 @@ function registerOutbox(db: CrossTenantDatabase): void {
       },
       {
         name: 'payments_webhook_outbox_events',
-        help: `Events that wait for the dispatcher, counted up to ${MOST_WAITING}.`,
+        help: `Events that wait for the dispatcher, counted up to ${OUTBOX_COUNT_LIMIT}.`,
         read: ({ events }) => events,
       },
       {
@@ -150,11 +150,11 @@ function registerOutbox(db: CrossTenantDatabase): void {
 function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<CountRow>(OPEN, []),
-    keptMs: 10 * ROUND_MS,
+    keptMs: 10 * SCRAPE_MS,
     gauges: [
       {
         name: 'payments_webhook_open_deliveries',
-        help: `Deliveries that have not ended, by environment and status, of the first ${MOST_OPEN}.`,
+        help: `Deliveries that have not ended, by environment and status, of the first ${OPEN_COUNT_LIMIT}.`,
         labels: withEach('status', OPEN_STATUSES),
         read: (rows, { environment, status }) => countOf(rows, environment, status),
       },

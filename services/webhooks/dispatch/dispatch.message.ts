@@ -18,9 +18,9 @@ import type { RecordedDelivery } from './attempt-recorder.ts';
 import type { ClaimedWork } from './claim-batch.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { AttemptAnswer } from './get-attempt.ts';
-import type { RetryRow } from './hand-out-again.ts';
+import type { RetryRow } from './requeue-expired.ts';
 
-/** Claimed work as the wire's. */
+/** The response for claimed work. */
 export function claimMessage({ deliveries, retries }: ClaimedWork): ClaimBatchResponse {
   const batches = new Map<string, ClaimedDelivery[]>();
   for (const delivery of deliveries) {
@@ -62,7 +62,7 @@ function retryMessage(row: RetryRow): RetryStart {
   };
 }
 
-/** What to do about one delivery, as the wire's. */
+/** The message that says what to do with one delivery. */
 export function answerMessage(deliveryId: string, answer: AttemptAnswer): AttemptAnswerMessage {
   return {
     $typeName: 'payments.webhooks.v1.AttemptAnswer',
@@ -115,7 +115,7 @@ function answerCase(answer: AttemptAnswer): AttemptAnswerMessage['answer'] {
   }
 }
 
-/** A report in the terms of the rules. INVALID_ARGUMENT (ATTEMPT_REPORT) for one that contradicts itself. */
+/** Converts a report. INVALID_ARGUMENT (ATTEMPT_REPORT) if it contradicts itself. */
 export function reportedAttempt(report: AttemptReport): ReportedAttempt {
   return {
     deliveryId: report.deliveryId.toLowerCase(),
@@ -135,7 +135,7 @@ function resultOf(report: AttemptReport): AttemptResult {
   }
   const startedAt = requireTime(report.startedAt, 'started_at');
   return {
-    // A worker whose clock is ahead moves no time into the future.
+    // A worker's clock may be ahead.
     endedAt: new Date(Math.min(startedAt.getTime() + latencyMs, Date.now())),
     latencyMs: report.latencyMs,
     httpStatus,
@@ -153,7 +153,7 @@ function requireTime(time: Timestamp | undefined, field: string): Date {
 const invalidReport = (message: string) =>
   invalidArgument('ATTEMPT_REPORT', `reports: ${message}`, { field: 'reports' });
 
-/** What comes next for a delivery, as the wire's. */
+/** The message that says what comes next for a delivery. */
 export function outcomeMessage(
   deliveryId: string,
   recorded: RecordedDelivery | undefined,

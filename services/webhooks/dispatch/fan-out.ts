@@ -1,18 +1,19 @@
+import { BATCH_LEASE_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { goesTo } from '../deliveries/ordered-deliveries.ts';
 import { IS_LIMITED } from './attempt-limits.ts';
 import { type BatchIds, type ClaimedDelivery, claimedAsJson } from './claimed-delivery.ts';
-import { BATCH_LEASE_MS, MAX_BUSY, MAX_EVENTS, MAX_SLOW, MIN_SHARE } from './dispatch-limits.ts';
-import { busyOf, hasLimits, WAITING } from './subscription-load.sql.ts';
+import { MAX_EVENTS, MAX_IN_FLIGHT, MAX_SLOW, MIN_SHARE } from './dispatch-limits.ts';
+import { hasLimits, inFlightOf, WAITING } from './subscription-load.sql.ts';
 import { lockSubscriptions, type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
 
 /**
- * Moves committed events from the outbox to the log and adds a delivery for each subscription that matches. The body
- * is written here, once: what is signed and sent. Disabling and pausing wait for the key share lock, or are seen by it.
- * Times are cut to milliseconds: rounded up, what is due now would wait. An event's delivery to an ordered subscription
- * is BLOCKED while an earlier one of its object is open, or in the outbox: taken by this very statement, or by
- * another at the same time.
+ * Moves committed events from the outbox to the log and adds a delivery for each matching subscription. The body to sign
+ * and send is composed here, once. A concurrent disable or pause waits for the key share lock, or is visible to it. Times
+ * are truncated to milliseconds: rounded up, a delivery that is due now would wait. An event's delivery to an ordered
+ * subscription is BLOCKED while an earlier event of its object is open or in the outbox, even if this statement or a
+ * concurrent one is moving that event.
  */
 export const FAN_OUT: Statement = {
   name: 'fan_out',
@@ -59,31 +60,31 @@ with taken as (
            + case environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms' as next_attempt_at
     from matched m order by id, subscription_id
 ), target as materialized (
-  select fresh.id, ${MAX_BUSY} - busy.total as room
+  select fresh.id, ${MAX_IN_FLIGHT} - in_flight.total as capacity
     from (select distinct subscription_id as id from delivery
            where status = 'PENDING' and next_attempt_at <= now() and $4::integer > 0) fresh
-   cross join lateral ${busyOf('fresh.id')}
-   where busy.slow < ${MAX_SLOW} and not ${hasLimits('fresh.id')}
+   cross join lateral ${inFlightOf('fresh.id')}
+   where in_flight.slow < ${MAX_SLOW} and not ${hasLimits('fresh.id')}
      and not exists (select from ${WAITING} and subscription_id = fresh.id)
 ), direct as materialized (
   select delivery_id from (
-    select d.delivery_id, target.room,
-           row_number() over (partition by d.subscription_id order by d.delivery_id) as turn
+    select d.delivery_id, target.capacity,
+           row_number() over (partition by d.subscription_id order by d.delivery_id) as rank
       from delivery d join target on target.id = d.subscription_id
      where d.status = 'PENDING'
   ) d
-   where turn <= least(room, greatest(${MIN_SHARE}, ceil($4::numeric / (select count(*) from target))))
-   order by turn, delivery_id limit $4
+   where rank <= least(capacity, greatest(${MIN_SHARE}, ceil($4::numeric / (select count(*) from target))))
+   order by rank, delivery_id limit $4
 ), added as (
   insert into webhooks.open_delivery
     (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
-     status, attempt_count, next_attempt_at, batch_id, leased_to, busy_since, busy_until)
+     status, attempt_count, next_attempt_at, batch_id, leased_to, in_flight_since, in_flight_until)
   select merchant_id, environment, delivery_id, subscription_id, id, type, object_id, sequence, request_id, ordered,
-         status, 0, next_attempt_at, c.batch_id, c.leased_to, c.busy_since, c.busy_until
+         status, 0, next_attempt_at, c.batch_id, c.leased_to, c.in_flight_since, c.in_flight_until
     from delivery
     left join lateral (
       select case environment when 'live' then $5::uuid else $6::uuid end as batch_id, $3 as leased_to,
-             now() as busy_since, now() + interval '${BATCH_LEASE_MS} ms' as busy_until
+             now() as in_flight_since, now() + interval '${BATCH_LEASE_MS} ms' as in_flight_until
        where delivery_id in (select direct.delivery_id from direct)
     ) c on true
    order by delivery_id
@@ -113,21 +114,21 @@ interface FannedOut {
 }
 
 export interface FanOutTerms {
-  /** Before the first attempt of a delivery, in milliseconds. */
+  /** The wait before the first attempt of a delivery, in milliseconds. */
   readonly firstWaits: Readonly<Record<EnvironmentName, number>>;
-  /** Whom what is claimed is leased to. */
+  /** The caller that claimed deliveries are leased to. */
   readonly caller: string;
-  /** Deliveries to claim at most. */
+  /** The most deliveries to claim. */
   readonly max: number;
   readonly batchIds: BatchIds;
 }
 
 /**
- * Turns committed events into deliveries, and claims those at once whose subscription has room and nothing waiting.
- * What another ended or added meanwhile, of the objects whose deliveries are BLOCKED, is seen once their subscriptions
- * are locked.
- * @returns `waits`: there is more to claim, besides what is new of subscriptions that got their share; `more`: it took
- *   as many events as it may, so that there may be more; `limited`: there are subscriptions with limits of their own.
+ * Turns committed events into deliveries, and claims at once those whose subscription has capacity and nothing waiting.
+ * BLOCKED deliveries are checked again once their subscriptions are locked, which shows what concurrent transactions ended
+ * or added.
+ * @returns `waits`: there is more to claim, apart from new deliveries of subscriptions that got their share; `more`: it
+ *   moved as many events as it may, so there may be more; `limited`: some subscriptions have limits of their own.
  */
 export async function fanOut(db: CrossTenantDatabase, { firstWaits, caller, max, batchIds }: FanOutTerms) {
   const values = [firstWaits.live, firstWaits.test, caller, max, batchIds.live, batchIds.test];

@@ -1,8 +1,8 @@
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
-import type { RetryRow } from './hand-out-again.ts';
+import type { RetryRow } from './requeue-expired.ts';
 
-/** An open delivery with what an attempt of it needs; of a subscription that is DISABLED there is none. */
+/** An open delivery with what its attempt needs; none if its subscription is DISABLED. */
 export interface OpenRow extends RetryRow {
   readonly event_id: string;
   readonly status: DeliveryStatusName;
@@ -13,11 +13,11 @@ export interface OpenRow extends RetryRow {
   readonly url: string;
   readonly generation: bigint;
   readonly body: string;
-  /** Those that sign, current first; sealed in base64. */
+  /** The secrets that sign, the current one first; `sealed` is base64. */
   readonly secrets: readonly { readonly key_id: number; readonly sealed: string }[];
 }
 
-/** Each by its indexes: whatever the planner thinks of the tables, a lateral row is looked up. */
+/** Lateral subqueries with limits make the planner look up each row by index, whatever its statistics say. */
 export const READ_OPEN: Statement = {
   name: 'read_open',
   text: `
@@ -50,7 +50,7 @@ export interface EndedRow {
   readonly status: DeliveryStatusName;
 }
 
-/** What has become of deliveries that are not open. */
+/** The status of deliveries that have ended. */
 export const READ_ENDED: Statement = {
   name: 'read_ended',
   text: `

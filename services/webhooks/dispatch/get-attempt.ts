@@ -4,20 +4,20 @@ import type { KeyRing } from '../../platform/key-ring.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import { openSecret } from '../subscriptions/signing-secret.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
+import { claimRetries, type LastAttempt, type RetryDecision } from './claim-retries.ts';
 import { observeFirstAttempts } from './dispatch-metrics.ts';
 import { type EndedRow, type OpenRow, READ_ENDED, READ_OPEN } from './get-attempt.sql.ts';
-import type { RetryRow } from './hand-out-again.ts';
-import { type LastAttempt, type RetryTurn, takeRetries } from './take-retries.ts';
+import type { RetryRow } from './requeue-expired.ts';
 
-/** What a worker asks about: a delivery of a batch, or of a retry workflow. */
-export interface AttemptQuestion {
+/** A delivery of a batch, or of a retry workflow, that a worker asks about. */
+export interface AttemptRequest {
   readonly deliveryId: string;
   readonly batchId?: string;
   /** Makes the next attempt of a retry due. */
   readonly now: boolean;
 }
 
-/** What it is told. */
+/** What the worker must do. */
 export type AttemptAnswer =
   | { readonly kind: 'SEND'; readonly row: OpenRow; readonly secrets: readonly string[] }
   | { readonly kind: 'SKIP'; readonly status: DeliveryStatusName; readonly retry: RetryRow | undefined }
@@ -33,30 +33,30 @@ interface Dependencies {
 const WITHOUT_KEY_DELAY_MS = 60_000;
 
 /**
- * The fence. Of a batch only what waits in this batch, leased to this caller, is sent; of a retry workflow only what
- * is due, and marked as under way first. Answers are in the order of the questions.
+ * The fence. A delivery of a batch is sent only while it waits in this batch, leased to this caller; a retry only when it
+ * is due, and it is marked as in flight first. Answers are in the order of the requests.
  */
 export async function getAttempt(
   deps: Dependencies,
   caller: string,
-  questions: readonly AttemptQuestion[],
+  requests: readonly AttemptRequest[],
   requestId: string,
 ): Promise<AttemptAnswer[]> {
-  const retries = questions.filter(({ batchId }) => !batchId);
-  const turns = await takeRetries(deps, caller, retries, requestId);
-  const ids = questions.map(({ deliveryId }) => deliveryId);
+  const retries = requests.filter(({ batchId }) => !batchId);
+  const decisions = await claimRetries(deps, caller, retries, requestId);
+  const ids = requests.map(({ deliveryId }) => deliveryId);
   const open = await deps.db.run<OpenRow>(READ_OPEN, [ids]);
   const openById = new Map(open.map((row) => [row.id, row]));
   const gone = ids.filter((id) => !openById.has(id.toLowerCase()));
   const ended = gone.length > 0 ? await deps.db.run<EndedRow>(READ_ENDED, [gone]) : [];
   const endedById = new Map(ended.map(({ id, status }) => [id, status]));
-  const answers = questions.map(({ deliveryId, batchId }): AttemptAnswer => {
+  const answers = requests.map(({ deliveryId, batchId }): AttemptAnswer => {
     const row = openById.get(deliveryId.toLowerCase());
     const status = endedById.get(deliveryId.toLowerCase()) ?? 'CANCELED';
     if (!row) return { kind: 'SKIP', status, retry: undefined };
     return batchId
       ? answerForBatch(row, batchId.toLowerCase(), caller)
-      : answerForRetry(row, turns.get(row.id));
+      : answerForRetry(row, decisions.get(row.id));
   });
   return withSecrets(deps, answers);
 }
@@ -67,12 +67,12 @@ function answerForBatch(row: OpenRow, batchId: string, caller: string): AttemptA
   return { kind: 'SKIP', status: row.status, retry: row.status === 'RETRYING' ? row : undefined };
 }
 
-function answerForRetry(row: OpenRow, turn: RetryTurn | undefined): AttemptAnswer {
+function answerForRetry(row: OpenRow, decision: RetryDecision | undefined): AttemptAnswer {
   // What waits in the table is carried by batches: its retry workflow is done.
   const waits = row.status === 'PENDING' || row.status === 'HELD';
   if (waits) return { kind: 'SKIP', status: 'HELD', retry: undefined };
-  if (row.status !== 'RETRYING' || !turn) return { kind: 'SKIP', status: row.status, retry: undefined };
-  return turn === 'SEND' ? { kind: 'SEND', row, secrets: [] } : { kind: 'NOT_NOW', ...turn };
+  if (row.status !== 'RETRYING' || !decision) return { kind: 'SKIP', status: row.status, retry: undefined };
+  return decision === 'SEND' ? { kind: 'SEND', row, secrets: [] } : { kind: 'NOT_NOW', ...decision };
 }
 
 /** Adds the secrets that sign, current first; a subscription whose secret cannot be opened holds up only itself. */

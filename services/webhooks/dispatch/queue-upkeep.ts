@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 
 /**
- * What is read from its start with every look, and emptied from there: rows that are gone are walked over until they
- * are vacuumed, and autovacuum looks once a minute. It waits for nobody and nobody waits for it.
+ * Every poll reads these tables from their start, where rows are deleted: it scans dead rows until they are vacuumed, and
+ * autovacuum runs once a minute. This vacuum neither waits for locks nor holds up others.
  */
 const VACUUM: Statement = {
   name: 'vacuum_queues',
@@ -13,21 +13,21 @@ const VACUUM: Statement = {
 
 const AFTER_DELIVERIES = 5_000;
 
-/** Keeps the tables that dispatch works on as small as what is in them. */
+/** Keeps the tables that dispatch polls free of dead rows. */
 export class QueueUpkeep {
   readonly #db: CrossTenantDatabase;
   readonly #logger: Logger;
   readonly #after: number;
   #handled = 0;
 
-  /** @param after how many deliveries leave the tables as they are. */
+  /** @param after vacuum after so many deliveries. */
   constructor(db: CrossTenantDatabase, logger: Logger, after: number = AFTER_DELIVERIES) {
     this.#db = db;
     this.#logger = logger;
     this.#after = after;
   }
 
-  /** To be told of deliveries that were claimed; now and then it cleans up behind them, in the background. */
+  /** Call it with the number of claimed deliveries; from time to time it vacuums in the background. */
   handled(deliveries: number): void {
     this.#handled += deliveries;
     if (this.#handled < this.#after) return;

@@ -1,15 +1,15 @@
+import { LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
-import { LOST_AFTER_MS } from '../deliveries/delivery.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionError, SubscriptionState } from '../subscriptions/subscription.ts';
 import { DELIVERY_BY_ID } from './delivery-by-id.sql.ts';
 
-/** A delivery and its subscription as a report finds them. */
+/** A delivery and its subscription when a report arrives. */
 export interface ReportedRow {
   readonly id: string;
   readonly merchant_id: string;
@@ -23,7 +23,7 @@ export interface ReportedRow {
   readonly attempt_count: number;
   readonly next_attempt_at: Date | null;
   readonly ended_at: Date | null;
-  readonly busy_until: Date | null;
+  readonly in_flight_until: Date | null;
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
   readonly state: SubscriptionState;
   readonly generation: bigint;
@@ -38,7 +38,7 @@ export const READ_REPORTED: Statement = {
   name: 'read_reported',
   text: `
 select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.object_id, d.request_id, d.ordered, d.status,
-       d.attempt_count, d.next_attempt_at, d.ended_at, d.busy_until,
+       d.attempt_count, d.next_attempt_at, d.ended_at, d.in_flight_until,
        case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
        s.state, s.generation, s.error, s.error_at, s.holding, s.probe_at, s.paused_at
   from unnest($1::uuid[], $2::int[]) as asked (id, number)${DELIVERY_BY_ID}
@@ -52,7 +52,7 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.obje
   ) a on true`,
 };
 
-/** In an order, so that two reports about the same subscriptions wait for each other and do not deadlock. */
+/** In a fixed order, so that two reports about the same subscriptions do not deadlock. */
 export const LOCK_SUBSCRIPTIONS: Statement = {
   name: 'lock_subscriptions',
   text: `
@@ -80,17 +80,17 @@ select subscription_id, count(*)::int as retrying from webhooks.open_delivery
  group by subscription_id`,
 };
 
-/** One report as the statement below takes it. The known columns are what the decision was made on. */
+/** One report as the statement below takes it. The `known_` columns are the state that the decision was based on. */
 export interface RecordRow {
   readonly environment: EnvironmentName;
   readonly delivery_id: string;
   readonly known_status: DeliveryStatusName;
   readonly known_count: number;
-  readonly known_busy_until: Date | null;
+  readonly known_in_flight_until: Date | null;
   readonly status: DeliveryStatusName;
   readonly next_attempt_at: Date | null;
   readonly ended_at: Date | null;
-  readonly busy_until: Date | null;
+  readonly in_flight_until: Date | null;
   readonly number: number;
   readonly generation: string;
   readonly attempt_started_at: Date;
@@ -100,18 +100,18 @@ export interface RecordRow {
   readonly http_status: number | null;
   readonly failure: string | null;
   readonly response_excerpt: string | null;
-  /** Its retry workflow waits for longer than it has to: it is told. */
-  readonly asks_again: boolean;
+  /** Its retry workflow waits longer than necessary, and is signaled. */
+  readonly rechecks: boolean;
 }
 
 const REPORTS = `
 report as (
   select * from json_to_recordset($1::json) as r (
     environment text, delivery_id uuid, known_status text, known_count int,
-    known_busy_until timestamptz, status text, next_attempt_at timestamptz, ended_at timestamptz,
-    busy_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
+    known_in_flight_until timestamptz, status text, next_attempt_at timestamptz, ended_at timestamptz,
+    in_flight_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
     attempt_deadline_at timestamptz, attempt_ended_at timestamptz, latency_ms int, http_status int, failure text,
-    response_excerpt text, asks_again boolean)
+    response_excerpt text, rechecks boolean)
 )`;
 
 const ATTEMPT_COLUMNS = [
@@ -141,7 +141,7 @@ returning delivery_id`;
 
 const AS_KNOWN = `d.id = r.delivery_id and d.status = r.known_status and d.attempt_count = r.known_count`;
 const OPEN_AS_KNOWN = `
-       d.id = any ($2::uuid[]) and ${AS_KNOWN} and d.busy_until is not distinct from r.known_busy_until`;
+       d.id = any ($2::uuid[]) and ${AS_KNOWN} and d.in_flight_until is not distinct from r.known_in_flight_until`;
 
 /** A success as the statement below takes it. */
 export interface SuccessRow {
@@ -156,8 +156,8 @@ export interface SuccessRow {
 }
 
 /**
- * Ends deliveries whose next attempt succeeded and of which nothing else follows: their subscription is ACTIVE, in the
- * generation of the attempt, and holds none back. Leaves out all others; answers those it ended.
+ * Ends deliveries whose attempt succeeded without further consequences: their subscription is ACTIVE, has the generation
+ * of the attempt, and holds nothing back. Returns those it ended, and skips all others.
  */
 export const RECORD_SUCCESSES: Statement = {
   name: 'record_successes',
@@ -197,7 +197,7 @@ select merchant_id, environment, id, end_count, generation, started_at, end_at, 
 returning delivery_id`,
 };
 
-/** Writes open deliveries and attempts; leaves out, and does not answer, those that have changed meanwhile. */
+/** Writes open deliveries and attempts; skips, and does not return, those that have changed meanwhile. */
 export const RECORD: Statement = {
   name: 'record_attempts',
   text: `
@@ -209,22 +209,22 @@ with ${REPORTS}, ${endDeliveries(`using report r where r.ended_at is not null an
   })}, moved as (
   update webhooks.open_delivery d
      set status = r.status, attempt_count = greatest(d.attempt_count, r.number), next_attempt_at = r.next_attempt_at,
-         busy_since = case when r.busy_until is null then null
-                           when r.number < d.attempt_count then d.busy_since else r.attempt_started_at end,
-         busy_until = r.busy_until,
+         in_flight_since = case when r.in_flight_until is null then null
+                           when r.number < d.attempt_count then d.in_flight_since else r.attempt_started_at end,
+         in_flight_until = r.in_flight_until,
          batch_id = case when r.status <> 'RETRYING' then d.batch_id end
     from report r
    where r.ended_at is null and ${OPEN_AS_KNOWN}
-  returning d.merchant_id, d.environment, d.id, d.request_id, r.asks_again, ${REPORTED_ATTEMPT}
+  returning d.merchant_id, d.environment, d.id, d.request_id, r.rechecks, ${REPORTED_ATTEMPT}
 ), told as (
-  ${insertCommandsOf(retryDelivery.askAgainCommand(''), 'moved where asks_again')}
+  ${insertCommandsOf(retryDelivery.recheckCommand(''), 'moved where rechecks')}
 )${INSERT_ATTEMPTS}
 select merchant_id, environment, id, ${ATTEMPT} from ended
  union all
 select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 };
 
-/** The same for deliveries that had ended before, which late reports leave as they are. */
+/** The same for deliveries that had ended before: a late report does not change them. */
 export const RECORD_LATE: Statement = {
   name: 'record_late_attempts',
   text: `
@@ -238,8 +238,8 @@ select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 };
 
 /**
- * The health of a subscription; of one whose generation has risen nothing changes. That it has come into ERROR its
- * merchant's contact is told.
+ * Stores the health of subscriptions, unless their generation has changed. When one enters ERROR, its merchant's contact is
+ * notified.
  */
 export const STORE_HEALTH: Statement = {
   name: 'store_health',

@@ -24,23 +24,23 @@ export interface PlanSettings {
 export interface PlannedReport {
   readonly report: ReportedAttempt;
   readonly row: ReportedRow;
-  /** Undefined where the report is known: nothing is written. */
+  /** Undefined if the report is already known: nothing is written. */
   readonly change: DeliveryChange | undefined;
 }
 
-/** What a set of reports comes to: rows to write, and subscriptions whose health changes. */
+/** What to write for a set of reports: rows, and subscriptions whose health changes. */
 export interface RecordPlan {
   readonly reports: readonly PlannedReport[];
   readonly healths: ReadonlyMap<string, { readonly row: ReportedRow; readonly health: SubscriptionHealth }>;
   /**
-   * Subscriptions whose lock the writing takes: their health changes, room for a retry workflow is counted, the next of
-   * an object is unblocked, or a delivery is held because they are paused.
+   * Subscriptions to lock before writing: their health changes, their open retry workflows are counted, the next delivery
+   * of an object is unblocked, or a delivery is held because they are paused.
    */
   readonly locked: ReadonlySet<string>;
 }
 
 /**
- * Decides a set of reports of different deliveries, in their order.
+ * Plans the writes for reports of different deliveries, in their order.
  * @param retrying open retry workflows by subscription.
  */
 export function planRecord(
@@ -83,7 +83,7 @@ function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }
     attemptCount: row.attempt_count,
     nextAttemptAt: row.next_attempt_at,
     endedAt: row.ended_at,
-    busyUntil: row.busy_until,
+    inFlightUntil: row.in_flight_until,
     attempt: row.attempt,
   };
   if (isKnown(delivery, report)) return undefined;

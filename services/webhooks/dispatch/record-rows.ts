@@ -2,10 +2,10 @@ import { type DeliveryChange, isSuccess, type ReportedAttempt } from '../deliver
 import type { RecordRow, ReportedRow, SuccessRow } from './record-attempts.sql.ts';
 import type { PlannedReport, RecordPlan } from './record-plan.ts';
 
-/** Less is not worth a signal: most attempts that hang end just before they count as lost. */
-const WORTH_TELLING_MS = 2_000;
+/** A smaller gain is not worth a signal: most attempts that hang end just before they count as lost. */
+const MIN_RECHECK_GAIN_MS = 2_000;
 
-/** A report as the statement for successes takes it; none of another. */
+/** The row of a success; empty for any other report. */
 export function successRow({
   deliveryId,
   number,
@@ -29,7 +29,7 @@ export function successRow({
   ];
 }
 
-/** A planned report as the statement that records it takes it; none where nothing is written. */
+/** The row of a planned report; empty if nothing is to be written. */
 export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
   if (!change) return [];
   const { outcome } = report;
@@ -40,11 +40,11 @@ export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
       delivery_id: row.id,
       known_status: row.status,
       known_count: row.attempt_count,
-      known_busy_until: row.busy_until,
+      known_in_flight_until: row.in_flight_until,
       status: change.status,
       next_attempt_at: change.nextAttemptAt,
       ended_at: change.endedAt,
-      busy_until: change.busyUntil,
+      in_flight_until: change.inFlightUntil,
       number: report.number,
       generation: String(report.generation),
       attempt_started_at: report.startedAt,
@@ -54,25 +54,25 @@ export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
       http_status: result?.httpStatus ?? null,
       failure: result?.failure ?? null,
       response_excerpt: result?.responseExcerpt ?? null,
-      asks_again: isDueEarlier(row, change),
+      rechecks: isDueEarlier(row, change),
     },
   ];
 }
 
 /**
- * Whether a failed attempt that was handed over is followed by the next well before its retry workflow asks: that waits
- * until the attempt counts as lost.
+ * Whether the attempt after a failed one that was handed over is due well before its retry workflow would check, which
+ * waits until the failed attempt counts as lost.
  */
 function isDueEarlier(
-  { attempt, busy_until }: ReportedRow,
-  { status, nextAttemptAt, busyUntil }: DeliveryChange,
+  { attempt, in_flight_until }: ReportedRow,
+  { status, nextAttemptAt, inFlightUntil }: DeliveryChange,
 ) {
-  if (status !== 'RETRYING' || attempt !== 'UNDER_WAY' || busyUntil || !nextAttemptAt || !busy_until)
+  if (status !== 'RETRYING' || attempt !== 'UNDER_WAY' || inFlightUntil || !nextAttemptAt || !in_flight_until)
     return false;
-  return nextAttemptAt.getTime() < busy_until.getTime() - WORTH_TELLING_MS;
+  return nextAttemptAt.getTime() < in_flight_until.getTime() - MIN_RECHECK_GAIN_MS;
 }
 
-/** Health to store, as its statement takes it. */
+/** The rows of subscriptions whose health changes. */
 export function healthRows({ healths }: RecordPlan) {
   return [...healths.values()].map(({ row, health }) => ({
     merchant_id: row.merchant_id,

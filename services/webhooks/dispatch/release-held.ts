@@ -3,13 +3,12 @@ import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
 import { MAX_RELEASED, MAX_SUBSCRIPTIONS } from './dispatch-limits.ts';
 
 const isHeldOf = (subscription: string) => `subscription_id = ${subscription}.id and status = 'HELD'`;
-const IS_DUE = '(busy_until is null or busy_until < now()) and next_attempt_at <= now()';
+const IS_DUE = '(in_flight_until is null or in_flight_until < now()) and next_attempt_at <= now()';
 
 /**
- * Held deliveries that are due go to the batches: while their subscription is probed one every 5 s, after a success
- * many at a time. They go without a retry workflow, so its limit holds. What is paused stays. Subscriptions that hold
- * nothing due are passed over, and those looked at are drawn by lot, so that however many there are none waits for
- * ever.
+ * Releases held deliveries that are due to the batches: one every 5 s while their subscription is probed, many at a time
+ * after a success. They have no retry workflow, so the limit of open retries holds. Paused subscriptions are skipped, and
+ * those that hold nothing due; the others are chosen at random, so that none starves.
  */
 const RELEASE: Statement = {
   name: 'release_held',
@@ -32,8 +31,8 @@ with holding as (
       order by next_attempt_at limit case when holding.probe_at is null then ${MAX_RELEASED} else 1 end
    ) d
 ), released as (
-  update webhooks.open_delivery d set status = 'PENDING', batch_id = null, busy_since = null, busy_until = null
-    from due where d.id = due.id and d.status = 'HELD' and (d.busy_until is null or d.busy_until < now())
+  update webhooks.open_delivery d set status = 'PENDING', batch_id = null, in_flight_since = null, in_flight_until = null
+    from due where d.id = due.id and d.status = 'HELD' and (d.in_flight_until is null or d.in_flight_until < now())
   returning d.subscription_id
 )
 update webhooks.subscription s
@@ -46,7 +45,7 @@ update webhooks.subscription s
  where s.merchant_id = holding.merchant_id and s.environment = holding.environment and s.id = holding.id`,
 };
 
-/** Releases what is held and due, of subscriptions that are not paused. */
+/** Releases held deliveries that are due, of subscriptions that are not paused. */
 export async function releaseHeld(run: Run): Promise<void> {
   await run(RELEASE, []);
 }

@@ -3,7 +3,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 import { unblockSql } from '../deliveries/ordered-deliveries.ts';
 import { LOCK_SUBSCRIPTIONS } from './record-attempts.sql.ts';
 
-/** An object whose events go to an ordered subscription one after the other. */
+/** An object whose events an ordered subscription receives one after another. */
 export interface OrderedObjectRow {
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
@@ -18,7 +18,7 @@ const UNBLOCK: Statement = {
                       as asked (merchant_id, environment, subscription_id, object_id))`),
 };
 
-/** Unblocks the first open delivery of each object; their subscriptions are locked by the caller. */
+/** Unblocks the first open delivery of each object. The caller has locked their subscriptions. */
 export async function unblockDeliveries(run: Run, objects: readonly OrderedObjectRow[]): Promise<void> {
   if (objects.length === 0) return;
   await run(UNBLOCK, [
@@ -55,8 +55,8 @@ select d.merchant_id, d.environment, d.subscription_id, d.object_id
 };
 
 /**
- * Unblocks what waits for nothing any more: where an earlier event was judged by one dispatcher to match a subscription
- * that was just then disabled and enabled again, and by another not to.
+ * Unblocks deliveries that no longer wait for anything. That happens when two dispatchers disagree on whether an earlier
+ * event matches a subscription that was disabled and reactivated at that moment.
  */
 export async function unblockStuck(db: CrossTenantDatabase): Promise<void> {
   const objects = await db.run<OrderedObjectRow>(FIND_STUCK, []);

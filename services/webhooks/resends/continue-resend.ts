@@ -24,7 +24,7 @@ interface Dependencies {
 }
 
 /** Events looked at in one step, however few of them are wanted. */
-const MAX_EXAMINED = 2_000;
+const MAX_EXAMINED_EVENTS = 2_000;
 
 /**
  * Makes the next deliveries of a resend, and ends it when none is left to make and none is open: in one transaction
@@ -79,7 +79,7 @@ const makeSql = (resend: ResendRow) => `
 with examined as materialized (
   select id, type, object_id, sequence, request_id from webhooks.event
    where ${isSelected(resend)} and id < :beforeEventId
-   order by id limit ${MAX_EXAMINED}
+   order by id limit ${MAX_EXAMINED_EVENTS}
 ), wanted as (
   select e.*, s.id as subscription_id, s.paused_at
     from examined e
@@ -139,5 +139,5 @@ async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, room: nu
     resend.afterEventId = place.last_examined;
     resend.afterSubscriptionId = MAX;
   }
-  return { made: made.length, more: cut || examined === MAX_EXAMINED || waiting !== undefined };
+  return { made: made.length, more: cut || examined === MAX_EXAMINED_EVENTS || waiting !== undefined };
 }

@@ -14,7 +14,7 @@ import { ResendEntity, type ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
 import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
 import { selectionOf } from './resend-selection.ts';
-import { requireRoomForResend, startResendWorkflow } from './resend-store.ts';
+import { requireBelowResendLimit, startResendWorkflow } from './resend-store.ts';
 
 /** Begins a resend; its workflow makes the deliveries. */
 export function resendDeliveries(
@@ -29,7 +29,7 @@ export function resendDeliveries(
     const selection = selectionOf(request, now);
     if (subscriptionId !== null) requireEnabled((await readSubscription(tx, subscriptionId)).state);
     if (selection.eventId !== null) await requireEvent(tx, selection.eventId);
-    await requireRoomForResend(tx);
+    await requireBelowResendLimit(tx);
     const resend = tx.create(ResendEntity, {
       ...selection,
       ...{ id: uuidv7(), subscriptionId, onlyFailed: request.onlyFailed, state: 'RUNNING' },
@@ -57,7 +57,7 @@ async function requireEvent(tx: TenantTransaction, eventId: string): Promise<voi
 }
 
 /** What is to be counted while somebody waits. */
-const MOST_COUNTED = 50_000;
+const COUNT_LIMIT = 50_000;
 
 /** An event that is still in the outbox will be delivered, so none of its deliveries has failed. */
 async function countCandidates(tx: TenantTransaction, resend: ResendRow): Promise<bigint> {
@@ -66,7 +66,7 @@ async function countCandidates(tx: TenantTransaction, resend: ResendRow): Promis
     `select count(*) as count
        from (select * from (select id, type from webhooks.event where ${isSelected(resend)}
                             ${resend.onlyFailed ? '' : inOutbox}) selected
-              limit ${MOST_COUNTED}) e
+              limit ${COUNT_LIMIT}) e
        join webhooks.subscription s on ${TARGET} and ${isWanted(resend)}`,
     candidateParameters(resend),
   );

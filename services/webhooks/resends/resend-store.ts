@@ -16,7 +16,7 @@ export async function lockResend(tx: TenantTransaction, id: string): Promise<Res
 }
 
 /** Refuses one more than ten that run; no other begins until the transaction ends. RESEND_LIMIT_REACHED. */
-export async function requireRoomForResend(tx: TenantTransaction): Promise<void> {
+export async function requireBelowResendLimit(tx: TenantTransaction): Promise<void> {
   await tx.awaitNamedLock('webhook resends');
   const [row] = await tx.execute<{ running: string }>(
     `select count(*) as running from webhooks.resend

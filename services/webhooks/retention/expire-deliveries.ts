@@ -25,13 +25,13 @@ interface OldRow extends OrderedObjectRow {
   readonly ordered: boolean;
 }
 
-const MOST_AT_ONCE = 500;
+const BATCH_ROWS = 500;
 
 const findOld = (name: string, which: string): Statement => ({
   name,
   text: `
 select id, merchant_id, environment, subscription_id, object_id, ordered from webhooks.open_delivery
- where environment = $1 and ${which} limit ${MOST_AT_ONCE}`,
+ where environment = $1 and ${which} limit ${BATCH_ROWS}`,
 });
 
 /** Nearly all go by their own id, in the order of an index; what was made late, or again, goes by its event's. */

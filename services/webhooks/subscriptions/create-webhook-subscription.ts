@@ -17,7 +17,7 @@ import { acceptWebhookUrl } from './accept-webhook-url.ts';
 import { newSigningSecret, sealSecret } from './signing-secret.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
-import { inTurn, requireRoom, takeSubscriptionLimit } from './subscription-limit.ts';
+import { lockSubscriptionCount, requireBelowLimit, withSubscriptionLock } from './subscription-limit.ts';
 
 interface Dependencies {
   readonly config: Pick<Config, 'WEBHOOK_SUBSCRIPTION_LIMIT' | 'WEBHOOK_SECRET_KEYS'>;
@@ -38,10 +38,10 @@ export async function createWebhookSubscription(
   if (replayed) return replayed;
   requireEventTypes(request.eventTypes);
   const url = await acceptWebhookUrl(guards[tenantOf(request).environment], request.url);
-  return inTurn(() =>
+  return withSubscriptionLock(() =>
     writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
-      await takeSubscriptionLimit(tx);
-      await requireRoom(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);
+      await lockSubscriptionCount(tx);
+      await requireBelowLimit(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);
       await requireUnused(tx, url);
       const subscription = await addSubscription(tx, url, request);
       const owner = { ...tx.tenant, subscriptionId: subscription.id };

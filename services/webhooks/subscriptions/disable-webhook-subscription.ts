@@ -10,7 +10,7 @@ import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription } from './subscription-store.ts';
 
 /** What waits is canceled by the answer, if it takes no longer. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** Stops delivery at once; repeating is no error. */
 export async function disableWebhookSubscription(
@@ -27,6 +27,6 @@ export async function disableWebhookSubscription(
       return { subscription: storedSubscriptionMessage(subscription) };
     },
   );
-  await cancelBacklog(writes, request, context, PATIENCE_MS);
+  await cancelBacklog(writes, request, context, TIMEOUT_MS);
   return answer;
 }

@@ -20,7 +20,7 @@ export interface Move {
   readonly from: string;
   readonly to: DeliveryStatusName;
   /** Until when those under way count as such, where that changes. */
-  readonly busyUntil?: string;
+  readonly inFlightUntil?: string;
   /** In the transaction that moves them. */
   readonly onMoved?: (tx: TenantTransaction, moved: readonly MovedDelivery[]) => Promise<void>;
 }
@@ -50,7 +50,7 @@ with subscription as materialized (
      for update
 ), moved as (
   update webhooks.open_delivery d
-     set status = '${move.to}', batch_id = null, busy_until = ${move.busyUntil ?? 'd.busy_until'}
+     set status = '${move.to}', batch_id = null, in_flight_until = ${move.inFlightUntil ?? 'd.in_flight_until'}
     from picked
    where d.merchant_id = :merchantId and d.environment = :environment and d.id = picked.id
 )

@@ -6,7 +6,7 @@ import type {
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { RETRY_BUSY_MS } from '../dispatch/dispatch-limits.ts';
+import { RETRY_IN_FLIGHT_MS } from '../dispatch/dispatch-limits.ts';
 import { type Move, type MovedDelivery, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { requireEnabled } from './subscription.ts';
@@ -17,8 +17,8 @@ const HOLD: Move = {
   from: `d.status in ('PENDING', 'RETRYING')`,
   to: 'HELD',
   // A batch's lease is longer than any attempt that it has begun, and no other begins.
-  busyUntil: `case when d.busy_until is not null
-                   then least(d.busy_until, now() + interval '${RETRY_BUSY_MS} ms') end`,
+  inFlightUntil: `case when d.in_flight_until is not null
+                   then least(d.in_flight_until, now() + interval '${RETRY_IN_FLIGHT_MS} ms') end`,
   onMoved: endRetryWorkflows,
 };
 
@@ -49,6 +49,6 @@ export async function pauseWebhookSubscription(
 /** A retry workflow that asks while its delivery is HELD ends. */
 async function endRetryWorkflows(tx: TenantTransaction, moved: readonly MovedDelivery[]): Promise<void> {
   for (const { id, status } of moved) {
-    if (status === 'RETRYING') await tx.command(retryDelivery.askAgainCommand(id));
+    if (status === 'RETRYING') await tx.command(retryDelivery.recheckCommand(id));
   }
 }

@@ -10,7 +10,7 @@ import { publishPing } from '../events/ping.event.ts';
 import { cancelBacklog } from './cancel-backlog.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { requireDisabled } from './subscription.ts';
-import { inTurn, requireRoom, takeSubscriptionLimit } from './subscription-limit.ts';
+import { lockSubscriptionCount, requireBelowLimit, withSubscriptionLock } from './subscription-limit.ts';
 import { lockSubscription } from './subscription-store.ts';
 
 /** DISABLED to PENDING, within the limit, with a new ping. What happened meanwhile is not sent, nor what waited before. */
@@ -21,13 +21,13 @@ export async function reactivateWebhookSubscription(
   context: HandlerContext,
 ) {
   await cancelBacklog(writes, request, context, Number.POSITIVE_INFINITY);
-  return inTurn(() =>
+  return withSubscriptionLock(() =>
     writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
-      await takeSubscriptionLimit(tx);
+      await lockSubscriptionCount(tx);
       const subscription = await lockSubscription(tx, request.subscriptionId);
       requireDisabled(subscription.state);
       while ((await cancelOpenDeliveries(tx, 'subscription_id', subscription.id)).last);
-      await requireRoom(tx, limit);
+      await requireBelowLimit(tx, limit);
       const now = new Date();
       const missedFrom = subscription.disabledAt ?? now;
       subscription.state = 'PENDING';

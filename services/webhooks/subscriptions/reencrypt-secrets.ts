@@ -70,11 +70,11 @@ export async function reencryptSecrets(
     position = batch.last;
     if (position) onBatch?.(resealed);
   }
-  return { resealed, unopened, left: await countSealedOtherwise(client, keys) };
+  return { resealed, unopened, left: await countSealedWithOldKeys(client, keys) };
 }
 
 /** How many secrets are sealed with another key than the one that writes. */
-export async function countSealedOtherwise(client: Client, keys: KeyRing): Promise<number> {
+export async function countSealedWithOldKeys(client: Client, keys: KeyRing): Promise<number> {
   const { rows } = await client.query<{ left: number }>(COUNT_LEFT, [keys.current.id]);
   return rows[0]!.left;
 }

@@ -11,7 +11,7 @@ import { lockSubscription, readSubscription } from './subscription-store.ts';
 /** What is not due or still under way flows later, as HELD does. */
 const RELEASE: Move = {
   while: 's.paused_at is null and s.probe_at is null',
-  from: `d.status = 'HELD' and d.next_attempt_at <= now() and (d.busy_until is null or d.busy_until < now())`,
+  from: `d.status = 'HELD' and d.next_attempt_at <= now() and (d.in_flight_until is null or d.in_flight_until < now())`,
   to: 'PENDING',
 };
 

@@ -8,7 +8,7 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import type { Config } from '../../platform/process/config.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { endOfEarlierSecret, requireRoomToSign } from './secret-rotation.ts';
+import { endOfEarlierSecret, requireBelowSecretLimit } from './secret-rotation.ts';
 import { newSigningSecret, sealSecret } from './signing-secret.ts';
 import { SigningSecretEntity } from './subscription.entity.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
@@ -54,7 +54,7 @@ async function endEarlierSecrets(
 ): Promise<Date | undefined> {
   const earlier = await tx.lock(SigningSecretEntity, { subscriptionId }, { orderBy: { id: 'asc' } });
   const ends = earlier.map((secret) => endOfEarlierSecret(secret, now, overlapMs));
-  requireRoomToSign(ends, now);
+  requireBelowSecretLimit(ends, now);
   for (const [index, secret] of earlier.entries()) {
     if (ends[index]! > now) secret.expiresAt = ends[index]!;
     else tx.remove(secret);

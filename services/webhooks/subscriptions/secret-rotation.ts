@@ -19,7 +19,7 @@ export function endOfEarlierSecret(secret: SecretTimes, now: Date, overlapMs: nu
 }
 
 /** Refuses a further secret beside these. SIGNING_SECRET_LIMIT_REACHED. */
-export function requireRoomToSign(earlierEnds: readonly Date[], now: Date): void {
+export function requireBelowSecretLimit(earlierEnds: readonly Date[], now: Date): void {
   const signing = earlierEnds.filter((end) => end > now).sort((a, b) => a.getTime() - b.getTime());
   if (signing.length < MAX_SIGNING) return;
   throw failedPrecondition(

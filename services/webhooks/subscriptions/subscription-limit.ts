@@ -3,22 +3,22 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { failedPrecondition, unavailable } from '../../platform/errors.ts';
 
 const LONGEST_PAUSE_MS = 50;
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /** Another transaction adds or enables a subscription of the tenant just now. */
-class LimitTaken extends Error {}
+class SubscriptionCountLocked extends Error {}
 
 /**
  * Runs a write that takes the tenant's subscription limit, again while another has it. Who waits holds no connection
  * meanwhile: many requests of one merchant use up nobody else's. UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s.
  */
-export async function inTurn<T>(write: () => Promise<T>): Promise<T> {
-  const giveUpAt = performance.now() + PATIENCE_MS;
+export async function withSubscriptionLock<T>(write: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + TIMEOUT_MS;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!(error instanceof LimitTaken)) throw error;
+      if (!(error instanceof SubscriptionCountLocked)) throw error;
       if (performance.now() > giveUpAt)
         throw unavailable(
           'WEBHOOK_SUBSCRIPTIONS_BUSY',
@@ -29,13 +29,13 @@ export async function inTurn<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Until the transaction ends, no other adds or enables a subscription of this tenant. To be called `inTurn`. */
-export async function takeSubscriptionLimit(tx: TenantTransaction): Promise<void> {
-  if (!(await tx.tryNamedLock('webhook subscriptions'))) throw new LimitTaken();
+/** Until the transaction ends, no other adds or enables a subscription of this tenant. To be called `withSubscriptionLock`. */
+export async function lockSubscriptionCount(tx: TenantTransaction): Promise<void> {
+  if (!(await tx.tryNamedLock('webhook subscriptions'))) throw new SubscriptionCountLocked();
 }
 
 /** Refuses one more than the limit of subscriptions that are not DISABLED. WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */
-export async function requireRoom(tx: TenantTransaction, limit: number): Promise<void> {
+export async function requireBelowLimit(tx: TenantTransaction, limit: number): Promise<void> {
   const [row] = await tx.execute<{ enabled: string }>(
     `select count(*) as enabled from webhooks.subscription
       where merchant_id = :merchantId and environment = :environment and state <> 'DISABLED'`,

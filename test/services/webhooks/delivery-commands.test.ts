@@ -99,7 +99,7 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
     const commands = await fixture.claimCommands();
     expect(commands).toMatchObject([
       { kind: START, workflowId, workflowType: 'retryDelivery' },
-      { kind: SIGNAL, workflowId, signalName: 'askAgain', argumentsJson: '[]' },
+      { kind: SIGNAL, workflowId, signalName: 'recheck', argumentsJson: '[]' },
     ]);
     expect(JSON.parse(commands[0]!.argumentsJson)).toEqual([
       {
@@ -185,7 +185,9 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
     const deliveryId = await attempted(tenant, 500);
     await retry(tenant, deliveryId);
     const send = await fixture.send({ deliveryId });
-    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
+    await fixture.sql(`update webhooks.open_delivery set in_flight_until = now() where id = $1`, [
+      deliveryId,
+    ]);
     const [retried, reported] = await inTurn(
       deliveryId,
       () => retry(tenant, deliveryId),
@@ -196,7 +198,9 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
     expect(isDue(await get(tenant, deliveryId))).toBe(false);
     await retry(tenant, deliveryId);
     const third = await fixture.send({ deliveryId });
-    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
+    await fixture.sql(`update webhooks.open_delivery set in_flight_until = now() where id = $1`, [
+      deliveryId,
+    ]);
     const [, refused] = await inTurn(
       deliveryId,
       () => fixture.report(answered(deliveryId, third, 200)),

@@ -17,7 +17,7 @@ const delivery = (state: Partial<DeliveryState> = {}): DeliveryState => ({
   attemptCount: 0,
   nextAttemptAt: endedAt,
   endedAt: null,
-  busyUntil: null,
+  inFlightUntil: null,
   attempt: 'UNKNOWN',
   ...state,
 });
@@ -59,7 +59,7 @@ describe('a report', () => {
       status: 'SUCCEEDED',
       nextAttemptAt: null,
       endedAt,
-      busyUntil: null,
+      inFlightUntil: null,
     });
   });
 
@@ -70,7 +70,7 @@ describe('a report', () => {
         status: 'RETRYING',
         nextAttemptAt: new Date(endedAt.getTime() + 5_000),
         endedAt: null,
-        busyUntil: null,
+        inFlightUntil: null,
       });
       const last = delivery({ status: 'RETRYING', attemptCount: 3 });
       expect(afterReport(last, report(4, status), SCHEDULE, 0.5)).toMatchObject({

@@ -56,7 +56,7 @@ async function failFirst(tenant: TestTenant, status = 500) {
 /** Lets the time of a delivery's next attempt come, and forgets that one is under way. */
 const due = (deliveryId: string) =>
   fixture.sql(
-    `update webhooks.open_delivery set next_attempt_at = now() - interval '1 ms', busy_since = null, busy_until = null
+    `update webhooks.open_delivery set next_attempt_at = now() - interval '1 ms', in_flight_since = null, in_flight_until = null
       where id = $1`,
     [deliveryId],
   );
@@ -311,7 +311,9 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     await due(deliveryId);
     const answers = await Promise.all(Array.from({ length: 5 }, () => fixture.ask([{ deliveryId }])));
     expect(answers.flat().filter((answer) => answer.case === 'send')).toHaveLength(1);
-    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [deliveryId]);
+    await fixture.sql(`update webhooks.open_delivery set in_flight_until = now() where id = $1`, [
+      deliveryId,
+    ]);
     expect((await fixture.send({ deliveryId })).attemptNumber).toBe(2);
   });
 
@@ -538,7 +540,7 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     const overdue = (interval: string) =>
       fixture.sql(
         `update webhooks.open_delivery set next_attempt_at = now() - $2::interval,
-           handed_out_at = handed_out_at - $2::interval where id = $1`,
+           requeued_at = requeued_at - $2::interval where id = $1`,
         [deliveryId, interval],
       );
     await overdue('1 minute 50 s');

@@ -105,7 +105,9 @@ describe('batches', () => {
     for (let n = 0; n < 100; n += 1) await fixture.publish(tenant);
     for (const size of [70, 0]) {
       // Slow ones would keep it out of batches for another reason.
-      await fixture.sql('update webhooks.open_delivery set busy_since = now() where busy_since is not null');
+      await fixture.sql(
+        'update webhooks.open_delivery set in_flight_since = now() where in_flight_since is not null',
+      );
       expect(sizeOf(await fixture.claim(100))).toBe(size);
     }
   });

@@ -30,7 +30,7 @@ async function overtaken() {
   const times = { startedAt: inMs(-15_000), deadlineAt: inMs(60_000) };
   await fixture.report({ deliveryId, attemptNumber, generation, stillRunning: true, ...times });
   await fixture.sql(
-    `update webhooks.open_delivery set status = 'PENDING', busy_since = null, busy_until = null, next_attempt_at = now()
+    `update webhooks.open_delivery set status = 'PENDING', in_flight_since = null, in_flight_until = null, next_attempt_at = now()
       where id = $1`,
     [deliveryId],
   );

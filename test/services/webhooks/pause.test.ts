@@ -108,7 +108,7 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     expect(await statusOf(tenant, claimed!.deliveryId)).toBe(HELD);
     await resume();
     expect(await statusOf(tenant, claimed!.deliveryId)).toBe(HELD);
-    await fixture.sql(`update webhooks.open_delivery set busy_until = now() where id = $1`, [
+    await fixture.sql(`update webhooks.open_delivery set in_flight_until = now() where id = $1`, [
       claimed!.deliveryId,
     ]);
     const keys = await claimedSoon();
@@ -135,7 +135,7 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     expect(await statusOf(tenant, deliveryId)).toBe(RETRYING);
     await pause();
     expect(await fixture.claimCommands()).toMatchObject([
-      { kind: WorkflowCommandKind.SIGNAL, workflowId: `delivery-${deliveryId}`, signalName: 'askAgain' },
+      { kind: WorkflowCommandKind.SIGNAL, workflowId: `delivery-${deliveryId}`, signalName: 'recheck' },
     ]);
     expect(await fixture.ask([{ deliveryId }])).toMatchObject([{ case: 'skip', value: { status: HELD } }]);
     await fixture.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
@@ -155,7 +155,7 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
     await fixture.publish(tenant);
     await fixture.claim();
     await fixture.sql(
-      `update webhooks.open_delivery set status = 'HELD', batch_id = null, busy_since = null, busy_until = null`,
+      `update webhooks.open_delivery set status = 'HELD', batch_id = null, in_flight_since = null, in_flight_until = null`,
     );
     await fixture.sql(
       `update webhooks.subscription set holding = true, probe_at = now() + interval '1 hour' where id = $1`,

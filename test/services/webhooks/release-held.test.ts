@@ -41,7 +41,7 @@ it('releases what is due, however many subscriptions hold what is due in hours',
   );
   await fixture.sql(`update webhooks.subscription set holding = true, probe_at = now() where id = $1`, [id]);
   await fixture.sql(
-    `update webhooks.open_delivery set status = 'HELD', batch_id = null, busy_since = null, busy_until = null
+    `update webhooks.open_delivery set status = 'HELD', batch_id = null, in_flight_since = null, in_flight_until = null
       where id = $1`,
     [held!.deliveryId],
   );

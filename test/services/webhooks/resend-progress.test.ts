@@ -39,7 +39,7 @@ describe('a resend that goes on', () => {
     );
     const some = { madeCount: 130n, openCount: 100n, succeededCount: 30n };
     expect(await fixture.goOn(id)).toMatchObject({ more: true, resend: some });
-    await fixture.sql(`update webhooks.open_delivery set busy_since = null, busy_until = null`);
+    await fixture.sql(`update webhooks.open_delivery set in_flight_since = null, in_flight_until = null`);
     const done = await fixture.toEnd(id);
     expect(done).toMatchObject({ state: COMPLETED, madeCount: 230n, succeededCount: 230n, openCount: 0n });
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
@@ -123,7 +123,7 @@ describe('a resend that goes on', () => {
     const sent = await Promise.all(keys.map(async (key) => (await fixture.send(key)).eventId));
     expect(sent).toContain(live.id);
     await fixture.sql(
-      `update webhooks.open_delivery set busy_since = null, busy_until = null, batch_id = null`,
+      `update webhooks.open_delivery set in_flight_since = null, in_flight_until = null, batch_id = null`,
     );
     await fixture.toEnd(id);
   });

@@ -117,7 +117,7 @@ describe('partitions', () => {
       for (const deliveryId of deliveryIds) await restarted.send({ deliveryId, batchId });
     }
     await fixture.sql("update webhooks.batch set leased_until = now() - interval '1 s'");
-    await fixture.sql("update webhooks.open_delivery set busy_until = now() - interval '1 s'");
+    await fixture.sql("update webhooks.open_delivery set in_flight_until = now() - interval '1 s'");
     const statuses = async (tenant: TestTenant, eventId: string) =>
       (await fixture.deliveries.listDeliveries({ ...tenant, eventId })).deliveries.map(
         ({ status }) => status,

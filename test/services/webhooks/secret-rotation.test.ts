@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   endOfEarlierSecret,
-  requireRoomToSign,
+  requireBelowSecretLimit,
 } from '../../../services/webhooks/subscriptions/secret-rotation.ts';
 
 const DAY_MS = 86_400_000;
@@ -27,11 +27,11 @@ describe('the end of an earlier secret', () => {
 
 describe('room for a further secret', () => {
   it('is there beside two that sign, whatever has ended', () => {
-    expect(() => requireRoomToSign([later(1), later(2), now, later(-1), now], now)).not.toThrow();
+    expect(() => requireBelowSecretLimit([later(1), later(2), now, later(-1), now], now)).not.toThrow();
   });
 
   it('is not there beside three, and the refusal says when one ends', () => {
-    expect(() => requireRoomToSign([later(3), later(1), later(2)], now)).toThrow(
+    expect(() => requireBelowSecretLimit([later(3), later(1), later(2)], now)).toThrow(
       expect.objectContaining({
         reason: 'SIGNING_SECRET_LIMIT_REACHED',
         metadata: { free_at: '2026-07-02T12:00:00.001Z' },

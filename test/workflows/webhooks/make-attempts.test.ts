@@ -14,7 +14,7 @@ import {
 } from '../../../services/platform/egress/environment-guards.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { AttemptReporter } from '../../../workflows/webhooks/attempt-reporter.ts';
-import { FirstAttempts } from '../../../workflows/webhooks/first-attempts.ts';
+import { EagerAttempts } from '../../../workflows/webhooks/eager-attempts.ts';
 import { makeAttempts } from '../../../workflows/webhooks/make-attempts.ts';
 import { OpenAttempts } from '../../../workflows/webhooks/open-attempts.ts';
 import { testConfig } from '../../support/harness.ts';
@@ -70,13 +70,16 @@ describe('the attempts of a batch', () => {
     await using receiver = await startSlowAndQuick();
     const taken: string[][] = [];
     const deps = worker(receiver.port, (reports) => taken.push(reports.map(({ deliveryId }) => deliveryId)));
-    const turns = await makeAttempts(deps, [{ deliveryId: 'slow' }, { deliveryId: 'quick' }]);
+    const outcomes = await makeAttempts(deps, [{ deliveryId: 'slow' }, { deliveryId: 'quick' }]);
     expect(taken).toEqual([['quick'], ['slow']]);
-    expect(turns.map(({ status }) => status)).toEqual([DeliveryStatus.SUCCEEDED, DeliveryStatus.SUCCEEDED]);
-    expect(deps.attempts.room).toBe(LIMIT);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      DeliveryStatus.SUCCEEDED,
+      DeliveryStatus.SUCCEEDED,
+    ]);
+    expect(deps.attempts.capacity).toBe(LIMIT);
   });
 
-  it('are all reported in the end, and give their room back, when the first report is refused', async () => {
+  it('are all reported in the end, and release their capacity, when the first report is refused', async () => {
     await using receiver = await startSlowAndQuick();
     const taken = new Set<string>();
     let calls = 0;
@@ -88,20 +91,20 @@ describe('the attempts of a batch', () => {
     const made = makeAttempts(deps, [{ deliveryId: 'slow' }, { deliveryId: 'quick' }]);
     await expect(made).rejects.toMatchObject({ code: Code.FailedPrecondition });
     await vi.waitFor(() => expect(taken).toEqual(new Set(['slow', 'quick'])), 10_000);
-    await vi.waitFor(() => expect(deps.attempts.room).toBe(LIMIT), 10_000);
+    await vi.waitFor(() => expect(deps.attempts.capacity).toBe(LIMIT), 10_000);
   });
 });
 
 describe('the first attempts of a batch', () => {
-  it('that have begun are joined once; what had not begun, or is asked for again, is made', async () => {
+  it('that have started are joined once; others, and those asked for again, are made', async () => {
     await using receiver = await startSlowAndQuick();
-    const attempts = new FirstAttempts(worker(receiver.port, () => undefined));
-    attempts.begin('batch', ['slow']);
-    attempts.begin('batch', ['quick-1']);
-    const turns = await attempts.finish('batch', ['slow', 'quick-1', 'quick-2']);
-    expect(turns.map(({ status }) => status)).toEqual(Array(3).fill(DeliveryStatus.SUCCEEDED));
+    const attempts = new EagerAttempts(worker(receiver.port, () => undefined));
+    attempts.start('batch', ['slow']);
+    attempts.start('batch', ['quick-1']);
+    const outcomes = await attempts.join('batch', ['slow', 'quick-1', 'quick-2']);
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(3).fill(DeliveryStatus.SUCCEEDED));
     expect(receiver.requests.map(({ path }) => path).sort()).toEqual(['/quick-1', '/quick-2', '/slow']);
-    await attempts.finish('batch', ['quick-1']);
+    await attempts.join('batch', ['quick-1']);
     expect(receiver.requests).toHaveLength(4);
   });
 });

@@ -230,7 +230,7 @@ export class MemoryDispatch {
     else delivery.status = waitMs === undefined ? EXHAUSTED : RETRYING;
     if (wasUnderWay && delivery.status === RETRYING) {
       const workflowId = `delivery-${delivery.id}`;
-      this.command({ kind: WorkflowCommandKind.SIGNAL, workflowId, signalName: 'askAgain' });
+      this.command({ kind: WorkflowCommandKind.SIGNAL, workflowId, signalName: 'recheck' });
     }
   }
 }

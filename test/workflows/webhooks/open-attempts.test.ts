@@ -31,12 +31,12 @@ describe('open attempts', () => {
   it('join an attempt that is asked for again, and send the next one', async () => {
     await using receiver = await startReceiver();
     const attempts = openAttempts();
-    const first = attempts.begin('delivery', order(receiver));
-    expect(attempts.begin('delivery', order(receiver))).toBe(first);
+    const first = attempts.start('delivery', order(receiver));
+    expect(attempts.start('delivery', order(receiver))).toBe(first);
     await first.ended;
-    expect(attempts.begin('delivery', order(receiver))).toBe(first);
+    expect(attempts.start('delivery', order(receiver))).toBe(first);
     attempts.close(first);
-    const second = attempts.begin('delivery', order(receiver, { attemptNumber: 2 }));
+    const second = attempts.start('delivery', order(receiver, { attemptNumber: 2 }));
     expect(await second.ended).toMatchObject({ httpStatus: 204 });
     expect(receiver.requests).toHaveLength(2);
   });
@@ -44,34 +44,34 @@ describe('open attempts', () => {
   it('count what is under way or not yet reported against the limit', async () => {
     await using receiver = await startReceiver();
     const attempts = openAttempts();
-    const begun = ['a', 'b', 'c'].map((id) => attempts.begin(id, order(receiver)));
-    await Promise.all(begun.map(({ ended }) => ended));
-    expect(attempts.room).toBe(0);
-    for (const attempt of begun) attempts.close(attempt);
-    expect(attempts.room).toBe(3);
+    const started = ['a', 'b', 'c'].map((id) => attempts.start(id, order(receiver)));
+    await Promise.all(started.map(({ ended }) => ended));
+    expect(attempts.capacity).toBe(0);
+    for (const attempt of started) attempts.close(attempt);
+    expect(attempts.capacity).toBe(3);
   });
 
-  it('keep room for what is about to begin', () => {
+  it('reserve capacity for what is about to start', () => {
     const attempts = openAttempts();
     const [one, two] = [attempts.reserve(1), attempts.reserve(2)];
-    expect(attempts.room).toBe(0);
+    expect(attempts.capacity).toBe(0);
     one();
-    expect(attempts.room).toBe(1);
+    expect(attempts.capacity).toBe(1);
     two();
-    expect(attempts.room).toBe(3);
+    expect(attempts.capacity).toBe(3);
   });
 
   it('end as aborted when the process gives up', async () => {
     await using receiver = await startReceiver(() => undefined);
     const attempts = openAttempts();
-    const { ended } = attempts.begin('delivery', order(receiver));
+    const { ended } = attempts.start('delivery', order(receiver));
     setTimeout(() => attempts.abort(), 100);
     expect(await ended).toMatchObject({ failureKind: 'ABORTED' });
   });
 
   it('never reach a private address for the live environment', async () => {
     await using receiver = await startReceiver();
-    const { ended } = openAttempts().begin('delivery', order(receiver, { environment: Environment.LIVE }));
+    const { ended } = openAttempts().start('delivery', order(receiver, { environment: Environment.LIVE }));
     expect(await ended).toMatchObject({ failureKind: 'EGRESS_DENIED' });
     expect(receiver.requests).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('open attempts', () => {
   it('record a secret that cannot sign as a failed attempt, and say so in the log', async () => {
     await using receiver = await startReceiver();
     const faulty = create(AttemptSendSchema, { ...order(receiver), signingSecrets: ['nonsense'] });
-    const { ended } = openAttempts().begin('delivery', faulty);
+    const { ended } = openAttempts().start('delivery', faulty);
     expect(await ended).toMatchObject({ failureKind: 'PROTOCOL' });
   });
 });

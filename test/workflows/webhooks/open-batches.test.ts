@@ -20,7 +20,7 @@ it('fills one batch of each environment from many claims, with room for a hundre
   open.add(
     claimed(live, LIVE, ['4'], { merchantIds: ['merchant-2'], requestIds: ['request-1', 'request-2'] }),
   );
-  expect(open.room).toBe(96);
+  expect(open.capacity).toBe(96);
   expect(open.close()).toMatchObject([
     {
       ...{ id: live, environment: LIVE, deliveryIds: ['1', '2', '4'], eventType: 'product.created.v1' },
@@ -36,7 +36,7 @@ it('names no event type where there are several, and a delivery that is handed o
   const { live } = open.ids;
   open.add(claimed(live, LIVE, ['1']));
   open.add(claimed(live, LIVE, ['2', '1'], { eventType: 'product.updated.v1' }));
-  expect(open.room).toBe(98);
+  expect(open.capacity).toBe(98);
   const [batch] = open.close();
   expect(batch).toMatchObject({ deliveryIds: ['1', '2'] });
   expect(batch!.eventType).toBeUndefined();
@@ -49,5 +49,5 @@ it('has no more to do with batches that are closed', () => {
   open.add(batch);
   open.close();
   expect(open.has(batch)).toBe(false);
-  expect([open.isEmpty, open.room]).toEqual([true, 100]);
+  expect([open.isEmpty, open.capacity]).toEqual([true, 100]);
 });

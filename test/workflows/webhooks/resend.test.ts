@@ -133,7 +133,7 @@ describe('the resend workflow', () => {
     const { handle } = await start({ turns: 1_000, subscriptionId });
     await vi.waitFor(
       async () => {
-        expect(await lastFailureOf(handle)).toMatch(/^\d+ of 30 deliveries made: \d+ succeeded, 0 open/);
+        expect(await lastFailureOf(handle)).toMatch(/^\d+ of 30 deliveries created: \d+ succeeded, 0 open/);
         const ids: string[] = [];
         const query = `SubscriptionIds = '${subscriptionId}'`;
         for await (const found of temporal.client.workflow.list({ query })) ids.push(found.workflowId);

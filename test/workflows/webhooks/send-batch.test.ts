@@ -6,15 +6,17 @@ import {
   type DeliveryActivityDeps,
 } from '../../../workflows/webhooks/delivery.activities.ts';
 
-const turn = (deliveryId: string) => ({
-  ...{ status: DeliveryStatus.RETRYING, delayMs: 5_000, story: 'attempt 1: HTTP 500' },
+const outcome = (deliveryId: string) => ({
+  status: DeliveryStatus.RETRYING,
+  delayMs: 5_000,
+  statusMessage: 'attempt 1: HTTP 500',
   retry: create(RetryStartSchema, { deliveryId }),
 });
 
 /** The activity over attempts that have all failed; Temporal refuses the retry of `refused`. */
 function activityWith(refused: string, started: string[]) {
   const deps = {
-    firstAttempts: { finish: async (_batchId: string, deliveryIds: string[]) => deliveryIds.map(turn) },
+    eagerAttempts: { join: async (_batchId: string, deliveryIds: string[]) => deliveryIds.map(outcome) },
     startRetry: async ({ deliveryId }: { deliveryId: string }) => {
       if (deliveryId === refused) throw new Error('refused');
       started.push(deliveryId);
@@ -23,11 +25,11 @@ function activityWith(refused: string, started: string[]) {
   return createDeliveryActivities(deps as unknown as DeliveryActivityDeps).sendBatch;
 }
 
-const BATCH = { batchId: 'batch', deliveryIds: ['1', '2', '3'] };
+const BATCH = { batchId: 'batch', deliveryIds: ['1', '2', '3'], startedEagerly: false };
 
 it('a batch has started the retry workflows of all that failed when it ends', async () => {
   const started: string[] = [];
-  expect(await activityWith('none', started)(BATCH)).toEqual({ succeeded: 0, goingOn: 3, left: 0 });
+  expect(await activityWith('none', started)(BATCH)).toEqual({ succeeded: 0, retrying: 3, skipped: 0 });
   expect(started).toEqual(['1', '2', '3']);
 });
 

@@ -4,7 +4,7 @@ import { retryDelivery as present } from '../../../../workflows/webhooks/retry-d
 
 export { deliverBatch } from '../../../../workflows/webhooks/deliver-batch.workflow.ts';
 
-/** A next version that does something more at its beginning, as nobody may write it. */
+/** A next version that does something more at its beginning, which must not be written like this. */
 export async function retryDelivery(retry: RetryDeliveryInput) {
   await sleep('1 ms');
   return present(retry);

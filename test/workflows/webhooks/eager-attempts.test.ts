@@ -76,7 +76,7 @@ describe('first attempts', () => {
     await becomes(delivery, SUCCEEDED);
     const { getAttempt } = dispatch.calls;
     temporal.resume();
-    expect(await resultOf(delivery)).toEqual({ succeeded: 1, goingOn: 0, left: 0 });
+    expect(await resultOf(delivery)).toEqual({ succeeded: 1, retrying: 0, skipped: 0 });
     expect(dispatch.calls.getAttempt).toBe(getAttempt);
     expect(received(delivery)).toBe(1);
   });
@@ -87,7 +87,7 @@ describe('first attempts', () => {
     const delivery = send('/500/0');
     await becomes(delivery, RETRYING);
     temporal.resume();
-    expect(await resultOf(delivery)).toEqual({ succeeded: 0, goingOn: 1, left: 0 });
+    expect(await resultOf(delivery)).toEqual({ succeeded: 0, retrying: 1, skipped: 0 });
     expect((await retryOf(delivery).describe()).status.name).toBe('RUNNING');
     expect(received(delivery)).toBe(1);
   });
@@ -132,7 +132,7 @@ describe('first attempts', () => {
     // Claims are half an interval apart.
     expect(batches.length).toBeLessThan(deliveries.length);
     for (const batch of batches) {
-      expect(await resultOf(batch![0]!)).toEqual({ succeeded: batch!.length, goingOn: 0, left: 0 });
+      expect(await resultOf(batch![0]!)).toEqual({ succeeded: batch!.length, retrying: 0, skipped: 0 });
     }
   });
 
@@ -142,7 +142,7 @@ describe('first attempts', () => {
     const filling = send('/204/0');
     await becomes(filling, SUCCEEDED);
     dispatch.away.add('claimBatch');
-    expect(await resultOf(filling)).toMatchObject({ goingOn: 0, left: 0 });
+    expect(await resultOf(filling)).toMatchObject({ retrying: 0, skipped: 0 });
     dispatch.away.clear();
   });
 
@@ -180,7 +180,7 @@ describe('first attempts', () => {
     expect(received(delivery)).toBe(0);
     temporal.resume();
     await becomes(delivery, SUCCEEDED);
-    expect(await resultOf(delivery)).toEqual({ succeeded: 1, goingOn: 0, left: 0 });
+    expect(await resultOf(delivery)).toEqual({ succeeded: 1, retrying: 0, skipped: 0 });
     expect(received(delivery)).toBe(1);
   });
 });

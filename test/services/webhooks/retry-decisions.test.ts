@@ -128,7 +128,7 @@ describe('the end of an attempt that was handed over', () => {
     await fixture.report(failed);
     expect(await commandsTo(begun.deliveryId)).toMatchObject([
       {
-        ...{ kind: WorkflowCommandKind.SIGNAL, signalName: 'askAgain', argumentsJson: '[]' },
+        ...{ kind: WorkflowCommandKind.SIGNAL, signalName: 'recheck', argumentsJson: '[]' },
         ...{ merchantId: tenant.merchantId, requestId: expect.stringMatching(/./) },
       },
     ]);

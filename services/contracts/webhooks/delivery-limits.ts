@@ -1,0 +1,14 @@
+/** The deadline of one attempt: for connecting, sending and the whole response. */
+export const ATTEMPT_TIMEOUT_MS = 15_000;
+
+/** An attempt whose end is not reported so long after its deadline counts as lost. */
+export const LOST_AFTER_MS = 5_000;
+
+/** The longest Retry-After that is respected: 24 hours. */
+export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1_000;
+
+/** The most deliveries in a batch, and attempts in one call of GetAttempt or ReportAttempts. */
+export const MAX_BATCH_SIZE = 100;
+
+/** A batch with deliveries that are not reported by then is claimed again. */
+export const BATCH_LEASE_MS = 60_000;

@@ -7,14 +7,14 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as deliverBatch from '../../contracts/webhooks/deliver-batch.contract.ts';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
+import { readRowOf } from '../../platform/reads/read-table.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
-import { timestampOf } from '../../platform/timestamps.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import type { DeliveryRow } from './delivery.entity.ts';
 import type { AttemptReadRow, DeliveryReadRow } from './delivery.queries.ts';
 
-/** A row of a hot read as the wire's delivery, with a link to its workflow. */
+/** The message of a delivery that a hot read answered, with a link to its workflow. */
 export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Delivery {
   const workflowId = workflowIdOf(row);
   return {
@@ -40,30 +40,11 @@ export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Deliv
   };
 }
 
-/** A delivery as a transaction reads it, as the wire's. */
-export function storedDeliveryMessage(row: DeliveryRow, link: WorkflowLink): Delivery {
-  const read = {
-    merchant_id: row.merchantId,
-    environment: row.environment,
-    id: row.id,
-    subscription_id: row.subscriptionId,
-    event_id: row.eventId,
-    event_type: row.eventType,
-    object_id: row.objectId,
-    sequence: row.sequence,
-    request_id: row.requestId,
-    resend_id: row.resendId ?? null,
-    ordered: row.ordered,
-    status: row.status,
-    attempt_count: row.attemptCount,
-    next_attempt_at: timestampOf(row.nextAttemptAt) ?? null,
-    ended_at: timestampOf(row.endedAt) ?? null,
-    batch_id: row.batchId ?? null,
-  };
-  return deliveryMessage(read, link);
-}
+/** The message of a delivery that a transaction read. */
+export const storedDeliveryMessage = (row: DeliveryRow, link: WorkflowLink): Delivery =>
+  deliveryMessage(readRowOf(row), link);
 
-/** A row of a hot read as the wire's attempt. */
+/** The message of an attempt that a hot read answered. */
 export function attemptMessage(row: AttemptReadRow): Attempt {
   return {
     $typeName: 'payments.webhooks.v1.Attempt',
@@ -79,6 +60,6 @@ export function attemptMessage(row: AttemptReadRow): Attempt {
 
 function workflowIdOf({ id, status, attempt_count, batch_id }: DeliveryReadRow): string {
   if (status === 'HELD' || status === 'BLOCKED') return '';
-  if (batch_id !== null) return deliverBatch.workflowId(batch_id);
+  if (batch_id) return deliverBatch.workflowId(batch_id);
   return status === 'PENDING' || attempt_count === 0 ? '' : retryDelivery.workflowId(id);
 }

@@ -3,28 +3,13 @@ import { sql } from 'kysely';
 import { queryBuilder } from '../../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
+import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
+import type { DeliveryEntity } from './delivery.entity.ts';
 import type { AttemptFailureName, DeliveryStatusName } from './delivery.ts';
 
-/** A delivery as hot reads answer it; created when its id says. */
-export interface DeliveryReadRow {
-  merchant_id: string;
-  environment: EnvironmentName;
-  id: string;
-  subscription_id: string;
-  event_id: string;
-  event_type: string;
-  status: DeliveryStatusName;
-  attempt_count: number;
-  next_attempt_at: Timestamp | null;
-  ended_at: Timestamp | null;
-  batch_id: string | null;
-  request_id: string;
-  object_id: string;
-  sequence: bigint;
-  ordered: boolean;
-  resend_id: string | null;
-}
+/** A delivery as hot reads answer it; its id holds the time of its creation. */
+export type DeliveryReadRow = ReadTable<typeof DeliveryEntity>;
 
 /** An attempt as hot reads answer it. */
 export interface AttemptReadRow {
@@ -60,9 +45,7 @@ function deliveries(parameters: ReadParameters<Tenant>) {
     .selectFrom('webhooks.delivery')
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
-    .select(['merchant_id', 'environment', 'id', 'subscription_id', 'event_id', 'event_type', 'status'])
-    .select(['attempt_count', 'next_attempt_at', 'ended_at', 'batch_id', 'request_id', 'object_id'])
-    .select(['sequence', 'ordered', 'resend_id']);
+    .selectAll();
 }
 
 interface DeliveryKey extends Tenant {
@@ -71,7 +54,7 @@ interface DeliveryKey extends Tenant {
 
 /** One delivery by its id. */
 export const selectDelivery = prepareRead<DeliveryKey, DeliveryReadRow>((parameters) =>
-  deliveries(parameters).where('id', '=', parameters('id')).$castTo<DeliveryReadRow>().compile(),
+  deliveries(parameters).where('id', '=', parameters('id')).compile(),
 );
 
 interface DeliveryPage extends Tenant, PageRange {
@@ -106,9 +89,9 @@ const preparePage = (status: DeliveryStatusName | undefined) =>
     if (parameters.has('fromId')) query = query.where('id', '>=', parameters('fromId'));
     if (parameters.has('toId')) query = query.where('id', '<', parameters('toId'));
     if (!parameters.has('requestId') && !parameters.has('objectId'))
-      return inOrder(query, deliveryOrder, parameters).$castTo<DeliveryReadRow>().compile();
+      return inOrder(query, deliveryOrder, parameters).compile();
     const found = ofEvents(query, parameters);
-    return inOrder(found, deliveryOrder, parameters).$castTo<DeliveryReadRow>().compile();
+    return inOrder(found, deliveryOrder, parameters).compile();
   });
 
 /**
@@ -155,7 +138,6 @@ export const selectAttempts = prepareRead<DeliveryKey, AttemptReadRow>((paramete
     .select(['number', 'started_at', 'ended_at', 'latency_ms', 'http_status', 'failure'])
     .select(['response_excerpt'])
     .orderBy('number')
-    .$castTo<AttemptReadRow>()
     .compile(),
 );
 
@@ -176,6 +158,5 @@ export const selectLastAttempts = prepareRead<Tenant & { readonly ids: readonly 
       .select(sql<null>`null`.as('response_excerpt'))
       .orderBy('delivery_id')
       .orderBy('number', 'desc')
-      .$castTo<LastAttemptRow>()
       .compile(),
 );

@@ -48,7 +48,7 @@ interface EventKey extends Tenant {
 
 /** One event. */
 export const selectEvent = prepareRead<EventKey, EventReadRow>((parameters) =>
-  events(parameters).where('id', '=', parameters('id')).$castTo<EventReadRow>().compile(),
+  events(parameters).where('id', '=', parameters('id')).compile(),
 );
 
 interface EventPage extends Tenant, PageRange {
@@ -72,5 +72,5 @@ export const selectEvents = prepareRead<EventPage, EventReadRow>((parameters) =>
   if (parameters.has('requestId')) query = query.where('request_id', '=', parameters('requestId'));
   if (parameters.has('fromId')) query = query.where('id', '>=', parameters('fromId'));
   if (parameters.has('toId')) query = query.where('id', '<', parameters('toId'));
-  return inOrder(query, eventOrder, parameters).$castTo<EventReadRow>().compile();
+  return inOrder(query, eventOrder, parameters).compile();
 });

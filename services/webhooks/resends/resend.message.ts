@@ -1,12 +1,12 @@
 import { type Resend, ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { workflowId } from '../../contracts/webhooks/resend-deliveries.contract.ts';
+import { readRowOf } from '../../platform/reads/read-table.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
-import { timestampOf } from '../../platform/timestamps.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import type { ResendRow } from './resend.entity.ts';
 import type { ResendReadRow } from './resend.queries.ts';
 
-/** A row of a hot read as the wire's resend. */
+/** The message of a resend that a hot read answered. */
 export function resendMessage(row: ResendReadRow, link: WorkflowLink): Resend {
   const { period_from: from, period_to: to } = row;
   return {
@@ -33,27 +33,6 @@ export function resendMessage(row: ResendReadRow, link: WorkflowLink): Resend {
   };
 }
 
-/** A resend as a transaction holds it, as the wire's. */
-export function storedResendMessage(row: ResendRow, link: WorkflowLink): Resend {
-  const stored: ResendReadRow = {
-    merchant_id: row.merchantId,
-    environment: row.environment,
-    id: row.id,
-    state: row.state,
-    event_id: row.eventId,
-    event_request_id: row.eventRequestId,
-    period_from: timestampOf(row.periodFrom) ?? null,
-    period_to: timestampOf(row.periodTo) ?? null,
-    subscription_id: row.subscriptionId,
-    only_failed: row.onlyFailed,
-    created_at: timestampOf(row.createdAt),
-    ended_at: timestampOf(row.endedAt) ?? null,
-    expected_count: row.expectedCount,
-    made_count: row.madeCount,
-    open_count: BigInt(row.openIds.length),
-    succeeded_count: row.succeededCount,
-    exhausted_count: row.exhaustedCount,
-    canceled_count: row.canceledCount,
-  };
-  return resendMessage(stored, link);
-}
+/** The message of a resend that a transaction holds. */
+export const storedResendMessage = (row: ResendRow, link: WorkflowLink): Resend =>
+  resendMessage({ ...readRowOf(row), open_count: BigInt(row.openIds.length) }, link);

@@ -1,23 +1,16 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { queryBuilder } from '../../platform/database/database.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
+import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { SigningSecretEntity } from './subscription.entity.ts';
 
-interface SecretTables {
-  'webhooks.signing_secret': InferKyselyTable<typeof SigningSecretEntity>;
-}
+type SigningSecretReadRow = ReadTable<typeof SigningSecretEntity>;
 
-/** When a secret was made, seen and ends; never the secret. */
-export interface SigningSecretTimes {
-  created_at: Timestamp;
-  revealed_at: Timestamp | null;
-  expires_at: Timestamp | null;
-}
+/** When a secret was created, revealed and ends; never the secret. */
+export type SigningSecretTimes = Pick<SigningSecretReadRow, 'created_at' | 'revealed_at' | 'expires_at'>;
 
-const db = queryBuilder<SecretTables>();
+const db = queryBuilder<{ 'webhooks.signing_secret': SigningSecretReadRow }>();
 
 /** The secrets of a subscription that sign now, the current one first, then the newest. */
 export const selectSigningSecrets = prepareRead<
@@ -32,6 +25,5 @@ export const selectSigningSecrets = prepareRead<
     .where((the) => the.or([the('expires_at', 'is', null), the('expires_at', '>', sql<never>`now()`)]))
     .select(['created_at', 'revealed_at', 'expires_at'])
     .orderBy('id', 'desc')
-    .$castTo<SigningSecretTimes>()
     .compile(),
 );

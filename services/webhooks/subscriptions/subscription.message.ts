@@ -6,13 +6,13 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { readRowOf } from '../../platform/reads/read-table.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
-import { timestampOf } from '../../platform/timestamps.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 import type { SubscriptionReadRow } from './subscription.queries.ts';
 import type { SubscriptionError } from './subscription.ts';
 
-/** A row of a hot read as the wire's subscription. */
+/** The message of a subscription that a hot read answered. */
 export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscription {
   return {
     $typeName: 'payments.webhooks.v1.WebhookSubscription',
@@ -62,22 +62,6 @@ function errorMessage(error: SubscriptionError, since: Timestamp | undefined): S
   }
 }
 
-/** A subscription as a transaction holds it, as the wire's. */
-export function storedSubscriptionMessage(row: SubscriptionRow): WebhookSubscription {
-  return subscriptionMessage({
-    merchant_id: row.merchantId,
-    environment: row.environment,
-    id: row.id,
-    url: row.url,
-    event_types: row.eventTypes,
-    state: row.state,
-    created_at: timestampOf(row.createdAt),
-    error: row.error ?? null,
-    error_at: timestampOf(row.errorAt) ?? null,
-    disabled_at: timestampOf(row.disabledAt) ?? null,
-    ordered: row.ordered,
-    paused_at: timestampOf(row.pausedAt) ?? null,
-    max_concurrent_attempts: row.maxConcurrentAttempts ?? null,
-    max_attempts_per_second: row.maxAttemptsPerSecond ?? null,
-  });
-}
+/** The message of a subscription that a transaction holds. */
+export const storedSubscriptionMessage = (row: SubscriptionRow): WebhookSubscription =>
+  subscriptionMessage(readRowOf(row));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
@@ -249,10 +249,20 @@ describe.each(['inProcess', 'grpc'] as const)('DispatchService over %s', (way) =
     await locking.connect();
     await locking.query('begin');
     await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
+    const areWaiting = (count: number) =>
+      vi.waitFor(
+        async () => {
+          const waiting = await fixture.sql(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          );
+          expect(waiting).toHaveLength(count);
+        },
+        { timeout: 10_000 },
+      );
     const failure = fixture.report(answered(deliveryId, send, 500));
-    await delay(100);
+    await areWaiting(1);
     const success = fixture.report(answered(deliveryId, send, 200));
-    await delay(100);
+    await areWaiting(2);
     await locking.query('commit');
     await locking.end();
     expect(await success).toEqual(await failure);

@@ -14,8 +14,8 @@ export interface GeneratedSecrets {
 }
 
 /**
- * Reads secrets.json (0600) of a data folder; generates and saves those that are missing. Never overwrites a damaged file,
- * because data is encrypted with its keys: throws StartError DATA_FOLDER_UNREADABLE.
+ * Reads secrets.json (0600) of a data folder; generates and saves those that are missing. Never overwrites a damaged
+ * file, because data is encrypted with its keys: throws StartError DATA_FOLDER_UNREADABLE.
  */
 export function loadGeneratedSecrets(folder: DataFolder, callers: readonly string[]): GeneratedSecrets {
   const saved = parse(folder);

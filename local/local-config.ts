@@ -18,8 +18,8 @@ const LOOPBACK = '127.0.0.0/8,::1/128';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 /**
- * The settings of `npm start`: the environment, on top of the data folder's secrets. Sandbox webhooks may reach loopback
- * addresses, and the demo receiver's CA is trusted. Throws a ConfigError that lists every fault.
+ * The settings of `npm start`: the environment, on top of the data folder's secrets. Sandbox webhooks may reach
+ * loopback addresses, and the demo receiver's CA is trusted. Throws a ConfigError that lists every fault.
  */
 export function localConfig(
   environment: NodeJS.ProcessEnv,

@@ -25,7 +25,10 @@ export async function assertPortsFree(ports: readonly NamedPort[]): Promise<void
   if (first) throw new StartError(first.reason, faults.map(({ message }) => message).join('; '));
 }
 
-/** Below the ephemeral range of Linux and macOS, so no outgoing connection or listener on port 0 takes one of these meanwhile. */
+/**
+ * Below the ephemeral range of Linux and macOS, so no outgoing connection or listener on port 0 takes one of these
+ * meanwhile.
+ */
 const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
 
 /** A port of the loopback address on which no process listens now. */

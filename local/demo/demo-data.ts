@@ -30,8 +30,8 @@ export interface DemoAccess {
 }
 
 /**
- * Writes the demo data through the services' RPCs: two merchants in both environments. The transport's caller needs every
- * grant. An interrupted run can be repeated on the same day.
+ * Writes the demo data through the services' RPCs: two merchants in both environments. The transport's caller needs
+ * every grant. An interrupted run can be repeated on the same day.
  */
 export async function writeDemoData(transport: Transport, now: Date): Promise<DemoAccess> {
   const tenant = (merchantId: string, environment: Environment) =>

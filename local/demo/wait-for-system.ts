@@ -8,7 +8,7 @@ import { DEMO_FILE, type DemoFile } from './demo-file.ts';
 
 const POLL_MS = 500;
 const REQUEST_TIMEOUT_MS = 5_000;
-const CONNECT_LIMIT_MS = 120_000;
+const CONNECT_LIMIT_MS = 180_000;
 const RESTART_LIMIT_MS = 30_000;
 
 export interface SystemWaitOptions {
@@ -25,6 +25,8 @@ interface Waiting {
   readonly state: 'stopped' | 'starting' | 'waiting-for-temporal' | 'connecting' | 'unavailable';
   /** What is waited for, or why waiting does not help. */
   readonly line: string;
+  /** The error when the wait for this state times out. Default: the line. */
+  readonly timeoutLine?: string;
   readonly progress?: string;
 }
 
@@ -32,8 +34,8 @@ type Observation = Waiting | { readonly state: 'delivering'; readonly demo: Demo
 
 /**
  * Waits until `npm start` delivers webhooks: as long as it starts or builds the Temporal server, and through a restart.
- * Returns its demo.json. Rejects with one line when `npm start` is not running, when it found no Temporal server, and when
- * its worker does not connect.
+ * Returns its demo.json. Rejects with one line when `npm start` is not running, when it found no Temporal server, and
+ * when its worker does not connect.
  */
 export async function waitForSystem(options: SystemWaitOptions): Promise<DemoFile> {
   const { dataDir, print, printProgress, restartLimitMs = RESTART_LIMIT_MS } = options;
@@ -45,7 +47,9 @@ export async function waitForSystem(options: SystemWaitOptions): Promise<DemoFil
     if (observed.state === 'delivering') return observed.demo;
     if (observed.state !== 'stopped') hasRun = true;
     if (observed.state !== last?.state) since = Date.now();
-    if (Date.now() - since >= limitMs(observed, hasRun ? restartLimitMs : 0)) throw new Error(observed.line);
+    if (Date.now() - since >= limitMs(observed, hasRun ? restartLimitMs : 0)) {
+      throw new Error(observed.timeoutLine ?? observed.line);
+    }
     if (observed.line !== last?.line) print(waitingLine(observed, restartLimitMs));
     if (observed.progress !== undefined) printProgress(observed.progress);
     last = observed;
@@ -96,8 +100,8 @@ function observeTemporal(
 ): Waiting {
   if (state === 'unavailable') return { state, line: `npm start cannot deliver webhooks: ${detail}` };
   if (state === 'up') {
-    const log = resolve(dataDir, 'logs/payments.log');
-    return { state: 'connecting', line: `waiting for the worker to connect to Temporal (log: ${log})` };
+    const timeoutLine = `the worker did not connect to Temporal: see ${resolve(dataDir, 'logs/payments.log')}`;
+    return { state: 'connecting', line: 'waiting for the worker to connect to Temporal', timeoutLine };
   }
   const line = `npm start is not ready to deliver webhooks: ${detail}`;
   if (state !== 'building') return { state: 'waiting-for-temporal', line };

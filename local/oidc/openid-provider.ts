@@ -37,8 +37,8 @@ export interface OidcProvider {
 }
 
 /**
- * Starts an OpenID provider for local use, on loopback only. Its one confidential client is the dashboard; people sign in
- * with email and password. PKCE is required, consent is not requested, and sessions survive a restart.
+ * Starts an OpenID provider for local use, on loopback only. Its one confidential client is the dashboard; people sign
+ * in with email and password. PKCE is required, consent is not requested, and sessions survive a restart.
  */
 export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
   const { folder, port, dashboardUrl } = options;

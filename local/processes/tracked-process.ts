@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataFolder } from '../data-folder.ts';
@@ -92,13 +101,17 @@ export class TrackedProcess {
     await this.ended;
   }
 
-  /** The lines that this process has logged so far. */
+  /** The lines that this process has logged so far; none when its log was deleted. */
   logLines(): string[] {
+    if (!existsSync(this.logFile)) return [];
     const text = readFileSync(this.logFile).subarray(this.#logOffset).toString('utf8');
     return text.split('\n').map((line) => line.trim());
   }
 
-  /** The last line that reports an error, else the last one; single words, such as the packages that Go builds, are skipped. */
+  /**
+   * The last line that reports an error, else the last one; single words, such as the packages that Go builds, are
+   * skipped.
+   */
   lastLogLine(): string {
     const messages = this.logLines().filter((line) => line.includes(' '));
     return messages.findLast((line) => /(fatal|panic|error|cannot)\b/i.test(line)) ?? messages.at(-1) ?? '';

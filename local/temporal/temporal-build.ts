@@ -10,7 +10,9 @@ import { findOnPath } from './executables.ts';
 const MODULE_FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
 const LOG_NAME = 'temporal-build';
-/** Template for `go list`: the packages that `go build` has to compile. It links the program itself, main, at the end. */
+/**
+ * Template for `go list`: the packages that `go build` has to compile. It links the program itself, main, at the end.
+ */
 const STALE_PACKAGES = '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}';
 const DAY_MS = 24 * 60 * 60 * 1000;
 

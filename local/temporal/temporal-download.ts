@@ -1,5 +1,5 @@
-// A program: downloads the Temporal server into the given folder with the Temporal SDK. It runs in its own process because
-// the SDK allows one native runtime per process, which the worker uses.
+// A program: downloads the Temporal server into the given folder with the Temporal SDK. It runs in its own process
+// because the SDK allows one native runtime per process, which the worker uses.
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
 const [downloadDir] = process.argv.slice(2);

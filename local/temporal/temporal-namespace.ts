@@ -12,7 +12,10 @@ export async function assertNamespaceReachable(address: string, namespace: strin
   await withConnection(address, ({ workflowService }) => workflowService.describeNamespace({ namespace }));
 }
 
-/** Makes the namespace keep closed workflows for 7 days, in place of a dev server's one. Rejects as assertNamespaceReachable does. */
+/**
+ * Makes the namespace keep closed workflows for 7 days, in place of a dev server's one. Rejects as
+ * assertNamespaceReachable does.
+ */
 export async function setRetention(address: string, namespace: string): Promise<void> {
   await withConnection(address, async ({ workflowService }) => {
     const { config } = await workflowService.describeNamespace({ namespace });

@@ -37,7 +37,10 @@ export interface TemporalOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** Finds or builds a Temporal server in the background, starts it and keeps it running. Emits each change of state or detail. */
+/**
+ * Finds or builds a Temporal server in the background, starts it and keeps it running. Emits each change of state or
+ * detail.
+ */
 export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
   /** `host:port`, known before the server is up. */
   readonly address: string;

@@ -5,8 +5,8 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import type { DemoPerson } from '../../oidc/demo-people.ts';
 
 /**
- * Adds people to the demo merchants before their first sign-in: invites each one and accepts the invitation in a session
- * that it ends at once. Skips existing members, so an interrupted run can be repeated.
+ * Adds people to the demo merchants before their first sign-in: invites each one and accepts the invitation in a
+ * session that it ends at once. Skips existing members, so an interrupted run can be repeated.
  */
 export async function addDemoMembers(
   transport: Transport,

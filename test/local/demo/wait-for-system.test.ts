@@ -97,7 +97,7 @@ test('waits for the first start, the build and the worker, and shows progress', 
   expect(lines.at(-1)).toBe(BUILDING);
   machine.signal('end');
   await vi.waitFor(
-    () => expect(lines.at(-1)).toMatch(/^waiting for the worker to connect to Temporal/),
+    () => expect(lines.at(-1)).toMatch(/^waiting for the worker to connect to Temporal$/),
     20_000,
   );
   system.connectWorker();

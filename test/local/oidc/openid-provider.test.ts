@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEMO_PEOPLE } from '../../../local/oidc/demo-people.ts';
 import { type OidcProvider, startOidcProvider } from '../../../local/oidc/openid-provider.ts';
 import { loadProviderSecrets, type ProviderSecrets } from '../../../local/oidc/provider-secrets.ts';
@@ -15,7 +15,7 @@ const [ANA] = DEMO_PEOPLE;
 let data: ReturnType<typeof temporaryDataFolder>;
 let secrets: ProviderSecrets;
 let provider: OidcProvider;
-beforeEach(async () => {
+beforeAll(async () => {
   data = temporaryDataFolder();
   secrets = loadProviderSecrets(data.folder, DEMO_PEOPLE);
   provider = await startOidcProvider({
@@ -29,7 +29,7 @@ beforeEach(async () => {
     redirectUri: REDIRECT,
   });
 });
-afterEach(async () => {
+afterAll(async () => {
   await provider.stop();
   data[Symbol.dispose]();
 });
@@ -95,9 +95,10 @@ test('secrets are generated once per folder, readable only by their owner', () =
 });
 
 test('damaged secrets are reported and not replaced', () => {
-  data.folder.write('oidc-provider.json', '{"clientSecret": ');
-  expect(() => loadProviderSecrets(data.folder, DEMO_PEOPLE)).toThrow('is not valid JSON');
-  expect(data.folder.read('oidc-provider.json')).toBe('{"clientSecret": ');
+  using damaged = temporaryDataFolder();
+  damaged.folder.write('oidc-provider.json', '{"clientSecret": ');
+  expect(() => loadProviderSecrets(damaged.folder, DEMO_PEOPLE)).toThrow('is not valid JSON');
+  expect(damaged.folder.read('oidc-provider.json')).toBe('{"clientSecret": ');
 });
 
 test('a code can be redeemed once, by the client that requested it', async () => {

@@ -1,5 +1,5 @@
-// A program, `starter.ts <folder> [--postgres] [--temporal <port>]`: starts these servers, prints one line with their pids
-// and keeps running.
+// A program, `starter.ts <folder> [--postgres] [--temporal <port>]`: starts these servers, prints one line with their
+// pids and keeps running.
 import { parseArgs } from 'node:util';
 import { DataFolder } from '../../../local/data-folder.ts';
 import { stopOrphans } from '../../../local/processes/tracked-process.ts';

@@ -180,4 +180,15 @@ describe('the schedule of faults', () => {
       expect(killed.size).toBe(6);
     }
   });
+
+  it('kills every process and pauses a worker past its lease even in the short form, in any seed', () => {
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const faults = planFaults(seed, 30_000);
+      const targets = (of: string) =>
+        new Set(faults.filter(({ kind }) => kind === of).map(({ target }) => target));
+      expect(targets('kill').size).toBe(6);
+      expect(targets('pause past the lease').size).toBe(1);
+      expect(targets('lose state')).toEqual(new Set(['temporal']));
+    }
+  });
 });

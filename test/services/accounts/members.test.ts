@@ -24,8 +24,8 @@ afterAll(() => harness.close());
 const expire = (id: string) =>
   sqlOf(harness, `update accounts.invitation set expires_at = now() - interval '1 s' where id = $1`, [id]);
 
-describe.each(['inProcess', 'connect'] as const)('members over %s', (way) => {
-  const fixture = () => accountsFixture(harness.transports[way]);
+describe('members', () => {
+  const fixture = () => accountsFixture(harness.transports.inProcess);
   const rolesOf = async (tenant: ReturnType<typeof newTenant>) => {
     const { members } = await fixture().client.listMembers(tenant);
     return Object.fromEntries(members.map(({ account, role }) => [account!.id, role]));

@@ -24,8 +24,8 @@ const age = (id: string, column: 'last_seen_at' | 'expires_at', ms: number) =>
     ms,
   ]);
 
-describe.each(['inProcess', 'grpc', 'connect'] as const)('sessions over %s', (way) => {
-  const fixture = () => accountsFixture(harness.transports[way]);
+describe('sessions', () => {
+  const fixture = () => accountsFixture(harness.transports.inProcess);
   const show = (tokenSha256: Uint8Array, unattended = false) =>
     fixture().client.authenticateSession({ tokenSha256, unattended });
   const expectInvalid = (tokenSha256: Uint8Array) =>

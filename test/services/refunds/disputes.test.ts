@@ -26,9 +26,9 @@ const DISPUTED = [RefundBlocker.PAYMENT_DISPUTED];
 const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
 const payment = () => ({ paymentIntentId: randomUUID(), paidAt, paidAmountMinor: 100_000n });
 
-describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
+describe('disputes', () => {
   it('block the open cases of a payment, take approved ones to review, and have later ones start there', async () => {
-    const { refunds, tenant, write, open, start, debit } = refundsOf(harness, way);
+    const { refunds, tenant, write, open, start, debit } = refundsOf(harness);
     const facts = payment();
     const { id: waiting } = await open(facts);
     const { id: approved } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
@@ -55,7 +55,7 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
   });
 
   it('are opened once, also when the same id comes for many payments at the same time', async () => {
-    const { refunds, write } = refundsOf(harness, way);
+    const { refunds, write } = refundsOf(harness);
     const disputeId = randomUUID();
     const open = () => refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID() });
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, open));
@@ -67,7 +67,7 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
   });
 
   it('are not overridden by the review, which is free again after the last has closed', async () => {
-    const { refunds, write, open } = refundsOf(harness, way);
+    const { refunds, write, open } = refundsOf(harness);
     const facts = payment();
     const disputes = [randomUUID(), randomUUID()] as const;
     const { id: refundCaseId } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
@@ -84,7 +84,7 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
   });
 
   it('do not open while a refund of the payment is executing, and not twice', async () => {
-    const { refunds, write, open, start, debit } = refundsOf(harness, way);
+    const { refunds, write, open, start, debit } = refundsOf(harness);
     const facts = payment();
     const { id } = await open({ ...facts, initiator: RefundInitiator.MERCHANT });
     await start(id);
@@ -112,7 +112,7 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
   });
 
   it('that are lost go on blocking their payment: nobody is paid twice', async () => {
-    const { refunds, tenant, write, open } = refundsOf(harness, way);
+    const { refunds, tenant, write, open } = refundsOf(harness);
     const facts = payment();
     const { id } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
     const [lost, won] = [randomUUID(), randomUUID()];
@@ -135,7 +135,7 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
   });
 
   it('are answered with their sale and how they ended; without an outcome they are won', async () => {
-    const { refunds, tenant, write, open } = refundsOf(harness, way);
+    const { refunds, tenant, write, open } = refundsOf(harness);
     const [known, saleId] = [payment(), randomUUID()];
     await open({ ...known, saleId });
     const named = { paymentIntentId: randomUUID(), saleId: randomUUID() };
@@ -165,7 +165,7 @@ describe.each(['inProcess', 'grpc'] as const)('disputes over %s', (way) => {
   });
 
   it('and the start of an execution exclude each other', async () => {
-    const { refunds, write, open, start } = refundsOf(harness, way);
+    const { refunds, write, open, start } = refundsOf(harness);
     for (let round = 0; round < 8; round += 1) {
       const facts = payment();
       const { id } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });

@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-describe.each(['inProcess', 'grpc'] as const)('ListDisputes over %s', (way) => {
-  describeList('pages', () => disputeList(harness, way), 12);
+describe('ListDisputes', () => {
+  describeList('pages', () => disputeList(harness), 12);
 });
 
 describePlans(() => disputeList(harness), statements, [

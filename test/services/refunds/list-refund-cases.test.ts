@@ -15,8 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-describe.each(['inProcess', 'grpc'] as const)('ListRefundCases over %s', (way) => {
-  describeList('pages', () => refundCaseList(harness, way));
+describe('ListRefundCases', () => {
+  describeList('pages', () => refundCaseList(harness));
 });
 
 describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness), 12);

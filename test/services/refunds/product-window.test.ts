@@ -4,7 +4,7 @@ import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProductService, ProductType } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 let harness: TestHarness;
@@ -15,9 +15,9 @@ afterAll(() => harness.close());
 
 const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
 
-describe.each(['inProcess', 'grpc'] as const)('the refund window of a product over %s', (way) => {
+describe('the refund window of a product', () => {
   const productOf = async ({ write }: ReturnType<typeof refundsOf>, refundWindowDays: number) => {
-    const products = createClient(ProductService, harness.transports[way]);
+    const products = createClient(ProductService, harness.transports.inProcess);
     const productType = ProductType.ONE_TIME;
     const { product } = await products.createProduct({
       ...write(),
@@ -29,7 +29,7 @@ describe.each(['inProcess', 'grpc'] as const)('the refund window of a product ov
   };
 
   it("is taken from the catalogue for a payment's first case and holds for the later ones", async () => {
-    const merchant = refundsOf(harness, way);
+    const merchant = refundsOf(harness);
     const window = await productOf(merchant, 17);
     const paymentIntentId = randomUUID();
     const first = await merchant.open({ paymentIntentId, paidAt, window });
@@ -42,8 +42,8 @@ describe.each(['inProcess', 'grpc'] as const)('the refund window of a product ov
   });
 
   it("is not taken from another merchant's product", async () => {
-    const window = await productOf(refundsOf(harness, way), 17);
-    const opening = refundsOf(harness, way, newTenant()).open({ paidAt, window });
+    const window = await productOf(refundsOf(harness), 17);
+    const opening = refundsOf(harness).open({ paidAt, window });
     await expectRefusal(opening, Code.NotFound, 'PRODUCT_NOT_FOUND');
   });
 });

@@ -33,9 +33,9 @@ afterAll(() => harness.close());
 const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - milliseconds));
 const { FailedPrecondition, InvalidArgument, NotFound } = Code;
 
-describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over %s', (way) => {
+describe('RefundCaseService', () => {
   it('answers an opened case with all it was given, amounts exact to the upper bound', async () => {
-    const { refunds, tenant, open } = refundsOf(harness, way);
+    const { refunds, tenant, open } = refundsOf(harness);
     const ids = { saleId: randomUUID(), orderId: randomUUID(), invoiceId: randomUUID() };
     const paidAt = ago(HOUR_MS);
     const opened = await open({
@@ -67,7 +67,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('takes a customer case to its end: approved, executed, submitted, succeeded, returned late', async () => {
-    const { refunds, write, open, start, debit } = refundsOf(harness, way);
+    const { refunds, write, open, start, debit } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     const decision = MerchantDecisionKind.APPROVED;
     const decided = await refunds.decideRefundCase({ ...write(), refundCaseId, decision, reason: 'agreed' });
@@ -99,7 +99,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('lets the review approve what the merchant contested, and reject for good', async () => {
-    const { refunds, write, open } = refundsOf(harness, way);
+    const { refunds, write, open } = refundsOf(harness);
     const review = (refundCaseId: string, decision: ReviewDecision, approvalMode: ApprovalMode) =>
       refunds.reviewRefundCase({ ...write(), refundCaseId, decision, approvalMode });
     const contested = async () => {
@@ -124,7 +124,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('expires a merchant review from its deadline on, and not before', async () => {
-    const { refunds, write, open } = refundsOf(harness, way);
+    const { refunds, write, open } = refundsOf(harness);
     const { id: early } = await open();
     const soon = refunds.expireMerchantReview({ ...write(), refundCaseId: early });
     await expectRefusal(soon, FailedPrecondition, 'MERCHANT_REVIEW_NOT_DUE');
@@ -138,7 +138,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('holds an approved case until the blockers of other teams are cleared', async () => {
-    const { refunds, write, open, start } = refundsOf(harness, way);
+    const { refunds, write, open, start } = refundsOf(harness);
     const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
     const blocker = RefundBlocker.KYC_NOT_APPROVED;
     for (let times = 0; times < 2; times += 1) {
@@ -160,7 +160,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('asks for funding when the balance does not suffice, and executes again', async () => {
-    const { open, start, debit } = refundsOf(harness, way);
+    const { open, start, debit } = refundsOf(harness);
     const { id } = await open({ approvalMode: ApprovalMode.INSTANT });
     await start(id);
     const unfunded = await debit(id, RefundDebitOutcome.INSUFFICIENT);
@@ -173,7 +173,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('cancels until the execution has started', async () => {
-    const { refunds, write, open, start, debit } = refundsOf(harness, way);
+    const { refunds, write, open, start, debit } = refundsOf(harness);
     const cancel = (refundCaseId: string) => refunds.cancelRefundCase({ ...write(), refundCaseId });
     const { id: withdrawn } = await open();
     expect((await cancel(withdrawn)).refundCase?.status).toBe(Status.CANCELED);
@@ -187,7 +187,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it("keeps to the facts of a payment's first case", async () => {
-    const { open } = refundsOf(harness, way);
+    const { open } = refundsOf(harness);
     const paymentIntentId = randomUUID();
     const orderId = randomUUID();
     const paidAt = ago(HOUR_MS);
@@ -208,7 +208,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('refunds no more than was paid, and frees what failed or was withdrawn', async () => {
-    const { refunds, write, open, processing } = refundsOf(harness, way);
+    const { refunds, write, open, processing } = refundsOf(harness);
     const paymentIntentId = randomUUID();
     const paidAt = ago(HOUR_MS);
     const { id: processed } = await processing({ paymentIntentId, paidAt, amountMinor: 3_000n });
@@ -230,7 +230,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('refuses a refund after its window, or before its payment', async () => {
-    const { open } = refundsOf(harness, way);
+    const { open } = refundsOf(harness);
     const window = { case: 'refundWindowDays', value: 7 } as const;
     const late = open({ window, paidAt: ago(7 * 24 * HOUR_MS + 1_000) });
     await expectRefusal(late, FailedPrecondition, 'REFUND_WINDOW_EXPIRED');
@@ -241,7 +241,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('answers a repeated write as the first time, and does it once', async () => {
-    const { refunds, tenant, write, open } = refundsOf(harness, way);
+    const { refunds, tenant, write, open } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED };
     const first = await refunds.decideRefundCase(decision);
@@ -258,7 +258,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('answers another merchant and the other environment alike: not found', async () => {
-    const { refunds, tenant, open } = refundsOf(harness, way);
+    const { refunds, tenant, open } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     const elsewhere = [
       { ...tenant, environment: Environment.TEST },
@@ -282,7 +282,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('RefundCaseService over
   });
 
   it('takes a past time of a write, never one that moves the case back', async () => {
-    const { refunds, write, open } = refundsOf(harness, way);
+    const { refunds, write, open } = refundsOf(harness);
     const occurredAt = ago(24 * HOUR_MS);
     const opened = await open({ occurredAt, paidAt: ago(48 * HOUR_MS) });
     expect(opened).toMatchObject({ requestedAt: occurredAt, updatedAt: occurredAt });

@@ -24,9 +24,9 @@ let harness: TestHarness;
 let fixture: WebhooksFixture;
 afterEach(() => harness.close());
 
-const open = async (way: 'inProcess' | 'grpc') => {
+const open = async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports[way]);
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 };
 
 const request = (tenant: TestTenant, deliveryId: string) => ({
@@ -84,8 +84,8 @@ async function inTurn<A, B>(deliveryId: string, first: () => Promise<A>, second:
 const isDue = (delivery: { nextAttemptAt?: Parameters<typeof timestampDate>[0] }) =>
   timestampDate(delivery.nextAttemptAt!).getTime() <= Date.now();
 
-describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => {
-  beforeEach(() => open(way));
+describe('RetryDelivery', () => {
+  beforeEach(open);
 
   it('makes the next attempt due now, and starts its workflow or has it ask again', async () => {
     const tenant = newTenant();
@@ -211,8 +211,8 @@ describe.each(['inProcess', 'grpc'] as const)('RetryDelivery over %s', (way) => 
   });
 });
 
-describe.each(['inProcess', 'grpc'] as const)('CancelDelivery over %s', (way) => {
-  beforeEach(() => open(way));
+describe('CancelDelivery', () => {
+  beforeEach(open);
 
   it('ends a delivery and its retry workflow, and nothing of it is sent any more', async () => {
     const tenant = newTenant();
@@ -334,7 +334,7 @@ describe.each(['inProcess', 'grpc'] as const)('CancelDelivery over %s', (way) =>
 });
 
 describe('commands about deliveries', () => {
-  beforeEach(() => open('inProcess'));
+  beforeEach(open);
 
   it('find none of another merchant or environment, nor one that never was', async () => {
     const tenant = newTenant();

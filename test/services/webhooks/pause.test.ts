@@ -17,9 +17,9 @@ let harness: TestHarness;
 let fixture: WebhooksFixture;
 afterEach(() => harness.close());
 
-const open = async (way: 'inProcess' | 'grpc') => {
+const open = async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports[way]);
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
 };
 
 /** A subscription whose ping was answered, and how to pause and resume it. */
@@ -57,8 +57,8 @@ async function claimedSoon() {
   );
 }
 
-describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (way) => {
-  beforeEach(() => open(way));
+describe('a paused subscription', () => {
+  beforeEach(open);
 
   it('keeps its state and says since when it is paused, until it is resumed', async () => {
     const tenant = newTenant();
@@ -221,7 +221,7 @@ describe.each(['inProcess', 'grpc'] as const)('a paused subscription over %s', (
 });
 
 describe('pausing while everything else goes on', () => {
-  beforeEach(() => open('inProcess'));
+  beforeEach(open);
 
   it('leaves nothing that waits or is retried, whatever is taken in, claimed and reported meanwhile', async () => {
     const tenant = newTenant();
@@ -263,7 +263,7 @@ describe('pausing while everything else goes on', () => {
 });
 
 describe('limits of a subscription', () => {
-  beforeEach(() => open('inProcess'));
+  beforeEach(open);
 
   it('are answered as they are set, and go back to the defaults', async () => {
     const { request, get } = await activeSubscription(newTenant());
@@ -290,7 +290,7 @@ describe('limits of a subscription', () => {
 });
 
 describe('an ordered subscription', () => {
-  beforeEach(() => open('inProcess'));
+  beforeEach(open);
 
   it('says so, and others do not', async () => {
     const tenant = newTenant();

@@ -4,10 +4,10 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import type { DeliveryStatusName } from './delivery.ts';
 import { endDeliveries } from './end-deliveries.ts';
 
-/** The column that says what deliveries are of. */
+/** The column that names what deliveries belong to. */
 type Owner = 'subscription_id' | 'resend_id';
 
-/** Of an endpoint in trouble there may be a million: so few at a time that nobody waits long for their rows. */
+/** A failing endpoint may have a million open deliveries: short transactions keep others from waiting for their rows. */
 const STEP = 1_000;
 
 /**
@@ -34,16 +34,16 @@ with picked as materialized (
 )}
 select id, open_status from ended order by id`;
 
-/** How many were canceled, and the last of them where more may be open. */
+/** How many were canceled, and the last of them if more may be open. */
 export interface CanceledDeliveries {
   readonly count: number;
   readonly last: string | undefined;
 }
 
 /**
- * Ends what is open of a resend, or of a subscription that is DISABLED, as CANCELED, and its retry workflows with it:
- * the oldest thousand.
- * @param after from behind this delivery on.
+ * Cancels the oldest thousand open deliveries of a resend, or of a subscription that is DISABLED, with their retry
+ * workflows.
+ * @param after only deliveries after this one.
  */
 export async function cancelOpenDeliveries(
   tx: TenantTransaction,

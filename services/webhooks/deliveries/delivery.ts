@@ -75,9 +75,9 @@ export function isKnown({ attempt, attemptCount }: DeliveryState, report: Report
 }
 
 /**
- * What a new report makes of its delivery. What waits for a batch goes on as RETRYING, if the caller finds room for
- * its workflow; what is HELD stays so, because nobody would start one; what has ended does not change. An attempt that
- * failed and has been followed by another changes nothing but its own record.
+ * The delivery after a new report. A PENDING delivery becomes RETRYING, if the caller's limit allows another workflow; a HELD
+ * one stays HELD, because nothing would start its workflow; an ended one does not change. A failed attempt that another
+ * has followed changes nothing but its own record.
  * @param schedule waits before each attempt, in milliseconds.
  * @param random 0 to 1, for the jitter.
  */

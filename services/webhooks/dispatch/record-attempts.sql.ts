@@ -216,7 +216,7 @@ with ${REPORTS}, ${endDeliveries(`using report r where r.ended_at is not null an
     from report r
    where r.ended_at is null and ${OPEN_AS_KNOWN}
   returning d.merchant_id, d.environment, d.id, d.request_id, r.rechecks, ${REPORTED_ATTEMPT}
-), told as (
+), signaled as (
   ${insertCommandsOf(retryDelivery.recheckCommand(''), 'moved where rechecks')}
 )${INSERT_ATTEMPTS}
 select merchant_id, environment, id, ${ATTEMPT} from ended

@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { SubscriptionRow } from '../subscriptions/subscription.entity.ts';
 
-/** Sent to one subscription, when it is created or reactivated or as a test; nobody subscribes to it or publishes it. */
+/** Sent to one subscription when it is created or reactivated, or as a test; it cannot be subscribed to or published. */
 export const PING_TYPE = 'webhook.ping.v1';
 
 /** Has the subscription of this transaction pinged: the event's object is the subscription it goes to. Answers its id. */

@@ -11,7 +11,7 @@ import { storedResendMessage } from './resend.message.ts';
 import { countEnded } from './resend-progress.ts';
 import { lockResend } from './resend-store.ts';
 
-/** Ends a resend that runs with all of it that is open, and their workflows; one that has ended stays as it is. */
+/** Cancels a running resend with its open deliveries and their workflows; one that has ended stays as it is. */
 export function cancelResend(
   writes: Writes,
   link: WorkflowLink,

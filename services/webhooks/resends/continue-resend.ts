@@ -23,13 +23,13 @@ interface Dependencies {
   readonly link: WorkflowLink;
 }
 
-/** Events looked at in one step, however few of them are wanted. */
+/** Events examined in one step, however few of them match. */
 const MAX_EXAMINED_EVENTS = 2_000;
 
 /**
- * Makes the next deliveries of a resend, and ends it when none is left to make and none is open: in one transaction
- * with its place among the events, so that it makes none twice. When all its subscriptions are DISABLED, there is none
- * left to make. NOT_FOUND (RESEND_NOT_FOUND).
+ * Creates the next deliveries of a resend, and ends it when none is left to create and none is open. Its position among
+ * the events commits with them, so it creates none twice. A resend whose subscriptions are all DISABLED has none left to
+ * create. NOT_FOUND (RESEND_NOT_FOUND).
  */
 export async function continueResend(
   { db, writes, outboxSignal, link }: Dependencies,
@@ -42,7 +42,7 @@ export async function continueResend(
   const { made, ...answer } = await writes.transaction(tenant, requestId, async (tx) => {
     const resend = await lockResend(tx, resendId);
     const step =
-      resend.state === 'RUNNING' ? await goOn(tx, resend, maxDeliveries) : { made: 0, more: false };
+      resend.state === 'RUNNING' ? await makeNext(tx, resend, maxDeliveries) : { made: 0, more: false };
     return { ...step, resend: storedResendMessage(resend, link) };
   });
   if (made > 0) outboxSignal.committed('EVENTS');
@@ -55,10 +55,10 @@ const FIND_TENANT: Statement = {
   text: 'select merchant_id, environment from webhooks.resend where id = $1',
 };
 
-async function goOn(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
+async function makeNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
   await countEnded(tx, resend);
-  const room = Math.max(Math.min(maxDeliveries, MAX_OPEN - resend.openIds.length), 0);
-  const { made, more } = await makeDeliveries(tx, resend, room);
+  const capacity = Math.max(Math.min(maxDeliveries, MAX_OPEN - resend.openIds.length), 0);
+  const { made, more } = await makeDeliveries(tx, resend, capacity);
   const now = new Date();
   resend.askedAt = now;
   if (!more && resend.openIds.length === 0) {
@@ -68,10 +68,10 @@ async function goOn(tx: TenantTransaction, resend: ResendRow, maxDeliveries: num
   return { made, more };
 }
 
-/** Disabling and pausing wait for the lock, or are seen by it. */
+/** A concurrent disable or pause waits for the lock, or is visible to it. */
 const LOCK_TARGETS = `select s.id from webhooks.subscription s where ${TARGET} order by s.id for key share`;
 
-/** Asked before the log, so that an event on its way from the one to the other is not passed over. */
+/** Read before the log, so that an event that moves from the outbox to the log is not missed. */
 const firstInOutbox = (resend: ResendRow) =>
   `select id from platform.outbox_event where ${isSelected(resend)} order by id limit 1`;
 
@@ -85,7 +85,7 @@ with examined as materialized (
     from examined e
     join webhooks.subscription s on ${TARGET} and s.id = any (:targets::uuid[])
    where (e.id, s.id) > (:afterEventId, :afterSubscriptionId) and ${isWanted(resend)}
-   order by e.id, s.id limit :room::integer + 1
+   order by e.id, s.id limit :capacity::integer + 1
 ), numbered as materialized (
   select *, row_number() over (order by id, subscription_id) as place from wanted
 ), made as (
@@ -94,20 +94,20 @@ with examined as materialized (
      ordered, status, attempt_count, next_attempt_at)
   select :merchantId, :environment, uuidv7(), subscription_id, id, type, object_id, sequence, request_id, :resendId,
          false, case when paused_at is null then 'PENDING' else 'HELD' end, 0, date_trunc('milliseconds', now())
-    from numbered where place <= :room::integer order by place
+    from numbered where place <= :capacity::integer order by place
   returning id
 )
 select array(select id::text from made) as made,
-       found.count > :room::integer as cut,
-       case when found.count <= :room::integer then (select count(*)::integer from examined) end as examined,
-       case when found.count <= :room::integer then (select id from examined order by id desc limit 1) end as last_examined,
+       found.count > :capacity::integer as cut,
+       case when found.count <= :capacity::integer then (select count(*)::integer from examined) end as examined,
+       case when found.count <= :capacity::integer then (select id from examined order by id desc limit 1) end as last_examined,
        last.id as last_event_id, last.subscription_id as last_subscription_id
   from (select count(*) from numbered) as found
-  left join lateral (select * from numbered where place <= :room::integer order by place desc limit 1) last on true`;
+  left join lateral (select * from numbered where place <= :capacity::integer order by place desc limit 1) last on true`;
 
 interface MadeRow {
   readonly made: string[];
-  /** More are wanted than there was room for. */
+  /** More deliveries are wanted than the capacity allows. */
   readonly cut: boolean;
   readonly examined: number;
   readonly last_examined: string | null;
@@ -116,18 +116,21 @@ interface MadeRow {
 }
 
 /**
- * Makes as many as there is room for, and moves the resend's place. It does not pass an event that dispatch has yet
- * to take from the outbox.
+ * Creates as many deliveries as the capacity allows, and moves the resend's position. It does not pass an event that is
+ * still in the outbox.
  */
-async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, room: number) {
+async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, capacity: number) {
   const parameters = candidateParameters(resend);
   const targets = await tx.execute<{ id: string }>(LOCK_TARGETS, parameters);
   if (targets.length === 0) return { made: 0, more: false };
   const [waiting] = await tx.execute<{ id: string }>(firstInOutbox(resend), parameters);
   const [row] = await tx.execute<MadeRow>(makeSql(resend), {
     ...parameters,
-    ...{ resendId: resend.id, room, targets: uuidArray(targets.map(({ id }) => id)) },
-    ...{ beforeEventId: waiting?.id ?? MAX, afterSubscriptionId: resend.afterSubscriptionId },
+    resendId: resend.id,
+    capacity,
+    targets: uuidArray(targets.map(({ id }) => id)),
+    beforeEventId: waiting?.id ?? MAX,
+    afterSubscriptionId: resend.afterSubscriptionId,
   });
   const { made, cut, examined, ...place } = row!;
   resend.madeCount += BigInt(made.length);

@@ -16,7 +16,7 @@ import { candidateParameters, isSelected, isWanted, TARGET } from './resend-cand
 import { selectionOf } from './resend-selection.ts';
 import { requireBelowResendLimit, startResendWorkflow } from './resend-store.ts';
 
-/** Begins a resend; its workflow makes the deliveries. */
+/** Starts a resend; its workflow creates the deliveries. */
 export function resendDeliveries(
   writes: Writes,
   link: WorkflowLink,
@@ -32,9 +32,20 @@ export function resendDeliveries(
     await requireBelowResendLimit(tx);
     const resend = tx.create(ResendEntity, {
       ...selection,
-      ...{ id: uuidv7(), subscriptionId, onlyFailed: request.onlyFailed, state: 'RUNNING' },
-      ...{ requestId: tx.requestId, createdAt: now, endedAt: null, askedAt: now, afterSubscriptionId: NIL },
-      ...{ expectedCount: 0n, madeCount: 0n, succeededCount: 0n, exhaustedCount: 0n, canceledCount: 0n },
+      id: uuidv7(),
+      subscriptionId,
+      onlyFailed: request.onlyFailed,
+      state: 'RUNNING',
+      requestId: tx.requestId,
+      createdAt: now,
+      endedAt: null,
+      askedAt: now,
+      afterSubscriptionId: NIL,
+      expectedCount: 0n,
+      madeCount: 0n,
+      succeededCount: 0n,
+      exhaustedCount: 0n,
+      canceledCount: 0n,
       openIds: [],
     });
     resend.expectedCount = await countCandidates(tx, resend);
@@ -56,7 +67,7 @@ async function requireEvent(tx: TenantTransaction, eventId: string): Promise<voi
   if (!found) throw notFound('EVENT_NOT_FOUND', 'there is no such event');
 }
 
-/** What is to be counted while somebody waits. */
+/** Bounds the time that counting takes, while the caller waits. */
 const COUNT_LIMIT = 50_000;
 
 /** An event that is still in the outbox will be delivered, so none of its deliveries has failed. */

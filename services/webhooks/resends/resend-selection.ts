@@ -46,7 +46,8 @@ function periodOf({ from, to }: PublishedPeriod, now: Date) {
   if (periodTo <= periodFrom) throw invalidSelection('the period does not end after it begins');
   const lastMs = Math.min(periodTo.getTime() - 1, now.getTime());
   return {
-    ...{ periodFrom, periodTo },
+    periodFrom,
+    periodTo,
     afterEventId: uuidv7({ msecs: Math.max(periodFrom.getTime(), 0), random: new Uint8Array(16), seq: 0 }),
     lastEventId: lastMs < 0 ? NIL : uuidv7({ msecs: lastMs, random: ALL_ONES, seq: 0xffff_ffff }),
   };

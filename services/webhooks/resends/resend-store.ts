@@ -15,7 +15,7 @@ export async function lockResend(tx: TenantTransaction, id: string): Promise<Res
   return resend;
 }
 
-/** Refuses one more than ten that run; no other begins until the transaction ends. RESEND_LIMIT_REACHED. */
+/** Refuses an eleventh running resend; no other can start until the transaction ends. RESEND_LIMIT_REACHED. */
 export async function requireBelowResendLimit(tx: TenantTransaction): Promise<void> {
   await tx.awaitNamedLock('webhook resends');
   const [row] = await tx.execute<{ running: string }>(
@@ -27,7 +27,7 @@ export async function requireBelowResendLimit(tx: TenantTransaction): Promise<vo
   throw failedPrecondition('RESEND_LIMIT_REACHED', message, { limit: String(MAX_RUNNING) });
 }
 
-/** Starts its workflow with this transaction; one that runs already is left to run. */
+/** Starts the resend's workflow once this transaction commits, unless it runs. */
 export function startResendWorkflow(
   tx: TenantTransaction,
   resend: { readonly id: string; readonly subscriptionId: string | null },

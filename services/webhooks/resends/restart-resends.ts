@@ -23,7 +23,7 @@ interface LostRow {
   readonly request_id: string;
 }
 
-/** Starts the workflows of resends again that have not gone on for two minutes: where one runs, it does no harm. */
+/** Restarts the workflows of resends without progress for two minutes; no effect on a workflow that runs. */
 export async function restartResends({
   db,
   writes,

@@ -7,7 +7,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 interface DuePartition {
   readonly name: string;
   readonly parent: string;
-  /** DETACHING: nobody sees it any more through its parent, and those who did may still be at it. */
+  /** DETACHING: new queries no longer see it through its parent, earlier ones may still read it. */
   readonly state: 'ATTACHED' | 'DETACHING' | 'DETACHED';
 }
 
@@ -34,7 +34,7 @@ select c.relname as name, name_parts[1] as parent,
  order by i.inhdetachpending desc nulls first, name_parts[4],
           array_position(array['ended_delivery', 'attempt', 'event'], name_parts[2])`;
 
-/** Whoever reads a partition is let finish; nobody queues up behind this wait. */
+/** Waits for readers of a partition to finish, without making others queue behind this wait. */
 const LOCK_TIMEOUT = '3s';
 
 /**

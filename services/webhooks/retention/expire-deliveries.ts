@@ -54,7 +54,7 @@ with ${endDeliveries('where d.id = any ($1::uuid[])', { status: `'EXHAUSTED'`, e
    where s.merchant_id = e.merchant_id and s.environment = e.environment and s.id = e.subscription_id
      and s.state <> 'DISABLED'
   returning s.merchant_id, s.environment, s.id, s.state, old.state as was, e.request_id
-), told as (${insertErrorNotices('failing')}
+), notified as (${insertErrorNotices('failing')}
 )
 select count(*)::int as expired from ended`,
 };

@@ -5,10 +5,10 @@ import type { SubscriptionRow } from './subscription.entity.ts';
 import type { SubscriptionError } from './subscription.ts';
 
 /**
- * DISABLED from the commit on: the generation rises, so that outcomes of attempts under way change nothing, and what
- * waits is canceled with its workflows. Of more than a thousand the rest is not sent any more, and is left to
- * `cancelBacklog` and to the periodic task. The subscription is locked by the caller. Repeating is no error.
- * @param error why, where it was not a person's will: the merchant's contact is told.
+ * Disables a subscription. Its generation rises, so that outcomes of attempts in flight change nothing, and up to a
+ * thousand open deliveries are canceled with their workflows; `cancelBacklog` and maintenance cancel the rest, which is no
+ * longer sent. The caller has locked the subscription. No effect on a disabled one.
+ * @param error set if the endpoint caused it: the merchant's contact is notified.
  */
 export async function disableSubscription(
   tx: TenantTransaction,

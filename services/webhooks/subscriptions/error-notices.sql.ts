@@ -2,7 +2,7 @@ import * as notifyContact from '../../contracts/accounts/notify-contact.contract
 import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
 
 /**
- * The end of a statement that has contacts told of subscriptions that have come into ERROR.
+ * The end of a statement that notifies contacts of subscriptions that have entered ERROR.
  * @param changed a part of its `with` clause, with a subscription's merchant_id, environment, id, state, `was`, the
  * state before, and request_id, of the request that brought it there.
  */

@@ -23,8 +23,8 @@ const HOLD: Move = {
 };
 
 /**
- * Holds back what a subscription is to be sent; repeating is no error. From the first commit on nothing new comes to
- * wait for a batch or in a retry workflow; what does already is then moved, and answered once none is left.
+ * Holds the deliveries of a subscription; no effect if it is paused. From the first commit on, new deliveries are held;
+ * those that wait for a batch or in a retry workflow are then moved, and the call returns once none is left.
  */
 export async function pauseWebhookSubscription(
   writes: Writes,

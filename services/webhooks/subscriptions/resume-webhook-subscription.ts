@@ -8,7 +8,7 @@ import { type Move, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription, readSubscription } from './subscription-store.ts';
 
-/** What is not due or still under way flows later, as HELD does. */
+/** Deliveries that are not due or still in flight are released later, as other HELD ones. */
 const RELEASE: Move = {
   while: 's.paused_at is null and s.probe_at is null',
   from: `d.status = 'HELD' and d.next_attempt_at <= now() and (d.in_flight_until is null or d.in_flight_until < now())`,
@@ -16,8 +16,8 @@ const RELEASE: Move = {
 };
 
 /**
- * Lets what a subscription is to be sent flow again; repeating is no error. Where its endpoint was being probed, it
- * goes on being probed.
+ * Resumes the deliveries of a subscription; no effect if it is not paused. If its endpoint was being probed, probing
+ * continues.
  */
 export async function resumeWebhookSubscription(
   writes: Writes,

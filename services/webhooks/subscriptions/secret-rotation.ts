@@ -4,7 +4,7 @@ import { failedPrecondition } from '../../platform/errors.ts';
 export interface SecretTimes {
   /** Absent: the current one. */
   readonly expiresAt?: Date | null;
-  /** Absent: nobody has seen it, so nobody verifies with it. */
+  /** Absent: it was never revealed, so no receiver verifies with it. */
   readonly revealedAt?: Date | null;
 }
 

@@ -9,8 +9,9 @@ const TIMEOUT_MS = 10_000;
 class SubscriptionCountLocked extends Error {}
 
 /**
- * Runs a write that takes the tenant's subscription limit, again while another has it. Who waits holds no connection
- * meanwhile: many requests of one merchant use up nobody else's. UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s.
+ * Runs a write that locks the tenant's number of subscriptions, and retries it while another holds the lock. It holds no
+ * connection while it waits, so many requests of one merchant do not exhaust the pool. UNAVAILABLE
+ * (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s.
  */
 export async function withSubscriptionLock<T>(write: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + TIMEOUT_MS;
@@ -29,7 +30,7 @@ export async function withSubscriptionLock<T>(write: () => Promise<T>): Promise<
   }
 }
 
-/** Until the transaction ends, no other adds or enables a subscription of this tenant. To be called `withSubscriptionLock`. */
+/** Keeps others from adding or enabling subscriptions of the tenant until the transaction ends. Run it in `withSubscriptionLock`. */
 export async function lockSubscriptionCount(tx: TenantTransaction): Promise<void> {
   if (!(await tx.tryNamedLock('webhook subscriptions'))) throw new SubscriptionCountLocked();
 }

@@ -71,7 +71,7 @@ export function afterExhaustion(
   return { ...health, state: 'ERROR', error: error ?? { details, at } };
 }
 
-/** After a failed delivery found no room for another retry workflow: what is held is probed. */
+/** After the limit of retry workflows held a failed delivery: held deliveries are probed. */
 export function afterHolding(health: SubscriptionHealth, at: Date): SubscriptionHealth {
   const probeAt = health.held?.probeAt ?? new Date(at.getTime() + PROBE_INTERVAL_MS);
   return { ...health, held: { probeAt } };

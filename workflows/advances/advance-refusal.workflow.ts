@@ -7,7 +7,7 @@ const { freeRefusedInstallments } = proxyActivities<AdvanceActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Sees that the installments of a refused request are freed, should the refusal itself not have come to it. */
+/** Frees the installments of a refused request, in case the refusal itself could not. */
 export async function freeRefusedAdvance(input: FreeRefusedAdvanceInput): Promise<void> {
   await freeRefusedInstallments(input);
 }

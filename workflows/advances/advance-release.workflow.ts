@@ -10,7 +10,7 @@ const { finishAdvanceRelease, settleReleasedAdvance } = proxyActivities<AdvanceA
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Sees that a payout that has started ends, and settles the advance once its last covered date has passed. */
+/** Completes a payout that has started, and settles the advance after its last covered date. */
 export async function releaseAdvance(input: ReleaseAdvanceInput): Promise<void> {
   await sleep(COMPLETE_AFTER);
   await finishAdvanceRelease(input);

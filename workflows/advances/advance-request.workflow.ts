@@ -11,7 +11,7 @@ const { finishAdvanceRequest } = proxyActivities<AdvanceActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Completes an advance request left half done: its installments reserved, and nothing to show for it. */
+/** Completes an advance request that failed halfway, with its quote claimed or its installments reserved. */
 export async function completeAdvanceRequest(
   input: CompleteAdvanceRequestInput,
 ): Promise<CompleteAdvanceRequestResult> {

@@ -17,12 +17,12 @@ export type AdvanceActivities = ReturnType<typeof createAdvanceActivities>;
 
 const CALL: CallOptions = { timeoutMs: 10_000 };
 
-/** The activities of advances. Each may be repeated: the services answer from what they have committed. */
+/** The activities of advances. Each can be retried: the services return what they have committed. */
 export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
   return withFinalRefusals({
     /**
-     * Asks once more for the quoted advance, for whoever has taken the quote up. When the quote has come to nothing,
-     * what is reserved for it is freed, and what would still come to be is kept from it.
+     * Repeats the request of a quoted advance on behalf of its requester. When the quote can no longer be requested,
+     * frees its reservation, which also keeps a delayed one from being made.
      */
     async finishAdvanceRequest(
       input: advanceRequest.CompleteAdvanceRequestInput,
@@ -47,7 +47,7 @@ export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
       }
     },
 
-    /** Carries a payout that has started to its end. */
+    /** Finishes a payout that has started. */
     async finishAdvanceRelease(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
       try {
@@ -57,7 +57,7 @@ export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
       }
     },
 
-    /** Settles an advance whose last covered date has passed. A service whose clock is behind is asked again. */
+    /** Settles an advance after its last covered date. Fails, to be retried, while the service's clock is behind. */
     async settleReleasedAdvance(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
       try {
@@ -65,11 +65,11 @@ export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
       } catch (error) {
         if (isAlready(error, 'SETTLED')) return;
         const early = errorInfoOf(error)?.reason === 'ADVANCE_NOT_DUE';
-        throw early ? new Error('the last covered date has not passed by the clock of the service') : error;
+        throw early ? new Error('the service still sees the last covered date as not passed') : error;
       }
     },
 
-    /** Frees what a refused request had reserved. */
+    /** Frees the reservation of a refused request. */
     async freeRefusedInstallments(input: advanceRefusal.FreeRefusedAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRefusal.workflowId(input.advanceRequestId);
       await funds.freeReservation({ ...requestOf(input), idempotencyKey }, CALL);
@@ -83,7 +83,7 @@ const requestOf = (input: advanceRefusal.FreeRefusedAdvanceInput) => ({
   advanceRequestId: input.advanceRequestId,
 });
 
-/** Whether a request was refused to move because it is where it was to go already. */
+/** Whether a transition was refused because the request is in one of these states already. */
 function isAlready(error: unknown, ...statuses: readonly string[]): boolean {
   const info = errorInfoOf(error);
   return info?.reason === 'ADVANCE_REQUEST_STATE' && statuses.includes(info.metadata.status ?? '');

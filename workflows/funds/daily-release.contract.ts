@@ -1,12 +1,12 @@
 export const workflowType = 'releaseDailyFunds';
 
-/** Of the Temporal Schedule that starts the workflow. */
+/** The Temporal Schedule that starts the workflow. */
 export const scheduleId = 'funds-daily-release';
 
 export interface DailyReleaseResult {
   readonly releasedInstallments: number;
-  /** Advance requests that were refused because a covered date had come. */
+  /** Advance requests refused because a covered date has come. */
   readonly refusedRequests: number;
-  /** Those that could be neither refused nor paid out yet; the next run meets them again. */
+  /** Those that could be neither refused nor paid out yet; the next release tries again. */
   readonly leftRequests: number;
 }

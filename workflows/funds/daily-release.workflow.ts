@@ -1,10 +1,4 @@
-import {
-  ActivityFailure,
-  continueAsNew,
-  isCancellation,
-  patched,
-  proxyActivities,
-} from '@temporalio/workflow';
+import { ActivityFailure, continueAsNew, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { DailyReleaseResult } from './daily-release.contract.ts';
 import type { DueRequest, FundsActivities } from './funds.activities.ts';
 
@@ -13,7 +7,7 @@ const { releaseDueFunds } = proxyActivities<FundsActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Long enough for a payout under way to end, and for a service to come back. */
+/** Long enough for a running payout to end, and for a service to recover. */
 const { refuseDueRequest } = proxyActivities<FundsActivities>({
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: '30 minutes',
@@ -23,33 +17,33 @@ const { refuseDueRequest } = proxyActivities<FundsActivities>({
 /** Bounds the history of one run. */
 const ACTIVITIES_PER_RUN = 100;
 
-const NOTHING_YET: DailyReleaseResult = { releasedInstallments: 0, refusedRequests: 0, leftRequests: 0 };
-
-/** Where a long run goes on. */
+/** The progress that one run hands to the next. */
 interface Progress extends DailyReleaseResult {
-  /** Requests that this run has met, whatever became of them. */
-  readonly met: readonly string[];
+  /** The advance requests that this release has handled, whatever the outcome. */
+  readonly handled: readonly string[];
 }
 
+const START: Progress = { releasedInstallments: 0, refusedRequests: 0, leftRequests: 0, handled: [] };
+
 /**
- * Releases all that is due by today, of days missed too. Advance requests that were not paid out in time are refused
- * and their installments freed, then released with the rest.
+ * Releases everything due by today, also of missed days. Refuses advance requests that were not paid out in time, so
+ * that their installments are freed and released with the rest.
  */
-export async function releaseDailyFunds(from?: Progress): Promise<DailyReleaseResult> {
-  const met = new Set(from?.met);
-  let { releasedInstallments, refusedRequests, leftRequests } = from ?? NOTHING_YET;
+export async function releaseDailyFunds(progress: Progress = START): Promise<DailyReleaseResult> {
+  const handled = new Set(progress.handled);
+  let { releasedInstallments, refusedRequests, leftRequests } = progress;
   for (let activities = 0; ; ) {
-    if (activities >= ACTIVITIES_PER_RUN && patched('continue-as-new')) {
-      const progress = { releasedInstallments, refusedRequests, leftRequests, met: [...met] };
-      await continueAsNew<typeof releaseDailyFunds>(progress);
+    if (activities >= ACTIVITIES_PER_RUN) {
+      const totals = { releasedInstallments, refusedRequests, leftRequests };
+      await continueAsNew<typeof releaseDailyFunds>({ ...totals, handled: [...handled] });
     }
     const step = await releaseDueFunds();
     activities += 1;
     releasedInstallments += step.releasedInstallments;
-    // A request may take long to be refused, and nobody else's funds wait for it.
+    // Refusing a request may take long: first release the funds of every other merchant.
     if (step.hasMore) continue;
-    const due = step.dueRequests.filter(({ advanceRequestId }) => !met.has(advanceRequestId));
-    for (const { advanceRequestId } of due) met.add(advanceRequestId);
+    const due = step.dueRequests.filter(({ advanceRequestId }) => !handled.has(advanceRequestId));
+    for (const { advanceRequestId } of due) handled.add(advanceRequestId);
     const outcomes = await Promise.all(due.map(refuse));
     activities += due.length;
     refusedRequests += outcomes.filter((outcome) => outcome === 'REFUSED').length;
@@ -58,7 +52,7 @@ export async function releaseDailyFunds(from?: Progress): Promise<DailyReleaseRe
   }
 }
 
-/** One request that cannot be refused yet does not keep the others from it. */
+/** A request that cannot be refused yet is left to the next day and does not fail the others. */
 async function refuse(request: DueRequest): Promise<'REFUSED' | 'PAID_OUT' | 'LEFT'> {
   try {
     return await refuseDueRequest(request);

@@ -11,7 +11,7 @@ export interface FundsClients {
   readonly funds: Client<typeof FundsService>;
 }
 
-/** A request whose reserved installments are due. */
+/** An advance request with a reserved installment that is due. */
 export interface DueRequest {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
@@ -24,7 +24,7 @@ export interface ReleaseStep {
   readonly hasMore: boolean;
 }
 
-/** An account, by its key. */
+/** The key of an account. */
 export interface AccountKey {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
@@ -33,7 +33,7 @@ export interface AccountKey {
 export interface VerificationStep {
   readonly verifiedAccounts: number;
   readonly differences: number;
-  /** The last account verified, when there are more. */
+  /** The last account verified, if there are more. */
   readonly next?: AccountKey;
 }
 
@@ -41,21 +41,21 @@ export type FundsActivities = ReturnType<typeof createFundsActivities>;
 
 const CALL: CallOptions = { timeoutMs: 10_000 };
 /**
- * A call releases up to twenty accounts, a thousand installments of each, and each account for itself: what it has done by its
- * deadline, the longest that the port takes, is done.
+ * The longest deadline of the port. A call releases up to twenty accounts with a thousand installments each, and commits
+ * each account, so that what is done by the deadline stays done.
  */
 const RELEASE_CALL: CallOptions = { timeoutMs: 60_000 };
-/** A request is made, or given up for good, within a minute of its reservation; this is for services that were away. */
-const LEFT_BEHIND_AFTER_MS = 20 * 60_000;
+/** A request normally follows its reservation within a minute; this leaves time for an outage. */
+const ABANDONED_AFTER_MS = 20 * 60_000;
 const REFUSAL_REASON = 'The date of a covered installment came before the payout.';
 
-/** It stops for its time after the first account, which may have millions of installments: the port's longest again. */
+/** Again the longest deadline of the port: one account may have millions of installments. */
 const VERIFY_CALL: CallOptions = { timeoutMs: 60_000 };
 
-/** The activities of what funds need every day. */
+/** The daily activities of funds. */
 export function createFundsActivities({ advances, funds }: FundsClients) {
   return withFinalRefusals({
-    /** Releases some of what is due, and names the requests whose installments cannot be released while they are reserved. */
+    /** Releases some of what is due. Returns the requests whose reserved installments cannot be released yet. */
     async releaseDueFunds(): Promise<ReleaseStep> {
       const { releasedInstallments, dueReservations, hasMore } = await funds.releaseDueFunds(
         {},
@@ -65,9 +65,9 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
     },
 
     /**
-     * Refuses a due request and frees its installments. Fails, to be tried again, while the request is not there yet or its
-     * payout is under way: its own workflow brings either to an end. A reservation whose request has not come in all
-     * that time was left behind and is freed; a request that still came would meet it so.
+     * Refuses a due request and frees its installments. Fails, to be retried, while the request does not exist yet or
+     * its payout is running: its own workflow ends either. A reservation whose request has not come for a long time is
+     * abandoned and freed; if the request still comes, it is refused.
      */
     async refuseDueRequest(due: DueRequest): Promise<'REFUSED' | 'PAID_OUT'> {
       const { merchantId, advanceRequestId } = due;
@@ -83,8 +83,8 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
       } catch (error) {
         const state = stateOf(error);
         if (state === 'RELEASED' || state === 'SETTLED') return 'PAID_OUT';
-        const isLeftBehind = state === 'NOT_REQUESTED' && waitedMs() > LEFT_BEHIND_AFTER_MS;
-        if (state !== 'REFUSED' && !isLeftBehind) {
+        const isAbandoned = state === 'NOT_REQUESTED' && waitedMs() > ABANDONED_AFTER_MS;
+        if (state !== 'REFUSED' && !isAbandoned) {
           throw state === undefined ? error : new Error(`the request is ${state}`);
         }
       }
@@ -92,7 +92,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
       return 'REFUSED';
     },
 
-    /** Verifies the next accounts behind one; a repetition verifies them again. */
+    /** Verifies the next accounts after one; a retry verifies them again. */
     async verifyAccounts(after?: AccountKey): Promise<VerificationStep> {
       const position = after && { after: { ...after, environment: environmentEnum(after.environment) } };
       const { differences, verifiedAccounts, next } = await funds.verifyFunds({ ...position }, VERIFY_CALL);
@@ -114,7 +114,7 @@ function stateOf(error: unknown): string | undefined {
   return info?.reason === 'ADVANCE_REQUEST_STATE' ? info.metadata.status : undefined;
 }
 
-/** For how long this activity has been tried. */
+/** The time since this activity was scheduled. */
 function waitedMs(): number {
   return Date.now() - Context.current().info.scheduledTimestampMs;
 }

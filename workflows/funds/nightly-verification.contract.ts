@@ -1,10 +1,10 @@
 export const workflowType = 'verifyAllFunds';
 
-/** Of the Temporal Schedule that starts the workflow. */
+/** The Temporal Schedule that starts the workflow. */
 export const scheduleId = 'funds-nightly-verification';
 
 export interface VerificationResult {
   readonly verifiedAccounts: number;
-  /** Also in the metrics and the log of the services that found them. */
+  /** Also in the metrics and logs of the services that found them. */
   readonly differences: number;
 }

@@ -11,15 +11,16 @@ const { verifyAccounts } = proxyActivities<FundsActivities>({
 /** Bounds the history of one run. */
 const CALLS_PER_RUN = 100;
 
-/** Where a long run goes on. */
-interface Position extends VerificationResult {
+/** The progress that one run hands to the next. */
+interface Progress extends VerificationResult {
   readonly after?: AccountKey;
 }
 
-/** Recomputes the funds of every account; what does not agree is told by metric and log where it is found. */
-export async function verifyAllFunds(from?: Position): Promise<VerificationResult> {
-  let { verifiedAccounts, differences } = from ?? { verifiedAccounts: 0, differences: 0 };
-  let after = from?.after;
+const START: Progress = { verifiedAccounts: 0, differences: 0 };
+
+/** Recomputes the funds of every account. The services report differences by metric and log. */
+export async function verifyAllFunds(progress: Progress = START): Promise<VerificationResult> {
+  let { verifiedAccounts, differences, after } = progress;
   for (let calls = 0; calls < CALLS_PER_RUN; calls += 1) {
     const step = await verifyAccounts(after);
     verifiedAccounts += step.verifiedAccounts;

@@ -3,7 +3,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'releaseAdvance';
 
-/** The call that starts the workflow mostly completes its work itself, in far less. */
+/** The call that starts the workflow normally completes the payout itself, much sooner. */
 export const COMPLETE_AFTER = '20 seconds';
 
 export const workflowId = (advanceRequestId: string) => `advance-release-${advanceRequestId}`;

@@ -3,7 +3,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'completeAdvanceRequest';
 
-/** The call that starts the workflow mostly completes its work itself, in far less. */
+/** The call that starts the workflow normally completes the request itself, much sooner. */
 export const COMPLETE_AFTER = '20 seconds';
 
 export const workflowId = (advanceRequestId: string) => `advance-request-${advanceRequestId}`;
@@ -15,7 +15,7 @@ export interface CompleteAdvanceRequestInput {
   readonly advanceRequestId: string;
 }
 
-/** REQUESTED: the request stands. REFUSED: it came to nothing, and nothing is reserved. */
+/** REQUESTED: the request exists. REFUSED: it never will, and nothing is reserved. */
 export type CompleteAdvanceRequestResult = 'REQUESTED' | 'REFUSED';
 
 /** Starts the workflow once the transaction commits. */

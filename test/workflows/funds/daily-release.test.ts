@@ -89,8 +89,8 @@ it('goes on where a run that was continued had come to', async () => {
   const { quote } = await advances.quoteAdvance({ ...funds.write(SOLD), maxAmountMinor: 100n });
   const { advanceRequest } = await advances.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
   const progress = { releasedInstallments: 7, refusedRequests: 2, leftRequests: 1 };
-  const met = { ...progress, met: [advanceRequest!.id] };
-  expect(await workflows.run(workflowType, `daily-${randomUUID()}`, met)).toEqual(progress);
+  const input = { ...progress, handled: [advanceRequest!.id] };
+  expect(await workflows.run(workflowType, `daily-${randomUUID()}`, input)).toEqual(progress);
   expect(await daily()).toEqual({ releasedInstallments: 1, refusedRequests: 1, leftRequests: 0 });
 });
 

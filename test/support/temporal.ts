@@ -102,8 +102,8 @@ async function answers(connection: Connection, child: ChildProcess): Promise<voi
   throw new Error('the Temporal dev server does not answer');
 }
 
-/** As `npm start` finds or builds it; test files that ask at the same time do so one after another. */
-async function temporalProgram(): Promise<string> {
+/** The path of a real server, found or built as `npm start` does; parallel test files wait for one build. */
+export async function temporalProgram(): Promise<string> {
   for (;;) {
     try {
       const folder = DataFolder.open(join(tmpdir(), `payments-temporal-search-${userInfo().uid}`));

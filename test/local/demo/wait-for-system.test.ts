@@ -7,18 +7,17 @@ import { temporalReadiness } from '../../../local/temporal/temporal-readiness.ts
 import { TemporalServer } from '../../../local/temporal/temporal-server.ts';
 import { createOpsServer } from '../../../services/platform/process/ops-server.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
-import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, temporalProgram } from '../../support/temporal.ts';
 import { createFakeMachine, type FakeMachine, goScript } from '../temporal/fake-go.ts';
-import { findRealTemporal } from '../temporal/real-temporal.ts';
 import { makeFolder } from '../temporary-data-folder.ts';
 
 const BUILDING =
   'npm start is not ready to deliver webhooks: building the Temporal server: once per machine, usually 3 to 10 minutes';
 
-let realTemporal: string;
+let program: string;
 
 beforeAll(async () => {
-  realTemporal = await findRealTemporal();
+  program = await temporalProgram();
 }, TEMPORAL_START_MS);
 
 function newDataDir(): string {
@@ -32,7 +31,7 @@ function newMachine(): FakeMachine {
   const machine = createFakeMachine();
   onTestFinished(() => machine.remove());
   const compile = 'echo example.com/a; echo example.com/b';
-  machine.install('go', goScript(`${compile}\n${machine.waitFor('end')}\nln -s '${realTemporal}' "$out"`));
+  machine.install('go', goScript(`${compile}\n${machine.waitFor('end')}\nln -s '${program}' "$out"`));
   return machine;
 }
 

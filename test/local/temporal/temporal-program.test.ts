@@ -3,18 +3,16 @@ import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { DataFolder } from '../../../local/data-folder.ts';
 import { findTemporalProgram, type SlowStep } from '../../../local/temporal/temporal-program.ts';
-import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { TEMPORAL_START_MS, temporalProgram } from '../../support/temporal.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 import { createFakeMachine, goScript } from './fake-go.ts';
-import { findRealTemporal } from './real-temporal.ts';
 
 const NOTICE = 'building the Temporal server: once per machine, usually 3 to 10 minutes';
 
-/** A real server, found or built as `npm start` does. */
-let realTemporal: string;
+let program: string;
 
 beforeAll(async () => {
-  realTemporal = await findRealTemporal();
+  program = await temporalProgram();
 }, TEMPORAL_START_MS);
 
 function machine() {
@@ -27,7 +25,7 @@ function machine() {
   return { ...fake, folder: data.folder };
 }
 
-const finish = () => `ln -s '${realTemporal}' "$out"`;
+const finish = () => `ln -s '${program}' "$out"`;
 
 function search(
   folder: DataFolder,
@@ -39,7 +37,7 @@ function search(
 
 test('a temporal on the PATH comes first', async () => {
   const { bin, environment, folder, install } = machine();
-  symlinkSync(realTemporal, join(bin, 'temporal'));
+  symlinkSync(program, join(bin, 'temporal'));
   install('go', 'exit 1');
   expect(await search(folder, environment)).toBe(join(bin, 'temporal'));
 });
@@ -48,7 +46,7 @@ test('another program called temporal is skipped in favor of an earlier build', 
   const { environment, folder, install, built } = machine();
   install('temporal', 'echo "unknown command" >&2; exit 64');
   mkdirSync(dirname(built), { recursive: true });
-  symlinkSync(realTemporal, built);
+  symlinkSync(program, built);
   expect(await search(folder, environment)).toBe(built);
 });
 

@@ -2,6 +2,7 @@ import { Pool, type QueryResult } from 'pg';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
 import { migrate } from '../../services/platform/database/migrate.ts';
+import { bindNamed } from '../../services/platform/database/named-sql.ts';
 import { metrics } from '../../services/platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 
@@ -119,7 +120,9 @@ export class RateLimitStore {
 
   /** Creates the table if it is missing: in a separate database, or before the services have migrated. */
   async #createTable(): Promise<void> {
-    const { rows } = await this.#pool.query('select to_regclass($1) as found', [`${SCHEMA}.${TABLE}`]);
+    const { rows } = await this.#pool.query(
+      bindNamed('select to_regclass(:table) as found', { table: `${SCHEMA}.${TABLE}` }),
+    );
     if (rows[0].found === null) await migrate(this.#options.url, [MIGRATION]);
   }
 
@@ -141,10 +144,10 @@ export class RateLimitStore {
 
   async #deleteExpired(): Promise<void> {
     const text = `delete from ${SCHEMA}.${TABLE} where key = any (array(
-      select key from ${SCHEMA}.${TABLE} where expire < $1 limit ${DELETE_BATCH} for update skip locked))`;
+      select key from ${SCHEMA}.${TABLE} where expire < :before limit ${DELETE_BATCH} for update skip locked))`;
     try {
       for (let deleted = DELETE_BATCH; deleted === DELETE_BATCH; ) {
-        const { rowCount } = await this.#pool.query(text, [Date.now() - RETENTION_MS]);
+        const { rowCount } = await this.#pool.query(bindNamed(text, { before: Date.now() - RETENTION_MS }));
         deleted = rowCount ?? 0;
       }
     } catch {

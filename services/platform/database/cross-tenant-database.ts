@@ -1,14 +1,15 @@
 import pg, { type PoolClient } from 'pg';
 import { type Database, retryTransaction } from './database.ts';
+import { bindNamed, type NamedParameters } from './named-sql.ts';
 
-/** A statement over all merchants, prepared under its name. */
+/** A statement over all merchants with named parameters, prepared under its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
 /** Runs a statement; rows come with int8 as bigint and timestamptz as Date. */
-export type Run = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
+export type Run = <Row>(statement: Statement, parameters?: NamedParameters) => Promise<Row[]>;
 
 const INT8 = 20;
 const types = new pg.TypeOverrides();
@@ -25,10 +26,10 @@ export class CrossTenantDatabase {
   }
 
   /** Runs one statement as a transaction by itself. */
-  readonly run: Run = async <Row>(statement: Statement, values: readonly unknown[]) => {
+  readonly run: Run = async <Row>(statement: Statement, parameters: NamedParameters = {}) => {
     const connection = await this.#database.connect();
     try {
-      return await this.#query<Row>(connection, statement, values);
+      return await this.#query<Row>(connection, statement, parameters);
     } finally {
       connection.release();
     }
@@ -51,7 +52,9 @@ export class CrossTenantDatabase {
     let broken = false;
     try {
       await connection.query(begin);
-      const answer = await work((statement, values) => this.#query(connection, statement, values));
+      const answer = await work((statement, parameters = {}) =>
+        this.#query(connection, statement, parameters),
+      );
       await connection.query('commit');
       return answer;
     } catch (error) {
@@ -64,11 +67,10 @@ export class CrossTenantDatabase {
     }
   }
 
-  async #query<Row>(connection: PoolClient, { name, text }: Statement, values: readonly unknown[]) {
+  async #query<Row>(connection: PoolClient, { name, text }: Statement, parameters: NamedParameters) {
     const result = await connection.query({
       ...(this.#prepared && { name: `cross_tenant_${name}` }),
-      text,
-      values: [...values],
+      ...bindNamed(text, parameters),
       types,
     });
     return result.rows as Row[];

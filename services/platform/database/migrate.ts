@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { Client } from 'pg';
+import { bindNamed } from './named-sql.ts';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
 /** Held for the whole run, so that processes that start together apply each migration once. */
@@ -14,7 +15,7 @@ export async function migrate(databaseUrl: string, only?: readonly string[]): Pr
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [ADVISORY_LOCK]);
+    await client.query(bindNamed('select pg_advisory_lock(:lock)', { lock: ADVISORY_LOCK }));
     await client.query(
       'create table if not exists public.migration (name text primary key, applied_at timestamptz not null default now())',
     );
@@ -35,7 +36,7 @@ async function apply(client: Client, name: string): Promise<void> {
   try {
     await client.query('begin');
     await client.query(sql);
-    await client.query('insert into public.migration (name) values ($1)', [name]);
+    await client.query(bindNamed('insert into public.migration (name) values (:name)', { name }));
     await client.query('commit');
   } catch (error) {
     throw new Error(`migration ${name} failed`, { cause: error });

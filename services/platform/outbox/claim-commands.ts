@@ -23,7 +23,7 @@ with leased as (
      set leased_until = now() + interval '${COMMAND_LEASE_MS} ms'
     from (select id from platform.outbox_command
            where leased_until is null or leased_until < now()
-           order by id limit $1 for update skip locked) next
+           order by id limit :limit for update skip locked) next
    where c.id = next.id
   returning c.*
 )
@@ -33,14 +33,14 @@ select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_na
 };
 
 /** Leases commands for 30 s, in the order in which they were created. */
-export const claimCommands = (run: Run, limit: number) => run<ClaimedCommand>(CLAIM, [limit]);
+export const claimCommands = (run: Run, limit: number) => run<ClaimedCommand>(CLAIM, { limit });
 
 const CONFIRM: Statement = {
   name: 'confirm_commands',
-  text: 'delete from platform.outbox_command where id = any ($1::uuid[])',
+  text: 'delete from platform.outbox_command where id = any (:ids::uuid[])',
 };
 
 /** Deletes commands that have been executed. */
 export async function confirmCommands(run: Run, ids: readonly string[]): Promise<void> {
-  await run(CONFIRM, [ids]);
+  await run(CONFIRM, { ids });
 }

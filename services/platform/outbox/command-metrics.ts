@@ -22,7 +22,7 @@ select (select count(*) from (select from platform.outbox_command limit ${COUNT_
 /** Registers gauges that are measured when /metrics is read; every process on one database reports the same values. */
 export function registerCommandMetrics(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
-    measure: async () => (await db.run<CommandsRow>(MEASURE, []))[0]!,
+    measure: async () => (await db.run<CommandsRow>(MEASURE))[0]!,
     keptMs: KEPT_MS,
     gauges: [
       {

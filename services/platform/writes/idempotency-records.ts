@@ -121,7 +121,7 @@ const CLAIM_MANY: Statement = {
   name: 'claim_idempotency_keys',
   text: `
 select asked.position::int
-  from json_to_recordset($1::json) as asked (
+  from json_to_recordset(:rows::json) as asked (
     lock_name text, merchant_id uuid, environment text, caller text, method text, key text, position int)
  cross join lateral (select pg_try_advisory_xact_lock(hashtextextended(asked.lock_name, 0)) as locked offset 0) lock
   left join lateral (
@@ -143,7 +143,7 @@ export async function claimUnusedKeys(run: Run, scopes: readonly IdempotencyScop
     lock_name: lockNameOf(scope),
     position,
   }));
-  const claimed = await run<{ position: number }>(CLAIM_MANY, [JSON.stringify(keys)]);
+  const claimed = await run<{ position: number }>(CLAIM_MANY, { rows: JSON.stringify(keys) });
   return claimed.map(({ position }) => position);
 }
 
@@ -151,7 +151,7 @@ const RECORD_MANY: Statement = {
   name: 'record_idempotent_responses',
   text: `${INSERT}
 select merchant_id, environment, caller, method, key, decode(request_hash, 'base64'), decode(response, 'base64')
-  from json_to_recordset($1::json) as a (
+  from json_to_recordset(:rows::json) as a (
     merchant_id uuid, environment text, caller text, method text, key text, request_hash text, response text)
 ${REPLACE_EXPIRED}`,
 };
@@ -170,7 +170,7 @@ export async function recordResponses(
     request_hash: scope.requestHash.toString('base64'),
     response: Buffer.from(response).toString('base64'),
   }));
-  const recorded = await run(RECORD_MANY, [JSON.stringify(rows)]);
+  const recorded = await run(RECORD_MANY, { rows: JSON.stringify(rows) });
   if (recorded.length < rows.length) throw new KeyUsedMeanwhile();
 }
 

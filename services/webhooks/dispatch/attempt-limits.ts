@@ -36,8 +36,8 @@ select b.subscription_id as id
  * subscriptions; skips those that another transaction has locked.
  */
 export async function lockWaitingBudgets(run: Run): Promise<string[]> {
-  await run(ADD_BUDGETS, []);
-  return (await run<{ id: string }>(LOCK_WAITING, [])).map(({ id }) => id);
+  await run(ADD_BUDGETS);
+  return (await run<{ id: string }>(LOCK_WAITING)).map(({ id }) => id);
 }
 
 /** The attempts that a subscription with limits may still start. */
@@ -55,7 +55,7 @@ const LOCK_BUDGETS: Statement = {
   name: 'lock_budgets',
   text: `
 select from webhooks.attempt_budget b
- where b.subscription_id in (select subscription_id from webhooks.open_delivery where id = any ($1::uuid[]))
+ where b.subscription_id in (select subscription_id from webhooks.open_delivery where id = any (:ids::uuid[]))
  order by b.subscription_id
    for update of b`,
 };
@@ -73,7 +73,7 @@ select s.id as subscription_id, coalesce(s.max_concurrent_attempts, ${MAX_IN_FLI
     where d.subscription_id = s.id and d.in_flight_since is not null and d.in_flight_until > now()
  ) in_flight
  where (${IS_LIMITED})
-   and b.subscription_id in (select subscription_id from webhooks.open_delivery where id = any ($1::uuid[]))`,
+   and b.subscription_id in (select subscription_id from webhooks.open_delivery where id = any (:ids::uuid[]))`,
 };
 
 const SPEND: Statement = {
@@ -81,7 +81,7 @@ const SPEND: Statement = {
   text: `
 update webhooks.attempt_budget b
    set remaining = ${TOKENS} - spent.count, counted_at = greatest(b.counted_at, now())
-  from webhooks.subscription s, unnest($1::uuid[], $2::int[]) as spent (subscription_id, count)
+  from webhooks.subscription s, unnest(:subscriptionIds::uuid[], :counts::int[]) as spent (subscription_id, count)
  where b.subscription_id = spent.subscription_id
    and s.merchant_id = b.merchant_id and s.environment = b.environment and s.id = b.subscription_id
    and s.max_attempts_per_second is not null`,
@@ -100,9 +100,9 @@ export async function claimWithinLimits(
   const delays = new Map<string, number>();
   if (retries.length === 0) return delays;
   const ids = retries.map(({ id }) => id);
-  await run(ADD_BUDGETS, []);
-  await run(LOCK_BUDGETS, [ids]);
-  const rows = await run<Allowance>(READ_ALLOWANCES, [ids]);
+  await run(ADD_BUDGETS);
+  await run(LOCK_BUDGETS, { ids });
+  const rows = await run<Allowance>(READ_ALLOWANCES, { ids });
   const allowances = new Map(rows.map((row) => [row.subscription_id, row]));
   const started = new Map<string, number>();
   for (const { id, subscription_id } of retries) {
@@ -126,5 +126,6 @@ function consume(allowance: Allowance): number | undefined {
 
 /** Deducts started attempts from the budgets: their number by subscription. */
 export async function spendBudgets(run: Run, started: ReadonlyMap<string, number>): Promise<void> {
-  if (started.size > 0) await run(SPEND, [[...started.keys()], [...started.values()]]);
+  if (started.size === 0) return;
+  await run(SPEND, { subscriptionIds: [...started.keys()], counts: [...started.values()] });
 }

@@ -79,7 +79,7 @@ export class AttemptRecorder {
 
   /** Closes attempts whose worker never reported their end, of these deliveries or of all. @returns how many. */
   async closeLost(deliveryIds: readonly string[] | null, requestId: string): Promise<number> {
-    const lost = await this.#deps.db.run<LostRow>(FIND_LOST, [deliveryIds]);
+    const lost = await this.#deps.db.run<LostRow>(FIND_LOST, { deliveryIds });
     if (lost.length === 0) return 0;
     const reports = lost.map(({ id, number, generation, started_at, deadline_at }) => ({
       deliveryId: id,
@@ -96,7 +96,7 @@ export class AttemptRecorder {
     const rows = reports.flatMap(successRow);
     if (rows.length === 0) return new Map();
     const ids = rows.map(({ delivery_id }) => delivery_id);
-    const ended = await this.#deps.db.run<WrittenRow>(RECORD_SUCCESSES, [JSON.stringify(rows), ids]);
+    const ended = await this.#deps.db.run<WrittenRow>(RECORD_SUCCESSES, { rows: JSON.stringify(rows), ids });
     return new Map(
       ended.map(({ delivery_id: id }) => [id, { id, status: 'SUCCEEDED', nextAttemptAt: null }]),
     );
@@ -105,9 +105,9 @@ export class AttemptRecorder {
   async #plan(run: Run, reports: readonly ReportedAttempt[], counted: boolean): Promise<RecordPlan> {
     const ids = reports.map(({ deliveryId }) => deliveryId);
     const numbers = reports.map(({ number }) => number);
-    const rows = await run<ReportedRow>(READ_REPORTED, [ids, numbers]);
+    const rows = await run<ReportedRow>(READ_REPORTED, { ids, numbers });
     const subscriptionIds = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
-    const retrying = counted ? await run<RetryCountRow>(COUNT_RETRIES, [subscriptionIds]) : [];
+    const retrying = counted ? await run<RetryCountRow>(COUNT_RETRIES, { subscriptionIds }) : [];
     return planRecord(
       new Map(rows.map((row) => [row.id, row])),
       reports,
@@ -170,7 +170,7 @@ export class AttemptRecorder {
     );
     const stored = await this.#store(run, plan.reports);
     if (stored.length < plan.reports.length) throw new DeliveryChanged();
-    if (plan.healths.size > 0) await run(STORE_HEALTH, [JSON.stringify(healthRows(plan))]);
+    if (plan.healths.size > 0) await run(STORE_HEALTH, { rows: JSON.stringify(healthRows(plan)) });
     await unblockDeliveries(
       run,
       plan.reports.filter(endsOrdered).map(({ row }) => row),
@@ -184,8 +184,8 @@ export class AttemptRecorder {
     const openIds = open.map(({ delivery_id }) => delivery_id);
     const late = reports.filter(isLate).flatMap(recordRow);
     const written = [
-      ...(open.length > 0 ? await run<WrittenRow>(RECORD, [JSON.stringify(open), openIds]) : []),
-      ...(late.length > 0 ? await run<WrittenRow>(RECORD_LATE, [JSON.stringify(late)]) : []),
+      ...(open.length > 0 ? await run<WrittenRow>(RECORD, { rows: JSON.stringify(open), ids: openIds }) : []),
+      ...(late.length > 0 ? await run<WrittenRow>(RECORD_LATE, { rows: JSON.stringify(late) }) : []),
     ];
     const ids = new Set(written.map(({ delivery_id }) => delivery_id));
     this.#logStale(reports);

@@ -30,7 +30,7 @@ export const CLAIM: Statement = {
   text: `
 with recursive round_robin (id, start, position) as (
   select first.id, first.id, 1
-    from (select coalesce(${nextWaiting('$1::uuid')}, ${FIRST_WAITING}) as id) first
+    from (select coalesce(${nextWaiting(':after::uuid')}, ${FIRST_WAITING}) as id) first
    where first.id is not null
   union all
   select next.id, round_robin.start, round_robin.position + 1
@@ -43,7 +43,7 @@ with recursive round_robin (id, start, position) as (
    cross join lateral ${inFlightOf('round_robin.id')}
    cross join lateral (
      select coalesce(max(s.max_concurrent_attempts), ${MAX_IN_FLIGHT}) as most, floor(max(${TOKENS})) as tokens,
-            coalesce(bool_and(s.id = any ($6::uuid[])), true) as mine
+            coalesce(bool_and(s.id = any (:budgets::uuid[])), true) as mine
        from webhooks.subscription s
        left join webhooks.attempt_budget b on b.subscription_id = s.id
       where s.id = round_robin.id and (${IS_LIMITED})
@@ -51,7 +51,7 @@ with recursive round_robin (id, start, position) as (
    where in_flight.slow < ${MAX_SLOW} and in_flight.total < own.most and own.mine and coalesce(own.tokens, 1) >= 1
 ), candidate as materialized (
   select d.id
-    from (select *, greatest(${MIN_SHARE}, least($2, ${MAX_CANDIDATES} / count(*) over ())) as share from capacity) capacity
+    from (select *, greatest(${MIN_SHARE}, least(:max, ${MAX_CANDIDATES} / count(*) over ())) as share from capacity) capacity
    cross join lateral (
      select w.id, w.resent, row_number() over (order by w.resent, w.id) as rank
        from (select id, resend_id is not null as resent
@@ -59,15 +59,15 @@ with recursive round_robin (id, start, position) as (
               order by (resend_id is not null), id limit least(capacity.size, capacity.share)) w
    ) d
    order by d.resent, d.rank, capacity.position
-   limit $2
+   limit :max
 ), picked as materialized (
   select d.id, d.status, d.batch_id from webhooks.open_delivery d
    where d.id = any (array(select id from candidate))
      for update skip locked
 ), claimed as (
   update webhooks.open_delivery d
-     set batch_id = case d.environment when 'live' then $4::uuid else $5::uuid end,
-         leased_to = $3, in_flight_since = now(), in_flight_until = now() + interval '${BATCH_LEASE_MS} ms'
+     set batch_id = case d.environment when 'live' then :liveBatchId::uuid else :testBatchId::uuid end,
+         leased_to = :caller, in_flight_since = now(), in_flight_until = now() + interval '${BATCH_LEASE_MS} ms'
     from picked
    where d.id = picked.id and picked.status = 'PENDING' and picked.batch_id is null
   returning d.id, d.batch_id, d.merchant_id, d.environment, d.subscription_id, d.event_type, d.request_id
@@ -149,8 +149,14 @@ export class DeliveryClaims {
     { caller, max, batchIds }: WaitingTerms,
     budgets: readonly string[],
   ): Promise<Claim> {
-    const values = [this.#after, max, caller, batchIds.live, batchIds.test, budgets];
-    const [row] = await run<ClaimRow>(CLAIM, values);
+    const [row] = await run<ClaimRow>(CLAIM, {
+      after: this.#after,
+      max,
+      caller,
+      liveBatchId: batchIds.live,
+      testBatchId: batchIds.test,
+      budgets,
+    });
     const { deliveries, start, last, visited, with_capacity } = row!;
     const cut = visited === MAX_SUBSCRIPTIONS;
     this.#after = (cut ? last : start) ?? NIL;

@@ -59,7 +59,7 @@ select d.id, d.subscription_id, d.status, d.leased_to,
      from webhooks.open_delivery b
     where b.subscription_id = d.subscription_id and b.in_flight_since is not null and b.in_flight_until > now()
  ) other
- where d.id = any ($1::uuid[])
+ where d.id = any (:ids::uuid[])
  order by d.id
    for update of d`,
 };
@@ -69,14 +69,14 @@ const MAKE_DUE: Statement = {
   name: 'make_due',
   text: `
 update webhooks.open_delivery set next_attempt_at = now()
- where id = any ($1::uuid[]) and status = 'RETRYING' and next_attempt_at > now() and in_flight_until is null`,
+ where id = any (:ids::uuid[]) and status = 'RETRYING' and next_attempt_at > now() and in_flight_until is null`,
 };
 
 const MARK_IN_FLIGHT: Statement = {
   name: 'mark_in_flight',
   text: `
 update webhooks.open_delivery set in_flight_since = now(), in_flight_until = now() + interval '${RETRY_IN_FLIGHT_MS} ms'
- where id = any ($1::uuid[])`,
+ where id = any (:ids::uuid[])`,
 };
 
 const RECHECK_MS = 1_000;
@@ -97,7 +97,7 @@ export async function claimRetries(
   if (requests.length === 0) return new Map();
   const ids = requests.map(({ deliveryId }) => deliveryId);
   const now = requests.filter((request) => request.now).map(({ deliveryId }) => deliveryId);
-  if (now.length > 0) await db.run(MAKE_DUE, [now]);
+  if (now.length > 0) await db.run(MAKE_DUE, { ids: now });
   const claim = () => db.transaction((run) => claimOnce(run, caller, ids));
   const { decisions, lost } = await claim();
   if (lost.length === 0) return decisions;
@@ -106,7 +106,7 @@ export async function claimRetries(
 }
 
 async function claimOnce(run: Run, caller: string, ids: readonly string[]) {
-  const rows = await run<RetryStateRow>(LOCK_RETRIES, [ids]);
+  const rows = await run<RetryStateRow>(LOCK_RETRIES, { ids });
   const open = rows.filter(({ status }) => status === 'RETRYING');
   const ready = open.filter((row) => row.limited && delayOf(row, caller) === undefined);
   const delays = await claimWithinLimits(run, ready);
@@ -114,7 +114,7 @@ async function claimOnce(run: Run, caller: string, ids: readonly string[]) {
     open.map((row) => [row.id, decisionOf(row, delayOf(row, caller) ?? delays.get(row.id))]),
   );
   const sent = open.filter(({ id }) => decisions.get(id) === 'SEND').map(({ id }) => id);
-  if (sent.length > 0) await run(MARK_IN_FLIGHT, [sent]);
+  if (sent.length > 0) await run(MARK_IN_FLIGHT, { ids: sent });
   return { decisions, lost: open.filter(isLost).map(({ id }) => id) };
 }
 

@@ -76,7 +76,7 @@ const PARTITIONS: Statement = {
   text: `
 select environment, extract(epoch from min(coalesce(until, now())) - now())::float8 as runway,
        extract(epoch from now() - least(min(since), now()))::float8 as age
-  from unnest($1::text[]) as environment
+  from unnest(:environments::text[]) as environment
  cross join unnest(array['event', 'ended_delivery', 'attempt']) as log
  cross join lateral (
    select min(uuid_extract_timestamp(bounds[1]::uuid)) as since, max(uuid_extract_timestamp(bounds[2]::uuid)) as until
@@ -125,7 +125,7 @@ export function registerDispatchMetrics(db: CrossTenantDatabase): void {
 function registerOutbox(db: CrossTenantDatabase): void {
   const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
   registerMeasuredGauges({
-    measure: async () => (await db.run<OutboxRow>(OUTBOX, []))[0]!,
+    measure: async () => (await db.run<OutboxRow>(OUTBOX))[0]!,
     keptMs: SCRAPE_MS,
     gauges: [
       {
@@ -149,7 +149,7 @@ function registerOutbox(db: CrossTenantDatabase): void {
 
 function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
-    measure: () => db.run<CountRow>(OPEN, []),
+    measure: () => db.run<CountRow>(OPEN),
     keptMs: 10 * SCRAPE_MS,
     gauges: [
       {
@@ -164,7 +164,7 @@ function registerOpenDeliveries(db: CrossTenantDatabase): void {
 
 function registerSubscriptions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
-    measure: () => db.run<ConditionRow>(SUBSCRIPTIONS, []),
+    measure: () => db.run<ConditionRow>(SUBSCRIPTIONS),
     keptMs: MINUTE_MS,
     gauges: [
       {
@@ -185,7 +185,7 @@ function registerSubscriptions(db: CrossTenantDatabase): void {
 
 function registerPartitions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
-    measure: () => db.run<PartitionsRow>(PARTITIONS, [ENVIRONMENTS]),
+    measure: () => db.run<PartitionsRow>(PARTITIONS, { environments: ENVIRONMENTS }),
     keptMs: MINUTE_MS,
     gauges: [
       {

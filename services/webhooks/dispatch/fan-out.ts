@@ -57,12 +57,12 @@ with taken as (
   select m.*, uuidv7() as delivery_id,
          case when waits then 'BLOCKED' when paused_at is not null then 'HELD' else 'PENDING' end as status,
          date_trunc('milliseconds', now())
-           + case environment when 'live' then $1::float8 else $2::float8 end * interval '1 ms' as next_attempt_at
+           + case environment when 'live' then :liveWaitMs::float8 else :testWaitMs::float8 end * interval '1 ms' as next_attempt_at
     from matched m order by id, subscription_id
 ), target as materialized (
   select fresh.id, ${MAX_IN_FLIGHT} - in_flight.total as capacity
     from (select distinct subscription_id as id from delivery
-           where status = 'PENDING' and next_attempt_at <= now() and $4::integer > 0) fresh
+           where status = 'PENDING' and next_attempt_at <= now() and :max::integer > 0) fresh
    cross join lateral ${inFlightOf('fresh.id')}
    where in_flight.slow < ${MAX_SLOW} and not ${hasLimits('fresh.id')}
      and not exists (select from ${WAITING} and subscription_id = fresh.id)
@@ -73,8 +73,8 @@ with taken as (
       from delivery d join target on target.id = d.subscription_id
      where d.status = 'PENDING'
   ) d
-   where rank <= least(capacity, greatest(${MIN_SHARE}, ceil($4::numeric / (select count(*) from target))))
-   order by rank, delivery_id limit $4
+   where rank <= least(capacity, greatest(${MIN_SHARE}, ceil(:max::numeric / (select count(*) from target))))
+   order by rank, delivery_id limit :max
 ), added as (
   insert into webhooks.open_delivery
     (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
@@ -83,7 +83,7 @@ with taken as (
          status, 0, next_attempt_at, c.batch_id, c.leased_to, c.in_flight_since, c.in_flight_until
     from delivery
     left join lateral (
-      select case environment when 'live' then $5::uuid else $6::uuid end as batch_id, $3 as leased_to,
+      select case environment when 'live' then :liveBatchId::uuid else :testBatchId::uuid end as batch_id, :caller as leased_to,
              now() as in_flight_since, now() + interval '${BATCH_LEASE_MS} ms' as in_flight_until
        where delivery_id in (select direct.delivery_id from direct)
     ) c on true
@@ -131,8 +131,14 @@ export interface FanOutTerms {
  *   moved as many events as it may, so there may be more; `limited`: some subscriptions have limits of their own.
  */
 export async function fanOut(db: CrossTenantDatabase, { firstWaits, caller, max, batchIds }: FanOutTerms) {
-  const values = [firstWaits.live, firstWaits.test, caller, max, batchIds.live, batchIds.test];
-  const [fanned] = await db.run<FannedOut>(FAN_OUT, values);
+  const [fanned] = await db.run<FannedOut>(FAN_OUT, {
+    liveWaitMs: firstWaits.live,
+    testWaitMs: firstWaits.test,
+    caller,
+    max,
+    liveBatchId: batchIds.live,
+    testBatchId: batchIds.test,
+  });
   const { events, claimed, blocked, waits, limited } = fanned!;
   if (blocked.length > 0) {
     await db.transaction(async (run) => {

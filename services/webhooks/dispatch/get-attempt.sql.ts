@@ -23,7 +23,7 @@ export const READ_OPEN: Statement = {
   text: `
 select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.status, d.batch_id, d.leased_to,
        d.attempt_count, d.resend_id, d.event_type, d.request_id, s.url, s.generation, e.body, k.secrets
-  from unnest($1::uuid[]) as asked (id)
+  from unnest(:ids::uuid[]) as asked (id)
  cross join lateral (select * from webhooks.open_delivery where id = asked.id limit 1) d
  cross join lateral (
    select url, generation from webhooks.subscription
@@ -55,6 +55,6 @@ export const READ_ENDED: Statement = {
   name: 'read_ended',
   text: `
 select d.id, d.status
-  from unnest($1::uuid[]) as asked (id)
+  from unnest(:ids::uuid[]) as asked (id)
  cross join lateral (select id, status from webhooks.ended_delivery where id = asked.id limit 1) d`,
 };

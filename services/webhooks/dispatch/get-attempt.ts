@@ -45,10 +45,10 @@ export async function getAttempt(
   const retries = requests.filter(({ batchId }) => !batchId);
   const decisions = await claimRetries(deps, caller, retries, requestId);
   const ids = requests.map(({ deliveryId }) => deliveryId);
-  const open = await deps.db.run<OpenRow>(READ_OPEN, [ids]);
+  const open = await deps.db.run<OpenRow>(READ_OPEN, { ids });
   const openById = new Map(open.map((row) => [row.id, row]));
   const gone = ids.filter((id) => !openById.has(id.toLowerCase()));
-  const ended = gone.length > 0 ? await deps.db.run<EndedRow>(READ_ENDED, [gone]) : [];
+  const ended = gone.length > 0 ? await deps.db.run<EndedRow>(READ_ENDED, { ids: gone }) : [];
   const endedById = new Map(ended.map(({ id, status }) => [id, status]));
   const answers = requests.map(({ deliveryId, batchId }): AttemptAnswer => {
     const row = openById.get(deliveryId.toLowerCase());

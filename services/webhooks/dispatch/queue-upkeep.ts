@@ -33,7 +33,7 @@ export class QueueUpkeep {
     if (this.#handled < this.#after) return;
     this.#handled = 0;
     this.#db
-      .run(VACUUM, [])
+      .run(VACUUM)
       .catch((error: unknown) => this.#logger.warn({ err: error }, 'the queues were not vacuumed'));
   }
 }

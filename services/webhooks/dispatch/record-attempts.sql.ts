@@ -41,7 +41,7 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.obje
        d.attempt_count, d.next_attempt_at, d.ended_at, d.in_flight_until,
        case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
        s.state, s.generation, s.error, s.error_at, s.holding, s.probe_at, s.paused_at
-  from unnest($1::uuid[], $2::int[]) as asked (id, number)${DELIVERY_BY_ID}
+  from unnest(:ids::uuid[], :numbers::int[]) as asked (id, number)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
   left join lateral (
@@ -57,7 +57,7 @@ export const LOCK_SUBSCRIPTIONS: Statement = {
   name: 'lock_subscriptions',
   text: `
 select from (
-  select distinct * from unnest($1::uuid[], $2::text[], $3::uuid[]) as asked (merchant_id, environment, id)
+  select distinct * from unnest(:merchantIds::uuid[], :environments::text[], :subscriptionIds::uuid[]) as asked (merchant_id, environment, id)
    order by id
 ) asked
  cross join lateral (
@@ -76,7 +76,7 @@ export const COUNT_RETRIES: Statement = {
   name: 'count_retries',
   text: `
 select subscription_id, count(*)::int as retrying from webhooks.open_delivery
- where subscription_id = any ($1::uuid[]) and status = 'RETRYING'
+ where subscription_id = any (:subscriptionIds::uuid[]) and status = 'RETRYING'
  group by subscription_id`,
 };
 
@@ -106,7 +106,7 @@ export interface RecordRow {
 
 const REPORTS = `
 report as (
-  select * from json_to_recordset($1::json) as r (
+  select * from json_to_recordset(:rows::json) as r (
     environment text, delivery_id uuid, known_status text, known_count int,
     known_in_flight_until timestamptz, status text, next_attempt_at timestamptz, ended_at timestamptz,
     in_flight_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
@@ -141,7 +141,7 @@ returning delivery_id`;
 
 const AS_KNOWN = `d.id = r.delivery_id and d.status = r.known_status and d.attempt_count = r.known_count`;
 const OPEN_AS_KNOWN = `
-       d.id = any ($2::uuid[]) and ${AS_KNOWN} and d.in_flight_until is not distinct from r.known_in_flight_until`;
+       d.id = any (:ids::uuid[]) and ${AS_KNOWN} and d.in_flight_until is not distinct from r.known_in_flight_until`;
 
 /** A success as the statement below takes it. */
 export interface SuccessRow {
@@ -163,7 +163,7 @@ export const RECORD_SUCCESSES: Statement = {
   name: 'record_successes',
   text: `
 with report as (
-  select * from json_to_recordset($1::json) as r (
+  select * from json_to_recordset(:rows::json) as r (
     delivery_id uuid, number int, generation bigint, started_at timestamptz, ended_at timestamptz, latency_ms int,
     http_status int, response_excerpt text)
 ), sound as materialized (
@@ -180,7 +180,7 @@ with report as (
    ) s
 ), ${endDeliveries(
     `using sound r
-   where d.id = any ($2::uuid[]) and d.id = r.delivery_id and d.attempt_count = r.number - 1 and not d.ordered`,
+   where d.id = any (:ids::uuid[]) and d.id = r.delivery_id and d.attempt_count = r.number - 1 and not d.ordered`,
     {
       status: `'SUCCEEDED'`,
       attemptCount: 'r.number',
@@ -248,7 +248,7 @@ with stored as (
 update webhooks.subscription s
    set state = h.state, error = h.error, error_at = h.error_at, holding = h.holding,
        probe_at = h.probe_at
-  from json_to_recordset($1::json) as h (
+  from json_to_recordset(:rows::json) as h (
     merchant_id uuid, environment text, id uuid, generation bigint, state text, error jsonb,
     error_at timestamptz, holding boolean, probe_at timestamptz, request_id text)
  where s.merchant_id = h.merchant_id and s.environment = h.environment and s.id = h.id
@@ -270,6 +270,6 @@ export const FIND_LOST: Statement = {
   text: `
 select delivery_id as id, number, generation, started_at, deadline_at from webhooks.attempt
  where ended_at is null and deadline_at < now() - interval '${LOST_AFTER_MS} ms'
-   and ($1::uuid[] is null or delivery_id = any ($1::uuid[]))
+   and (:deliveryIds::uuid[] is null or delivery_id = any (:deliveryIds::uuid[]))
  order by deadline_at limit 100`,
 };

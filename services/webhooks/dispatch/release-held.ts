@@ -47,5 +47,5 @@ update webhooks.subscription s
 
 /** Releases held deliveries that are due, of subscriptions that are not paused. */
 export async function releaseHeld(run: Run): Promise<void> {
-  await run(RELEASE, []);
+  await run(RELEASE);
 }

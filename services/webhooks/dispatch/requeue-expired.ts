@@ -19,8 +19,8 @@ const LEASE_OPEN: Statement = {
   text: `
 with leased as (
   update webhooks.open_delivery
-     set leased_to = $1, in_flight_since = now(), in_flight_until = now() + interval '${BATCH_LEASE_MS} ms'
-   where id = any ($2::uuid[]) and status = 'PENDING' and batch_id = any ($3::uuid[])
+     set leased_to = :caller, in_flight_since = now(), in_flight_until = now() + interval '${BATCH_LEASE_MS} ms'
+   where id = any (:ids::uuid[]) and status = 'PENDING' and batch_id = any (:batchIds::uuid[])
   returning id, batch_id, merchant_id, environment, subscription_id, event_type, request_id
 )
 select * from leased order by id`,
@@ -28,18 +28,18 @@ select * from leased order by id`,
 
 const DELETE_BATCHES: Statement = {
   name: 'delete_batches',
-  text: 'delete from webhooks.batch where id = any ($1::uuid[])',
+  text: 'delete from webhooks.batch where id = any (:ids::uuid[])',
 };
 
 /** Leases the open deliveries of batches whose lease has expired to the caller; deletes batches that have none. */
 export async function requeueExpiredBatches(run: Run, caller: string): Promise<ClaimedDelivery[]> {
-  const expired = await run<{ id: string; delivery_ids: string[] }>(LEASE_EXPIRED, []);
+  const expired = await run<{ id: string; delivery_ids: string[] }>(LEASE_EXPIRED);
   if (expired.length === 0) return [];
   const ids = expired.flatMap(({ delivery_ids }) => delivery_ids);
-  const open = await run<ClaimedDelivery>(LEASE_OPEN, [caller, ids, expired.map(({ id }) => id)]);
+  const open = await run<ClaimedDelivery>(LEASE_OPEN, { caller, ids, batchIds: expired.map(({ id }) => id) });
   const openBatches = new Set(open.map(({ batch_id }) => batch_id));
   const done = expired.filter(({ id }) => !openBatches.has(id));
-  await run(DELETE_BATCHES, [done.map(({ id }) => id)]);
+  await run(DELETE_BATCHES, { ids: done.map(({ id }) => id) });
   return open;
 }
 
@@ -63,20 +63,20 @@ with overdue as (
      and (requeued_at is null or requeued_at < now() - interval '${OVERDUE_AFTER_MS} ms')
    order by next_attempt_at limit ${MAX_REQUEUED_RETRIES} for update skip locked
 )
-update webhooks.open_delivery d set leased_to = $1, requeued_at = now()
+update webhooks.open_delivery d set leased_to = :caller, requeued_at = now()
   from overdue where d.id = overdue.id
 returning d.id, d.merchant_id, d.environment, d.subscription_id, d.event_type, d.request_id`,
 };
 
 /** Retries that are two minutes overdue: their workflow is started again, which has no effect if it runs. */
-export const requeueOverdueRetries = (run: Run, caller: string) => run<RetryRow>(REQUEUE_RETRIES, [caller]);
+export const requeueOverdueRetries = (run: Run, caller: string) => run<RetryRow>(REQUEUE_RETRIES, { caller });
 
 const RETRY_STARTS: Statement = {
   name: 'retry_starts',
   text: `
 select id, merchant_id, environment, subscription_id, event_type, request_id
-  from webhooks.open_delivery where id = any ($1::uuid[])`,
+  from webhooks.open_delivery where id = any (:ids::uuid[])`,
 };
 
 /** The input of the retry workflows of these deliveries. */
-export const readRetries = (run: Run, ids: readonly string[]) => run<RetryRow>(RETRY_STARTS, [ids]);
+export const readRetries = (run: Run, ids: readonly string[]) => run<RetryRow>(RETRY_STARTS, { ids });

@@ -14,19 +14,19 @@ export interface OrderedObjectRow {
 const UNBLOCK: Statement = {
   name: 'unblock_deliveries',
   text: unblockSql(`(
-  select distinct * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[])
+  select distinct * from unnest(:merchantIds::uuid[], :environments::text[], :subscriptionIds::uuid[], :objectIds::text[])
                       as asked (merchant_id, environment, subscription_id, object_id))`),
 };
 
 /** Unblocks the first open delivery of each object. The caller has locked their subscriptions. */
 export async function unblockDeliveries(run: Run, objects: readonly OrderedObjectRow[]): Promise<void> {
   if (objects.length === 0) return;
-  await run(UNBLOCK, [
-    objects.map(({ merchant_id }) => merchant_id),
-    objects.map(({ environment }) => environment),
-    objects.map(({ subscription_id }) => subscription_id),
-    objects.map(({ object_id }) => object_id),
-  ]);
+  await run(UNBLOCK, {
+    merchantIds: objects.map(({ merchant_id }) => merchant_id),
+    environments: objects.map(({ environment }) => environment),
+    subscriptionIds: objects.map(({ subscription_id }) => subscription_id),
+    objectIds: objects.map(({ object_id }) => object_id),
+  });
 }
 
 /** Locks the subscriptions until the transaction ends. */
@@ -35,11 +35,11 @@ export async function lockSubscriptions(
   rows: readonly Omit<OrderedObjectRow, 'object_id'>[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  await run(LOCK_SUBSCRIPTIONS, [
-    rows.map(({ merchant_id }) => merchant_id),
-    rows.map(({ environment }) => environment),
-    rows.map(({ subscription_id }) => subscription_id),
-  ]);
+  await run(LOCK_SUBSCRIPTIONS, {
+    merchantIds: rows.map(({ merchant_id }) => merchant_id),
+    environments: rows.map(({ environment }) => environment),
+    subscriptionIds: rows.map(({ subscription_id }) => subscription_id),
+  });
 }
 
 const FIND_STUCK: Statement = {
@@ -59,7 +59,7 @@ select d.merchant_id, d.environment, d.subscription_id, d.object_id
  * event matches a subscription that was disabled and reactivated at that moment.
  */
 export async function unblockStuck(db: CrossTenantDatabase): Promise<void> {
-  const objects = await db.run<OrderedObjectRow>(FIND_STUCK, []);
+  const objects = await db.run<OrderedObjectRow>(FIND_STUCK);
   if (objects.length === 0) return;
   await db.transaction(async (run) => {
     await lockSubscriptions(run, objects);

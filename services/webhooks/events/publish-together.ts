@@ -32,7 +32,7 @@ const PUBLISH: Statement = {
   name: 'publish_events',
   text: `
 with asked as (
-  select * from json_to_recordset($1::json) as a (
+  select * from json_to_recordset(:rows::json) as a (
     merchant_id uuid, environment text, id uuid, type text, object_id text, request_id text,
     occurred_at timestamptz, data json)
 ), numbered as (
@@ -89,7 +89,7 @@ async function insertEvents(run: Run, publications: readonly Publication[]) {
     request_id: requestId,
     occurred_at: occurredAt,
   }));
-  const inserted = await run<{ id: string; sequence: bigint }>(PUBLISH, [JSON.stringify(rows)]);
+  const inserted = await run<{ id: string; sequence: bigint }>(PUBLISH, { rows: JSON.stringify(rows) });
   const sequences = new Map(inserted.map(({ id, sequence }) => [id, sequence]));
   return new Map(
     publications.map((publication) => [

@@ -36,7 +36,7 @@ export async function continueResend(
   { resendId, maxDeliveries }: ContinueResendRequest,
   requestId: string,
 ): Promise<ContinueResendResponse> {
-  const [row] = await db.run<TenantRow>(FIND_TENANT, [resendId]);
+  const [row] = await db.run<TenantRow>(FIND_TENANT, { resendId });
   if (!row) throw resendNotFound();
   const tenant: Tenant = { merchantId: row.merchant_id, environment: row.environment };
   const { made, ...answer } = await writes.transaction(tenant, requestId, async (tx) => {
@@ -52,7 +52,7 @@ export async function continueResend(
 type TenantRow = { merchant_id: string; environment: Tenant['environment'] };
 const FIND_TENANT: Statement = {
   name: 'find_resend_tenant',
-  text: 'select merchant_id, environment from webhooks.resend where id = $1',
+  text: 'select merchant_id, environment from webhooks.resend where id = :resendId',
 };
 
 async function makeNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {

@@ -31,7 +31,7 @@ export async function restartResends({
   db: CrossTenantDatabase;
   writes: Writes;
 }): Promise<void> {
-  for (const row of await db.run<LostRow>(TAKE_LOST, [])) {
+  for (const row of await db.run<LostRow>(TAKE_LOST)) {
     const tenant = { merchantId: row.merchant_id, environment: row.environment };
     await writes.transaction(tenant, row.request_id, (tx) =>
       startResendWorkflow(tx, { id: row.id, subscriptionId: row.subscription_id }),

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { Database } from '../../platform/database/database.ts';
 import { isLockTimeout } from '../../platform/database/database-errors.ts';
+import { bindNamed } from '../../platform/database/named-sql.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 /** A partition that is on its way out, as far as an earlier run has come with it. */
@@ -29,8 +30,8 @@ select c.relname as name, name_parts[1] as parent,
   from pg_class c
  cross join lateral regexp_match(c.relname, '^((ended_delivery|attempt|event)_(live|test))_(\\d{8})$') as name_parts
   left join pg_inherits i on i.inhrelid = c.oid
- where c.relnamespace = 'webhooks'::regnamespace and c.relkind = 'r' and name_parts[3] = $1
-   and webhooks.first_id(to_date(name_parts[4], 'YYYYMMDD')::timestamp at time zone 'UTC') < $2::uuid
+ where c.relnamespace = 'webhooks'::regnamespace and c.relkind = 'r' and name_parts[3] = :environment
+   and webhooks.first_id(to_date(name_parts[4], 'YYYYMMDD')::timestamp at time zone 'UTC') < :firstKept::uuid
  order by i.inhdetachpending desc nulls first, name_parts[4],
           array_position(array['ended_delivery', 'attempt', 'event'], name_parts[2])`;
 
@@ -52,7 +53,7 @@ export async function dropPartitions(
   const connection = await database.connect();
   try {
     await connection.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
-    const { rows } = await connection.query<DuePartition>(FIND_DUE, [environment, firstKept]);
+    const { rows } = await connection.query<DuePartition>(bindNamed(FIND_DUE, { environment, firstKept }));
     const dropped: string[] = [];
     const waiting: DuePartition[] = [];
     for (const due of rows) {

@@ -31,23 +31,23 @@ const findOld = (name: string, which: string): Statement => ({
   name,
   text: `
 select id, merchant_id, environment, subscription_id, object_id, ordered from webhooks.open_delivery
- where environment = $1 and ${which} limit ${BATCH_ROWS}`,
+ where environment = :environment and ${which} limit ${BATCH_ROWS}`,
 });
 
 /** Nearly all go by their own id, in the order of an index; what was made late, or again, goes by its event's. */
 const FIND_OLD = [
-  findOld('find_old_deliveries', 'id < $2::uuid order by id'),
-  findOld('find_deliveries_of_old_events', 'event_id < $2::uuid'),
+  findOld('find_old_deliveries', 'id < :firstKept::uuid order by id'),
+  findOld('find_deliveries_of_old_events', 'event_id < :firstKept::uuid'),
 ];
 
 const EXPIRE: Statement = {
   name: 'expire_deliveries',
   text: `
-with ${endDeliveries('where d.id = any ($1::uuid[])', { status: `'EXHAUSTED'`, endedAt: 'now()' })}
+with ${endDeliveries('where d.id = any (:ids::uuid[])', { status: `'EXHAUSTED'`, endedAt: 'now()' })}
 , failing as (
   update webhooks.subscription s
      set state = 'ERROR',
-         error = case when s.state = 'ERROR' then coalesce(s.error, $2::jsonb) else $2::jsonb end,
+         error = case when s.state = 'ERROR' then coalesce(s.error, :error::jsonb) else :error::jsonb end,
          error_at = case when s.state = 'ERROR' then coalesce(s.error_at, now()) else now() end
     from (select merchant_id, environment, subscription_id, min(request_id) as request_id from ended
            group by merchant_id, environment, subscription_id) e
@@ -75,7 +75,7 @@ export async function expireDeliveries(
   let expired = 0;
   for (const find of FIND_OLD) {
     for (;;) {
-      const old = await db.run<OldRow>(find, [environment, firstKept]);
+      const old = await db.run<OldRow>(find, { environment, firstKept });
       if (old.length === 0) break;
       if (performance.now() > endBy) return { expired, more: true };
       const count = await expire(db, old, error);
@@ -89,7 +89,10 @@ export async function expireDeliveries(
 function expire(db: CrossTenantDatabase, old: readonly OldRow[], error: SubscriptionError): Promise<number> {
   return db.transaction(async (run) => {
     await lockSubscriptions(run, old);
-    const [row] = await run<{ expired: number }>(EXPIRE, [old.map(({ id }) => id), JSON.stringify(error)]);
+    const [row] = await run<{ expired: number }>(EXPIRE, {
+      ids: old.map(({ id }) => id),
+      error: JSON.stringify(error),
+    });
     await unblockDeliveries(
       run,
       old.filter(({ ordered }) => ordered),

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { NIL } from 'uuid';
+import { bindNamed } from '../../platform/database/named-sql.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { openSecret, sealSecret } from './signing-secret.ts';
@@ -39,17 +40,24 @@ const TAKE_TURN = `select pg_advisory_xact_lock(hashtextextended('reencrypt sign
 const LOCK_BATCH = `
 select merchant_id, environment, id, subscription_id, key_id, sealed
   from webhooks.signing_secret
- where key_id <> $1 and (merchant_id, environment, id) > ($2, $3, $4)
+ where key_id <> :keyId and (merchant_id, environment, id) > (:merchantId, :environment, :id)
  order by merchant_id, environment, id
- limit $5 for update`;
+ limit :limit for update`;
 
 const STORE_BATCH = `
 update webhooks.signing_secret s
-   set key_id = $1, sealed = resealed.sealed
-  from unnest($2::uuid[], $3::text[], $4::uuid[], $5::bytea[]) as resealed (merchant_id, environment, id, sealed)
+   set key_id = :keyId, sealed = resealed.sealed
+  from unnest(:merchantIds::uuid[], :environments::text[], :ids::uuid[], :sealed::bytea[]) as resealed (merchant_id, environment, id, sealed)
  where (s.merchant_id, s.environment, s.id) = (resealed.merchant_id, resealed.environment, resealed.id)`;
 
-const COUNT_LEFT = 'select count(*)::int as left from webhooks.signing_secret where key_id <> $1';
+const COUNT_LEFT = 'select count(*)::int as left from webhooks.signing_secret where key_id <> :keyId';
+
+/** The primary key of the last secret of a batch. */
+interface SecretPosition {
+  readonly merchantId: string;
+  readonly environment: string;
+  readonly id: string;
+}
 
 /**
  * Seals every signing secret of all merchants with the key that writes, a batch per transaction. It can be stopped at
@@ -62,7 +70,7 @@ export async function reencryptSecrets(
 ): Promise<Reencryption> {
   const unopened: string[] = [];
   let resealed = 0;
-  let position: readonly string[] | undefined = [NIL, '', NIL];
+  let position: SecretPosition | undefined = { merchantId: NIL, environment: '', id: NIL };
   while (position && !signal?.aborted) {
     const batch = await inTransaction(client, () => resealBatch(client, keys, position!, batchSize));
     resealed += batch.resealed;
@@ -75,28 +83,31 @@ export async function reencryptSecrets(
 
 /** How many secrets are sealed with another key than the one that writes. */
 export async function countSealedWithOldKeys(client: Client, keys: KeyRing): Promise<number> {
-  const { rows } = await client.query<{ left: number }>(COUNT_LEFT, [keys.current.id]);
+  const { rows } = await client.query<{ left: number }>(bindNamed(COUNT_LEFT, { keyId: keys.current.id }));
   return rows[0]!.left;
 }
 
-async function resealBatch(client: Client, keys: KeyRing, after: readonly string[], batchSize: number) {
+async function resealBatch(client: Client, keys: KeyRing, after: SecretPosition, batchSize: number) {
   await client.query(TAKE_TURN);
   const keyId = keys.current.id;
-  const { rows } = await client.query<SecretRow>(LOCK_BATCH, [keyId, ...after, batchSize]);
+  const batch = bindNamed(LOCK_BATCH, { keyId, ...after, limit: batchSize });
+  const { rows } = await client.query<SecretRow>(batch);
   const outcomes = rows.map((row) => ({ row, sealed: reseal(keys, row) }));
   const opened = outcomes.flatMap(({ row, sealed }) => (sealed ? [{ ...row, sealed }] : []));
-  await client.query(STORE_BATCH, [
-    keyId,
-    opened.map(({ merchant_id }) => merchant_id),
-    opened.map(({ environment }) => environment),
-    opened.map(({ id }) => id),
-    opened.map(({ sealed }) => sealed),
-  ]);
+  await client.query(
+    bindNamed(STORE_BATCH, {
+      keyId,
+      merchantIds: opened.map(({ merchant_id }) => merchant_id),
+      environments: opened.map(({ environment }) => environment),
+      ids: opened.map(({ id }) => id),
+      sealed: opened.map(({ sealed }) => sealed),
+    }),
+  );
   const last = rows.at(-1);
   return {
     resealed: opened.length,
     unopened: outcomes.flatMap(({ row, sealed }) => (sealed ? [] : [row.subscription_id])),
-    last: last && [last.merchant_id, last.environment, last.id],
+    last: last && { merchantId: last.merchant_id, environment: last.environment, id: last.id },
   };
 }
 

@@ -1,5 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import {
   DeliveryService,
   EventService,
@@ -10,6 +12,7 @@ import * as workflows from '../../../workflows/workflows.ts';
 
 const FOLDER = new URL('../../../docs/operations/', import.meta.url);
 const ALERTS = new URL('../../../services/webhooks/alerts.yaml', import.meta.url);
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const MOST_BYTES = 150_000;
 const guide = readFileSync(new URL('webhooks.md', FOLDER), 'utf8');
 const named = (pattern: RegExp) => new Set([...guide.matchAll(pattern)].map(([, name]) => name!));
@@ -58,4 +61,17 @@ describe('the guide for operations', () => {
     expect(searched.size).toBeGreaterThan(5);
     expect(Object.keys(workflows)).toEqual(expect.arrayContaining([...named(/WorkflowType = "(\w+)"/g)]));
   });
+});
+
+it('the log lines that alerts quote are logged', () => {
+  const { groups }: { groups: { rules: { annotations: { action: string } }[] }[] } = parse(
+    readFileSync(ALERTS, 'utf8'),
+  );
+  const actions = groups.flatMap(({ rules }) => rules.map(({ annotations }) => annotations.action)).join(' ');
+  const quoted = [...actions.matchAll(/"([^"]+)"/g)].map(([, line]) => line!);
+  expect(quoted.length).toBeGreaterThan(2);
+  const sources = globSync('{services,workflows}/**/*.ts', { cwd: ROOT })
+    .map((file) => readFileSync(`${ROOT}${file}`, 'utf8'))
+    .join('\n');
+  expect(quoted.filter((line) => !sources.includes(line))).toEqual([]);
 });

@@ -30,7 +30,18 @@ export interface DashboardFixture {
   close(): Promise<void>;
 }
 
-/** Starts services and dashboard on a database and ports of their own. */
+let shared: Promise<SharedDashboard> | undefined;
+
+/** The dashboard of this worker, with default settings: every test has merchants and people of its own. */
+export type SharedDashboard = Omit<DashboardFixture, 'close'>;
+
+/** Starts the worker's shared dashboard on first use. It ends with the worker. */
+export function sharedDashboard(): Promise<SharedDashboard> {
+  shared ??= startDashboardFixture();
+  return shared;
+}
+
+/** Starts services and dashboard on their own database and ports, for tests that change settings or stop them. */
 export async function startDashboardFixture(
   overrides: Record<string, string> = {},
 ): Promise<DashboardFixture> {

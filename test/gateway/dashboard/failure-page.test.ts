@@ -1,12 +1,11 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type SharedDashboard, sharedDashboard } from './dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 /** Where the page that says why there is none leads to. */
 async function linksFor(referer: string): Promise<(string | undefined)[]> {

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type SharedDashboard, sharedDashboard } from './dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 /** What no library would send. */
 async function send(bytes: string): Promise<Socket> {

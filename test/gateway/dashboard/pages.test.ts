@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import {
-  type DashboardFixture,
-  type SeenPage,
-  startDashboardFixture,
-  type Visitor,
-} from './dashboard-fixture.ts';
+import { type SeenPage, type SharedDashboard, sharedDashboard, type Visitor } from './dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 async function member(role = Role.ADMIN) {
   const merchant = randomUUID();

@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey } from '../../support/harness.ts';
 import { sqlOf } from '../../support/list-walk.ts';
-import { type DashboardFixture, startDashboardFixture, type Visitor } from './dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard, type Visitor } from './dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 const accounts = () => createClient(AccountService, fixture.transport);
 

@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import type { HTMLElement } from 'node-html-parser';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 /** Requests of the past, in 2020. */
 async function oldMerchant(role = Role.VIEWER) {
@@ -87,7 +86,7 @@ describe('a request', () => {
     expect(steps(paid)).toEqual(['done Requested', 'done Approved', 'done Payout', 'now Settlement']);
     expect(textOf(paid.querySelector('.timeline'))).toContain('Reason: within the policy');
     expect(textOf(paid.querySelector('.timeline'))).toContain(
-      `R$${(Number(netAmountMinor) / 100).toFixed(2)} was paid.`,
+      `R$${(Number(netAmountMinor) / 100).toFixed(2)} paid out.`,
     );
     await settle(id);
     const settled = await see();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { advancesTexts } from '../../../../gateway/dashboard/advances/advances.texts.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -8,14 +8,13 @@ import { addDays, civilDateAt } from '../../../../services/platform/civil-date.t
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { queryHarness } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 /** Somebody who may request, and whose merchant sold for 144.00 today in three installments. */
 async function seller({ sells = true } = {}) {
@@ -51,7 +50,7 @@ describe('a quote', () => {
     expect(request!.amountMinor).toBe(9_600n);
     const said = `R$${(Number(request!.netAmountMinor) / 100).toFixed(2)}`;
     expect(textOf(shown.document.querySelector('.figure'))).toBe(said);
-    expect(textOf(shown.document.querySelector('.quote button'))).toBe(`Request and receive ${said}`);
+    expect(textOf(shown.document.querySelector('.quote button'))).toBe('Request advance');
   });
 
   it('covers everything when nothing bounds it, and what is due by a date when one does', async () => {
@@ -127,10 +126,10 @@ describe('a quote that cannot be made', () => {
   const fault = (page: SeenPage, field: string) => textOf(page.document.getElementById(`${field}-fault`));
 
   it.each([
-    ['amount', 'ten', /^Write an amount in reais, such as 1,234.56\.$/],
+    ['amount', 'ten', /^Enter an amount in reais, such as 1,234.56\.$/],
     ['amount', '1.234,56', /^Enter an amount/],
     ['amount', '0', /greater than zero/],
-    ['amount', '90071992547409.92', /^The largest limit is R\$90,071,992,547,409\.91/],
+    ['amount', '90071992547409.92', /^The maximum is R\$90,071,992,547,409\.91/],
     ['amount', '10.00', /^Only whole installments are advanced, and the earliest one, on .*, is R\$48\.00\./],
     ['until', '2026-02-30', /a valid date/],
     ['until', '2020-01-01', /a date after today/],
@@ -175,7 +174,7 @@ describe('a quote that cannot be made', () => {
     const { visitor, home } = await seller({ sells: false });
     const { status, document } = await visitor.get(`${home}/new`);
     expect(status).toBe(200);
-    expect(textOf(document.querySelector('.empty'))).toMatch(/^There is nothing that can be advanced now\./);
+    expect(textOf(document.querySelector('.empty'))).toMatch(/^There is nothing to advance at the moment\./);
     expect(document.querySelectorAll('main form')).toHaveLength(0);
   });
 });

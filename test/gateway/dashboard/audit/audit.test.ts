@@ -3,18 +3,17 @@ import { glob, readFile } from 'node:fs/promises';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { auditedActions } from '../../../../gateway/dashboard/audit/audited-actions.texts.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sqlOf } from '../../../support/list-walk.ts';
-import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 
@@ -67,7 +66,7 @@ test('RPCs without a sentence are shown by their names, and hostile requests as 
   await record(`payments.${HOSTILE}`, {});
   const trail = await admin.get(`${page.live}/audit`);
   expect(trail.text).not.toContain('<img');
-  expect(trail.document.querySelectorAll('td[data-label="What"] code').map(({ text }) => text)).toEqual([
+  expect(trail.document.querySelectorAll('td[data-label="Action"] code').map(({ text }) => text)).toEqual([
     `payments.${HOSTILE}`,
     'OtherService.constructor',
     'OtherService.DoThings',
@@ -88,7 +87,7 @@ test('the trail is filtered by person, also by who is no member any more', async
   const link = all.document.querySelector('td a')!.getAttribute('href')!;
   expect(link).toBe(`${page.live}/audit?person=${former}`);
   const one = await admin.get(link);
-  expect(rowsOf(one)).toMatchObject([{ Who: former, What: 'Revoked an API key' }]);
+  expect(rowsOf(one)).toMatchObject([{ Person: former, Action: 'Revoked an API key' }]);
   expect(one.document.querySelector('option[selected]')?.getAttribute('value')).toBe(former);
   const own = await admin.get(`${page.live}/audit?person=${admin.accountId}`);
   expect(rowsOf(own)).toHaveLength(1);

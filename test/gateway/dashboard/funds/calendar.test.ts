@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -7,15 +7,14 @@ import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { type FundsCaller, fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { queryHarness } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { cellOf } from './calendar-page.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 async function newMerchant(
   role = Role.VIEWER,

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 async function newMerchant() {
   const funds = fundsCaller(fixture.transport, newTenant());

@@ -1,18 +1,17 @@
 import type { HTMLElement } from 'node-html-parser';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { centavosOf } from './calendar-page.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 async function newMerchant() {
   const funds = fundsCaller(fixture.transport, newTenant());
@@ -55,7 +54,7 @@ it('has a title and a description, and no style, script or event of its own', as
     .getAttribute('aria-labelledby')!
     .split(' ')
     .map((id) => document.getElementById(id));
-  expect(textOf(title!)).toBe('Receivables of the next 12 months');
+  expect(textOf(title!)).toBe('Receivables for the next 12 months');
   expect(textOf(description!)).toContain('R$600.00');
   expect(text).not.toMatch(/\sstyle=|<style|\son[a-z]+=|<script(?! type="module" src="\/assets\/)/);
 });
@@ -68,7 +67,7 @@ it('looks as far ahead as it is told, and says what is scheduled after that', as
   const shown = centavosOf(document.querySelectorAll(TOTALS));
   expect(shown).toBeLessThan(90_000n);
   const rest = Number(90_000n - shown) / 100;
-  expect(textOf(document.querySelector('main'))).toContain(`another R$${rest.toFixed(2)} is scheduled`);
+  expect(textOf(document.querySelector('main'))).toContain(`Another R$${rest.toFixed(2)} is scheduled`);
   const all = await visitor.get(`${path}?months=24`);
   expect(all.document.querySelectorAll('tbody tr')).toHaveLength(24);
   expect(textOf(all.document.querySelector('main'))).not.toContain('another');

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey } from '../../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 const accounts = () => createClient(AccountService, fixture.transport);
 const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
@@ -84,7 +83,9 @@ test('anybody leaves a merchant, but for its last administrator', async () => {
   const viewer = await fixture.signIn({ [merchant]: Role.VIEWER });
   const left = await viewer.submit('/', '/leave');
   expect(left.path).toBe('/?notice=left');
-  expect(left.document.querySelector('[role="status"]')?.text).toContain('not a member of this merchant');
+  expect(left.document.querySelector('[role="status"]')?.text).toContain(
+    'no longer a member of this merchant',
+  );
   expect((await viewer.get(`/live/${merchant}`)).status).toBe(404);
   const refused = await admin.submit('/', '/leave');
   expect(refused.status).toBe(409);

@@ -1,15 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 const accounts = () => createClient(AccountService, fixture.transport);
 const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
@@ -77,7 +76,7 @@ test('the last administrator keeps her role, and is told why', async () => {
   const refused = await admin.submit(path, `${admin.accountId}/role`, { role: 'viewer' });
   expect(refused.status).toBe(409);
   expect(refused.document.querySelector('[role="alert"]')?.text).toContain('only administrator');
-  expect(refused.document.querySelector('h1')?.text).toBe('People');
+  expect(refused.document.querySelector('h1')?.text).toBe('Team');
   expect(await roleOf(merchant, admin.accountId)).toBe(Role.ADMIN);
 });
 

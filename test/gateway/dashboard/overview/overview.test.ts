@@ -141,7 +141,7 @@ describe('the overview', () => {
     const lines = cardOf(page, 'refunds').querySelectorAll('li');
     expect(lines).toHaveLength(5);
     expect(lines[0]!.querySelector('a')!.getAttribute('href')).toBe(merchant.at(`/refunds/${soon.id}`));
-    expect(plain(lines[0]!.text)).toMatch(/^R\$4\.00 ends in 1 hour /);
+    expect(plain(lines[0]!.text)).toMatch(/^R\$4\.00 due in 1 hour /);
     expect(linksIn(cardOf(page, 'refunds')).at(-1)).toBe(merchant.at('/refunds'));
   });
 

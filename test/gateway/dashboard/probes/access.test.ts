@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardFixture, startDashboardFixture, Visitor } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard, Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import {
   addressOf,
@@ -16,15 +16,18 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** Who may come to each page and action that there is. A new one is probed by itself. */
 
-let fixture: DashboardFixture;
+// Hundreds of requests per test.
+vi.setConfig({ testTimeout: 180_000 });
+afterAll(() => vi.resetConfig());
+
+let fixture: SharedDashboard;
 let worlds: Readonly<Record<'live' | 'test', World>>;
 let strangers: World;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
   worlds = { live: await makeWorld(fixture), test: await makeWorld(fixture, Environment.TEST) };
   strangers = await makeWorld(fixture);
 });
-afterAll(() => fixture.close());
 
 const worldOf = (target: ProbeTarget) => worlds[environmentOf(target)];
 const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.test.merchantId]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import {
   addressOf,
@@ -16,13 +16,16 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** What is no form of the session's own does nothing, at any action that there is. */
 
-let fixture: DashboardFixture;
+// Hundreds of requests per test.
+vi.setConfig({ testTimeout: 180_000 });
+afterAll(() => vi.resetConfig());
+
+let fixture: SharedDashboard;
 let worlds: Readonly<Record<'live' | 'test', World>>;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
   worlds = { live: await makeWorld(fixture), test: await makeWorld(fixture, Environment.TEST) };
 });
-afterAll(() => fixture.close());
 
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');
 const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.test.merchantId]);

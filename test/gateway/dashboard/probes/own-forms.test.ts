@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey } from '../../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
 /** The forms that are a person's own, at no merchant's page. */
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 let merchant: string;
 let visitor: Visitor;
 let other: Visitor;
 let paths: string[];
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
   merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
   await fixture.signIn({ [merchant]: Role.ADMIN });
@@ -38,7 +38,6 @@ beforeAll(async () => {
     `/invitations/${invitingMerchant}/${invitation!.id}/accept`,
   ];
 });
-afterAll(() => fixture.close());
 
 const accounts = () => createClient(AccountService, fixture.transport);
 const sessionsOf = async ({ accountId }: Visitor) => (await accounts().listSessions({ accountId })).sessions;

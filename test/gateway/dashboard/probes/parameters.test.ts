@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE } from './hostile.ts';
 import {
@@ -18,11 +18,15 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 
 /** What addresses, queries and forms say is believed of nobody, at any page and action that there is. */
 
-let fixture: DashboardFixture;
+// Hundreds of requests per test.
+vi.setConfig({ testTimeout: 180_000 });
+afterAll(() => vi.resetConfig());
+
+let fixture: SharedDashboard;
 let own: Readonly<Record<'live' | 'test', World>>;
 let others: Readonly<Record<'live' | 'test', World>>;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
   const both = async () => ({
     live: await makeWorld(fixture),
     test: await makeWorld(fixture, Environment.TEST),
@@ -30,7 +34,6 @@ beforeAll(async () => {
   own = await both();
   others = await both();
 });
-afterAll(() => fixture.close());
 
 type Ids = Readonly<Record<string, string>>;
 
@@ -174,7 +177,7 @@ test('no query breaks a page or gets into it', async () => {
       '%00',
     ]);
   }
-}, 60_000);
+});
 
 test('what every page reads of its address breaks none', async () => {
   const { merchantId, people } = own.live;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Registered } from '../../../../gateway/dashboard/shell/pages.ts';
 import { ENVIRONMENT_PATHS } from '../../../../gateway/dashboard/shell/view.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { DashboardFixture, Visitor } from '../dashboard-fixture.ts';
+import type { SharedDashboard, Visitor } from '../dashboard-fixture.ts';
 import type { World } from './probe-world.ts';
 
 interface Property {
@@ -25,7 +25,7 @@ interface Fields {
 export type ProbeTarget = Registered & { readonly form?: Fields; readonly query?: Fields };
 
 /** Every page and action of merchants that the dashboard serves. */
-export const targetsOf = ({ app }: DashboardFixture) => app.registered as readonly ProbeTarget[];
+export const targetsOf = ({ app }: SharedDashboard) => app.registered as readonly ProbeTarget[];
 
 /** For messages. */
 export const nameOf = ({ method, path }: ProbeTarget) => `${method} ${path}`;

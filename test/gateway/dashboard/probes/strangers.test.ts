@@ -3,22 +3,21 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
 /** What is not a page of a merchant, and what nobody should make of addresses, cookies and headers. */
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 let merchant: string;
 let visitor: Visitor;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
   merchant = randomUUID();
   visitor = await fixture.signIn({ [merchant]: Role.ADMIN });
 });
-afterAll(() => fixture.close());
 
 const nobody: Pick<Visitor, 'fetch'> = {
   fetch: (path, init) => fetch(new URL(path, fixture.baseUrl), { redirect: 'manual', ...init }),

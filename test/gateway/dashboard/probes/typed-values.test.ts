@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sqlOf } from '../../../support/list-walk.ts';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE } from './hostile.ts';
 import {
@@ -17,11 +17,14 @@ import { makeWorld, type World } from './probe-world.ts';
 
 /** What is typed into forms is done once, and never markup, header or breakdown. */
 
-let fixture: DashboardFixture;
+// Hundreds of requests per test.
+vi.setConfig({ testTimeout: 180_000 });
+afterAll(() => vi.resetConfig());
+
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 type Worlds = Readonly<Record<'live' | 'test', World>>;
 
@@ -65,7 +68,7 @@ test('a form that is sent three times at once is done once', async () => {
     if (entries.length > 0) done += 1;
   }
   expect(done).toBeGreaterThan(15);
-}, 60_000);
+});
 
 /** Does what is due: a second time there is nothing left, and no key is needed. */
 const UNKEYED: ReadonlySet<string> = new Set(['/simulate/release']);
@@ -103,4 +106,4 @@ test('no value that is typed into a form breaks it or gets into a page', async (
     const { visitor, address } = filledIn(target, worlds);
     expect([200, 404], nameOf(target)).toContain((await ask(visitor, address)).status);
   }
-}, 120_000);
+});

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   PaymentMethod,
@@ -10,13 +10,12 @@ import {
   ProductType,
 } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { newKey, newTenant } from '../../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 /** A merchant with a viewer, and what her shop does. */
 async function shop() {
@@ -116,7 +115,7 @@ it('shows a product with its prices and offers, to look at and nothing more', as
   ]) {
     expect(text).toContain(said);
   }
-  expect(document.querySelectorAll('main form, main img, main a:not(.trail a)')).toEqual([]);
+  expect(document.querySelectorAll('main form, main img, main a:not(.breadcrumbs a)')).toEqual([]);
   expect(
     fixture.app.registered.filter(({ section, method }) => section === 'products' && method === 'POST'),
   ).toEqual([]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -14,15 +14,14 @@ import {
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 const DAY_MS = 86_400_000;
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 async function merchant(role = Role.DEVELOPER) {
   const refunds = refundsOf(fixture.harness, 'inProcess', newTenant());
@@ -48,10 +47,10 @@ it('shows first what waits for the merchant, the soonest deadline first, and how
   expect(firstCells(page)).toEqual(['8 days', '6.5 days', '4 days', '2 days']);
   const left = page.document.querySelectorAll('td .deadline');
   expect(left.map((one) => one.querySelector('.badge')!.text)).toEqual([
-    'passed yesterday',
-    expect.stringMatching(/^ends in 1[12] hours$/),
-    expect.stringMatching(/^ends in [23] days$/),
-    expect.stringMatching(/^ends in [45] days$/),
+    'was due yesterday',
+    expect.stringMatching(/^due in 1[12] hours$/),
+    expect.stringMatching(/^due in [23] days$/),
+    expect.stringMatching(/^due in [45] days$/),
   ]);
   for (const one of left) expect(one.querySelector('time')!.getAttribute('datetime')).toMatch(/^2\d{3}-/);
 });

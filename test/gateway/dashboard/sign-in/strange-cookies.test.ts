@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 const ask = (path: string, cookie: string) =>
   fetch(`${fixture.baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DashboardFixture, type SeenPage, startDashboardFixture } from '../dashboard-fixture.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 /** A case whose money is on its way: of a sale by Pix. */
 async function processing({ sell, visitor, step }: SandboxFixture): Promise<SeenPage> {

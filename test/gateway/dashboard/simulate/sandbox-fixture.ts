@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { DashboardFixture, SeenPage, Visitor } from '../dashboard-fixture.ts';
+import type { SeenPage, SharedDashboard, Visitor } from '../dashboard-fixture.ts';
 
 /** Somebody at the panel of a merchant of her own. */
 export interface SandboxFixture {
@@ -18,7 +18,7 @@ export interface SandboxFixture {
 
 /** A developer of a new merchant, at the panel. */
 export async function sandboxFixture(
-  fixture: DashboardFixture,
+  fixture: SharedDashboard,
   role: Role = Role.DEVELOPER,
 ): Promise<SandboxFixture> {
   const merchantId = randomUUID();

@@ -3,7 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as Level } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { csrfTokenOf } from '../../../../gateway/dashboard/session/session-cookie.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -13,7 +13,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { RefundCaseService, RefundCaseStatus } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { queryHarness, refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, sandboxFixture } from './sandbox-fixture.ts';
 
 const FORM = {
@@ -36,11 +36,10 @@ const FORM = {
   blocker: 'KYC_NOT_APPROVED',
 };
 
-let fixture: DashboardFixture;
+let fixture: SharedDashboard;
 beforeAll(async () => {
-  fixture = await startDashboardFixture();
+  fixture = await sharedDashboard();
 });
-afterAll(() => fixture.close());
 
 const simulations = () => fixture.app.registered.filter(({ path }) => path.startsWith('/simulate'));
 

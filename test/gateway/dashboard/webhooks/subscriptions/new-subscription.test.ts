@@ -158,7 +158,7 @@ test('says when there are as many as there may be', async () => {
   for (let index = 0; index < LIMIT; index += 1) await fixture.webhooks.subscribe(merchant.tenant);
   const page = await create(merchant, { url: newUrl(), event_types: TYPES });
   expect(page.status).toBe(409);
-  expect(wordsOf(page)).toContain(`You have ${LIMIT} endpoints that are not disabled`);
+  expect(wordsOf(page)).toContain(`You already have ${LIMIT} enabled endpoints`);
 });
 
 test('the same form with other content is shown again as a new one', async () => {

@@ -72,7 +72,7 @@ describe('the secret of a new subscription', () => {
       const again = await create(merchant, form, url);
       expect(again.status).toBe(200);
       expect(again.text).not.toMatch(SECRET);
-      expect(wordsOf(again)).toMatch(/was created.*shown already.*rotate to a new one/);
+      expect(wordsOf(again)).toMatch(/was created.*already been shown.*rotate it/);
       const rotate = merchant.at(`/webhooks/${await idOf(merchant)}/rotate`);
       expect(again.document.querySelector(`a[href="${rotate}"]`)).not.toBeNull();
     }
@@ -155,7 +155,7 @@ describe('rotation', () => {
     expect(page.document.querySelector(`time[datetime="${end.toISOString()}"]`)).not.toBeNull();
     const again = await rotate('3600', form);
     expect(again.text).not.toMatch(SECRET);
-    expect(wordsOf(again)).toMatch(/was rotated.*shown already/);
+    expect(wordsOf(again)).toMatch(/was rotated.*already been shown/);
     expect(await status()).toHaveLength(2);
     const detail = await merchant.viewer.get(merchant.at(`/webhooks/${id}`));
     expect(detail.document.querySelector(`time[datetime="${end.toISOString()}"]`)).not.toBeNull();
@@ -175,7 +175,7 @@ describe('rotation', () => {
     await rotate('86400');
     const refused = await rotate('86400');
     expect(refused.status).toBe(409);
-    expect(wordsOf(refused)).toMatch(/Three secrets sign at a time already.*ends at [A-Z][a-z]+ \d/);
+    expect(wordsOf(refused)).toMatch(/Three secrets are already active.*expires on [A-Z][a-z]+ \d/);
     expect(refused.text).not.toMatch(SECRET);
     expect((await rotate('0', refused)).text).toMatch(SECRET);
     expect(await status()).toHaveLength(1);

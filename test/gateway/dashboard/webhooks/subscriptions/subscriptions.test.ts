@@ -56,9 +56,9 @@ describe('the list', () => {
       .map((row) => row.textContent.replaceAll(/\s+/g, ' '));
     expect(rows).toHaveLength(3);
     expect(rows[0]).toContain(disabled.url);
-    expect(rows[0]).toMatch(/Disabled.*The server answered HTTP 410.*Since Nov 20, 2026, 12:04:05/);
+    expect(rows[0]).toMatch(/Disabled.*The server responded with HTTP 410.*Since Nov 20, 2026, 12:04:05/);
     expect(rows[1]).toMatch(/Pending.*Paused/);
-    expect(rows[2]).toMatch(/Failing.*failed in each of its 12 attempts.*refused.*Since/);
+    expect(rows[2]).toMatch(/Failing.*failed in all of its 12 attempts.*refused.*Since/);
     expect(page.document.querySelectorAll('tbody tr')[2]!.querySelector('td.number')!.text).toBe('2');
     const { text: portuguese } = await viewer.reading('pt-BR').get(at('/webhooks'));
     expect(portuguese).toMatch(/Com falhas[\s\S]*falhou em todas as 12 tentativas[\s\S]*recusada/);
@@ -106,8 +106,8 @@ describe('a subscription', () => {
       url,
       'payment.succeeded.v1',
       id,
-      'at most 7 attempts',
-      'at most 90 attempts per second',
+      'up to 7 concurrent attempts',
+      'up to 90 attempts per second',
     ]) {
       expect(words).toContain(part);
     }
@@ -202,7 +202,7 @@ describe('what can be done', () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const disabled = await developer.submit(at(`/webhooks/${id}`), '/disable');
-    expect(wordsOf(disabled)).toMatch(/The endpoint was disabled.*Disabled Nothing is sent\. Since/);
+    expect(wordsOf(disabled)).toMatch(/Endpoint disabled.*Disabled No events are sent\. Since/);
     const get = async () =>
       (await fixture.webhooks.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
         .subscription!;

@@ -54,7 +54,7 @@ describe('the secret in a browser', () => {
     expect(page.url()).not.toMatch(SECRET);
     // As the reload button does, with the form sent again.
     await page.reload();
-    expect(await page.locator('main').textContent()).toMatch(/was created.*shown already/s);
+    expect(await page.locator('main').textContent()).toMatch(/was created.*already been shown/s);
     expect(await isShown(page)).toBe(false);
     await page.goto(page.url());
     expect(await page.getByLabel('URL').inputValue()).toBe('');
@@ -68,7 +68,7 @@ describe('the secret in a browser', () => {
     const secret = await createByHand(page, merchant);
     await page.getByRole('link', { name: 'saved it, continue' }).click();
     await page
-      .getByText(/Nothing|No delivery has been accepted|Deliveries arrive/)
+      .getByText(/No events are sent|No delivery has been accepted|Deliveries are being accepted/)
       .first()
       .waitFor();
     expect(await isShown(page)).toBe(false);
@@ -179,7 +179,7 @@ test('everything works without JavaScript', async () => {
   await page.getByRole('link', { name: 'saved it, continue' }).click();
   await page.getByText('Disable', { exact: true }).click();
   await page.getByRole('button', { name: 'Disable now' }).click();
-  await page.getByText('The endpoint was disabled.').waitFor();
+  await page.getByText('Endpoint disabled.').waitFor();
   await page.getByRole('button', { name: 'Reactivate' }).click();
   await page.getByRole('button', { name: 'Resend this period' }).waitFor();
 });

@@ -187,7 +187,7 @@ test.each([
   change(answer.url);
   const page = await browser.open(answer.url);
   expect(page.status).toBe(400);
-  expect(page.document.querySelector('h1')!.text).toBe('You could not be signed in');
+  expect(page.document.querySelector('h1')!.text).toBe('Sign-in failed');
   expect(page.document.querySelector('a.button')!.getAttribute('href')).toBe('/sign-in/start?return=%2F');
   expect(page.text).not.toMatch(/OAUTH|oauth|Error|node_modules|code=/);
   expect(browser.cookies.has(SESSION)).toBe(false);

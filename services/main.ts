@@ -5,7 +5,7 @@ import { runProcess } from './platform/process/run-process.ts';
 import { createLogger, metrics } from './platform/process/telemetry.ts';
 import { createServices } from './server.ts';
 
-/** The internal services as a process of their own: the areas of SERVICES on GRPC_PORT, migrations first. */
+/** Runs the internal services: applies migrations, then serves the areas in SERVICES on GRPC_PORT. */
 await runProcess('services', async () => {
   const config = readConfig(process.env, { required: ['DATABASE_URL'] });
   const { DATABASE_URL, GRPC_PORT, HOST, OPS_PORT, SERVICES } = config;

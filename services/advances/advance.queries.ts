@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { queryBuilder } from '../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -38,7 +38,7 @@ export const requestOrder: ListOrder<AdvanceRequestReadRow> = {
 };
 
 /** A page of requests in their order. */
-export const selectRequests = prepareRead<Tenant & PageRange, AdvanceRequestReadRow>((parameters) =>
+export const selectRequests = prepareRead<Tenant & PageSpec, AdvanceRequestReadRow>((parameters) =>
   inOrder(requests(parameters), requestOrder, parameters).compile(),
 );
 

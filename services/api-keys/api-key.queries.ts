@@ -1,5 +1,5 @@
 import { queryBuilder } from '../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -22,7 +22,7 @@ const apiKeys = () =>
 export const apiKeyOrder: ListOrder<ApiKeyReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
 
 /** A page of API keys in list order. */
-export const selectApiKeys = prepareRead<Tenant & PageRange, ApiKeyReadRow>((parameters) => {
+export const selectApiKeys = prepareRead<Tenant & PageSpec, ApiKeyReadRow>((parameters) => {
   const query = apiKeys()
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'));

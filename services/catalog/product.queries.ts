@@ -2,7 +2,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type InferResult, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { queryBuilder } from '../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -72,7 +72,7 @@ export const selectProduct = prepareRead<ProductKey, ProductReadRow>((parameters
   products(parameters).where('product.id', '=', parameters('id')).compile(),
 );
 
-interface ProductPage extends Tenant, PageRange {
+interface ProductPage extends Tenant, PageSpec {
   readonly status: ProductStatus | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { queryBuilder } from '../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -15,7 +15,7 @@ const db = queryBuilder<{ 'funds.deduction': DebtReadRow }>();
 export const debtOrder: ListOrder<DebtReadRow> = { columns: ['occurred_at', 'source_id'], direction: 'asc' };
 
 /** A page of open debts in their order. */
-export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((parameters) => {
+export const selectDebts = prepareRead<Tenant & PageSpec, DebtReadRow>((parameters) => {
   const open = db
     .selectFrom('funds.deduction')
     .selectAll()

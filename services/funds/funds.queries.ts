@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
 import { queryBuilder } from '../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
@@ -52,15 +52,13 @@ export interface ReleaseFilter {
 export const releaseOrder: ListOrder<ReleaseReadRow> = { columns: ['date', 'status'], direction: 'asc' };
 
 /** A page of release rows in their order. */
-export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageRange, ReleaseReadRow>(
-  (parameters) => {
-    let query = releases(parameters).selectAll();
-    if (parameters.has('from')) query = query.where('date', '>=', parameters('from'));
-    if (parameters.has('to')) query = query.where('date', '<=', parameters('to'));
-    if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
-    return inOrder(query, releaseOrder, parameters).compile();
-  },
-);
+export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageSpec, ReleaseReadRow>((parameters) => {
+  let query = releases(parameters).selectAll();
+  if (parameters.has('from')) query = query.where('date', '>=', parameters('from'));
+  if (parameters.has('to')) query = query.where('date', '<=', parameters('to'));
+  if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  return inOrder(query, releaseOrder, parameters).compile();
+});
 
 /** A day of the calendar: the sums of its rows, in centavos. */
 export interface CalendarReadRow {

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { EnvironmentName } from './tenant.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 190 bits; 166 of them stay unknown to whoever sees a hint. */
+/** 190 bits, of which 166 remain unknown after the hint is shown. */
 const SECRET_LENGTH = 32;
 /** 62 to the sixth is more than 2 to the 32nd, so six characters hold a CRC-32. */
 const CHECKSUM_LENGTH = 6;
@@ -20,8 +20,8 @@ export function newApiKey(environment: EnvironmentName): string {
 }
 
 /**
- * The environment that a key says it is of; undefined when the text is no key or was mistyped. A pure check without
- * the database: it does not say that the key exists.
+ * The environment that a key claims; undefined when the text is not a key or is mistyped. A pure format check: it does
+ * not mean that the key exists.
  */
 export function environmentOfApiKey(key: string): EnvironmentName | undefined {
   const match = SHAPE.exec(key);
@@ -29,12 +29,12 @@ export function environmentOfApiKey(key: string): EnvironmentName | undefined {
   return match[1] as EnvironmentName;
 }
 
-/** What may be shown of a key, to tell it from others: its prefix and its first four random characters. */
+/** The part of a key that may be shown to identify it: its prefix and first four random characters. */
 export function apiKeyHint(key: string): string {
   return key.slice(0, PREFIX_LENGTH + HINT_LENGTH);
 }
 
-/** A text with every API key in it cut to its hint. */
+/** Truncates every API key in a text to its hint. */
 export function withoutApiKeys(text: string): string {
   return text.replaceAll(KEYS_AND_HINTS, '$1…');
 }

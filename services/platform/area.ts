@@ -8,7 +8,7 @@ import type { Pagination } from './reads/pagination.ts';
 import type { ServiceBinding } from './rpc/service-binding.ts';
 import type { Writes } from './writes/writes.ts';
 
-/** What an area builds its services from. */
+/** The dependencies of an area's services. */
 export interface AreaDependencies {
   readonly config: Config;
   readonly database: Database;
@@ -17,7 +17,7 @@ export interface AreaDependencies {
   readonly outboxSignal: OutboxSignal;
   readonly workSignal: WorkSignal;
   readonly logger: Logger;
-  /** To the other areas, wherever they run; the area is the caller. Never used inside a transaction. */
+  /** Calls the other areas, wherever they run, with this area as the caller. Never use it inside a transaction. */
   readonly transport: Transport;
 }
 
@@ -25,7 +25,7 @@ export interface AreaDependencies {
 export interface Area {
   readonly name: string;
   readonly entities: readonly EntityDefinition[];
-  /** What the area may do in other areas. */
+  /** The grants that the area holds in other areas. */
   readonly grants: readonly string[];
   bind(dependencies: AreaDependencies): ServiceBinding[];
 }

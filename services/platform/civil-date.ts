@@ -1,7 +1,7 @@
-/** A calendar date, YYYY-MM-DD; such strings sort as the dates do. */
+/** A calendar date as YYYY-MM-DD; the strings sort chronologically. */
 export type CivilDate = string;
 
-/** The zone in which the account's dates are computed. */
+/** The time zone of the account's dates. */
 export const ACCOUNT_TIME_ZONE = 'America/Sao_Paulo';
 
 const HOUR_MS = 3_600_000;
@@ -15,18 +15,18 @@ const accountCalendar = new Intl.DateTimeFormat('en-US', {
   day: '2-digit',
 });
 
-/** The date that the account's calendar shows at an instant. */
+/** The date in the account's time zone at an instant. */
 export function civilDateAt(instant: Date): CivilDate {
   const parts = new Map(accountCalendar.formatToParts(instant).map(({ type, value }) => [type, value]));
   return `${parts.get('year')?.padStart(4, '0')}-${parts.get('month')}-${parts.get('day')}`;
 }
 
-/** The date a number of days later, or earlier when negative. */
+/** Adds a number of days, which may be negative. */
 export function addDays(date: CivilDate, days: number): CivilDate {
   return toCivil(epochMs(date) + days * DAY_MS);
 }
 
-/** How many days after `from` the date `to` is; negative when before. */
+/** The number of days from `from` to `to`; negative when `to` is earlier. */
 export function daysBetween(from: CivilDate, to: CivilDate): number {
   return (epochMs(to) - epochMs(from)) / DAY_MS;
 }
@@ -43,7 +43,7 @@ export function startOfDay(date: CivilDate): Date {
   return new Date(instant);
 }
 
-/** Whether a string is a date that a calendar has: 2026-02-30 is not, nor is any of a year 0. */
+/** Whether a string is a valid calendar date; 2026-02-30 is not, nor is any date of year 0. */
 export function isCivilDate(text: string): text is CivilDate {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false;
   const ms = epochMs(text);

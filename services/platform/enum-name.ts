@@ -1,10 +1,10 @@
-/** Names of an enum's values but UNSPECIFIED. */
+/** The value names of an enum, except UNSPECIFIED. */
 export type EnumName<E extends Record<string, string | number>> = Exclude<
   Extract<keyof E, string>,
   'UNSPECIFIED'
 >;
 
-/** The name of a validated enum value, as the database and the JSON API write it; undefined for none. */
+/** The name of a validated enum value, as used in the database and the JSON API; undefined for undefined. */
 export function enumName<E extends Record<string, string | number>>(type: E, value: number): EnumName<E>;
 export function enumName<E extends Record<string, string | number>>(
   type: E,

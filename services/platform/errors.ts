@@ -1,5 +1,5 @@
-/** How a refusal is classified, by the names that gRPC gives to its status codes. */
-export type RefusalKind =
+/** The classification of a domain error, named after the gRPC status codes. */
+export type ErrorKind =
   | 'INVALID_ARGUMENT'
   | 'NOT_FOUND'
   | 'ALREADY_EXISTS'
@@ -12,16 +12,16 @@ export type RefusalKind =
   | 'UNAVAILABLE';
 
 /**
- * A refusal that the caller can act on. `reason` is UPPER_SNAKE_CASE and unique within this system, `metadata` carries
- * the state or the value at fault, `message` is for people. Rules throw it; platform/rpc/connect-errors.ts maps it to
- * the wire. A broken invariant is a plain Error instead: it is logged, and callers see an internal error.
+ * An error that the caller can act on. `reason` is UPPER_SNAKE_CASE and unique in this system, `metadata` carries the
+ * offending state or value, `message` is for people. Domain rules throw it; platform/rpc/connect-errors.ts maps it to the
+ * wire. A broken invariant is a plain Error instead: it is logged, and callers see an internal error.
  */
 export class DomainError extends Error {
-  readonly kind: RefusalKind;
+  readonly kind: ErrorKind;
   readonly reason: string;
   readonly metadata: Readonly<Record<string, string>>;
 
-  constructor(kind: RefusalKind, reason: string, message: string, metadata: Record<string, string> = {}) {
+  constructor(kind: ErrorKind, reason: string, message: string, metadata: Record<string, string> = {}) {
     super(message);
     this.name = 'DomainError';
     this.kind = kind;
@@ -30,19 +30,19 @@ export class DomainError extends Error {
   }
 }
 
-type Refusal = (reason: string, message: string, metadata?: Record<string, string>) => DomainError;
-const refusal =
-  (kind: RefusalKind): Refusal =>
+type DomainErrorFactory = (reason: string, message: string, metadata?: Record<string, string>) => DomainError;
+const errorOfKind =
+  (kind: ErrorKind): DomainErrorFactory =>
   (reason, message, metadata) =>
     new DomainError(kind, reason, message, metadata);
 
-export const invalidArgument = refusal('INVALID_ARGUMENT');
-export const notFound = refusal('NOT_FOUND');
-export const alreadyExists = refusal('ALREADY_EXISTS');
-export const failedPrecondition = refusal('FAILED_PRECONDITION');
-export const resourceExhausted = refusal('RESOURCE_EXHAUSTED');
-export const outOfRange = refusal('OUT_OF_RANGE');
-export const aborted = refusal('ABORTED');
-export const unauthenticated = refusal('UNAUTHENTICATED');
-export const permissionDenied = refusal('PERMISSION_DENIED');
-export const unavailable = refusal('UNAVAILABLE');
+export const invalidArgument = errorOfKind('INVALID_ARGUMENT');
+export const notFound = errorOfKind('NOT_FOUND');
+export const alreadyExists = errorOfKind('ALREADY_EXISTS');
+export const failedPrecondition = errorOfKind('FAILED_PRECONDITION');
+export const resourceExhausted = errorOfKind('RESOURCE_EXHAUSTED');
+export const outOfRange = errorOfKind('OUT_OF_RANGE');
+export const aborted = errorOfKind('ABORTED');
+export const unauthenticated = errorOfKind('UNAUTHENTICATED');
+export const permissionDenied = errorOfKind('PERMISSION_DENIED');
+export const unavailable = errorOfKind('UNAVAILABLE');

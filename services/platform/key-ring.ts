@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 
-/** Versioned secret keys: the first writes, all read. Kept as key objects: a raw key is prepared anew at each use. */
+/** Versioned secret keys: the first is current, all can verify or decrypt. Held as KeyObjects, which are faster than raw keys. */
 export class KeyRing {
   readonly current: { readonly id: number; readonly secret: KeyObject };
   readonly #keys: ReadonlyMap<number, KeyObject>;
@@ -12,19 +12,19 @@ export class KeyRing {
     this.#keys = new Map(keys.map(({ id, secret }) => [id, secret]));
   }
 
-  /** The key of a version; undefined for one that is not configured. */
+  /** The key with this version; undefined if it is not configured. */
   find(id: number): KeyObject | undefined {
     return this.#keys.get(id);
   }
 
-  /** All keys, the one that writes first. */
+  /** All keys, the current one first. */
   get secrets(): readonly KeyObject[] {
     return [...this.#keys.values()];
   }
 
   /**
-   * Reads `v1:<base64 of 32 bytes>,v2:…`, versions 1 to 255. Throws an Error that says what is wrong, without the
-   * value.
+   * Parses `v1:<base64 of 32 bytes>,v2:…`, versions 1 to 255. Throws an Error that describes the fault without
+   * repeating the value.
    */
   static parse(text: string): KeyRing {
     const keys = text.split(',').map((entry) => {

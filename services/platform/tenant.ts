@@ -1,15 +1,15 @@
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 
-/** The two worlds of a merchant, as the database and the JSON API name them. */
+/** A merchant's environment, as named in the database and the JSON API. */
 export type EnvironmentName = 'live' | 'test';
 
-/** Whose data a statement is about. It leads every key, index and statement. */
+/** The owner of a row. It leads every primary key, index and statement. */
 export interface Tenant {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
 }
 
-/** The tenant that a validated request names; UUIDs are written in lower case. */
+/** The tenant of a validated request; the merchant id in lower case. */
 export function tenantOf(request: { merchantId: string; environment: Environment }): Tenant {
   return {
     merchantId: request.merchantId.toLowerCase(),
@@ -17,7 +17,7 @@ export function tenantOf(request: { merchantId: string; environment: Environment
   };
 }
 
-/** 'live' or 'test' of the wire's enum. */
+/** Converts the protobuf enum to 'live' or 'test'. */
 export function environmentName(environment: Environment): EnvironmentName {
   switch (environment) {
     case Environment.LIVE:
@@ -31,7 +31,7 @@ export function environmentName(environment: Environment): EnvironmentName {
   }
 }
 
-/** The wire's enum of 'live' or 'test'. */
+/** Converts 'live' or 'test' to the protobuf enum. */
 export function environmentEnum(environment: EnvironmentName): Environment {
   return environment === 'live' ? Environment.LIVE : Environment.TEST;
 }

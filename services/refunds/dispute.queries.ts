@@ -1,5 +1,5 @@
 import { queryBuilder } from '../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -24,7 +24,7 @@ export const selectDispute = prepareRead<Tenant & { readonly id: string }, Dispu
 );
 
 /** Which page of a merchant's disputes; an undefined filter does not narrow it. */
-interface DisputePage extends Tenant, PageRange {
+interface DisputePage extends Tenant, PageSpec {
   readonly paymentIntentId: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type NotNull, sql } from 'kysely';
 import { queryBuilder } from '../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -31,7 +31,7 @@ export const selectRefundCase = prepareRead<RefundCaseKey, RefundCaseReadRow>((p
 );
 
 /** Which page of a merchant's cases; an undefined filter does not narrow it. */
-export interface RefundCasePage extends Tenant, PageRange {
+export interface RefundCasePage extends Tenant, PageSpec {
   readonly initiator: Initiator | undefined;
   readonly orderId: string | undefined;
   readonly paymentIntentId: string | undefined;

@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { DomainError, type RefusalKind } from '../../services/platform/errors.ts';
+import { DomainError, type ErrorKind } from '../../services/platform/errors.ts';
 import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { type Answer, type Call, call, sendRaw } from './http-call.ts';
@@ -49,7 +49,7 @@ const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
   DEADLINE_EXCEEDED: new ConnectError('never shown', Code.DeadlineExceeded),
 };
 
-function refusal(kind: RefusalKind, reason: string, message = 'never shown'): ConnectError {
+function refusal(kind: ErrorKind, reason: string, message = 'never shown'): ConnectError {
   return toConnectError(
     new DomainError(kind, reason, message, {
       ...{ environment: 'test', field: 'event_types[0]', event_type: 'refund.opened.v1', limit: '100' },
@@ -57,7 +57,7 @@ function refusal(kind: RefusalKind, reason: string, message = 'never shown'): Co
   );
 }
 
-function refusals(kind: RefusalKind, ...reasons: ProblemCode[]) {
+function refusals(kind: ErrorKind, ...reasons: ProblemCode[]) {
   return Object.fromEntries(reasons.map((reason) => [reason, refusal(kind, reason)]));
 }
 

@@ -310,11 +310,11 @@ it('a store that cannot be known ends the start with one line', async () => {
     }).exited;
   expect(await gateway({ RATE_LIMIT_STORE: 'postgresql' })).toEqual({
     exitCode: 1,
-    stderr: 'gateway failed: bad settings:\n  RATE_LIMIT_STORE=postgresql requires DATABASE_URL\n',
+    stderr: 'gateway failed: invalid settings:\n  RATE_LIMIT_STORE=postgresql requires DATABASE_URL\n',
   });
   const { exitCode, stderr } = await gateway({ RATE_LIMIT_STORE: 'redis://:secret@cache' });
   expect([exitCode, stderr]).toEqual([
     1,
-    'gateway failed: bad settings:\n  RATE_LIMIT_STORE must be memory, postgresql or a URL such as postgres://user:password@host:5432/database\n',
+    'gateway failed: invalid settings:\n  RATE_LIMIT_STORE must be memory, postgresql or a URL such as postgres://user:password@host:5432/database\n',
   ]);
 });

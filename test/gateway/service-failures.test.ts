@@ -5,7 +5,7 @@ import { createGateway } from '../../gateway/app.ts';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
-import { DomainError, type RefusalKind } from '../../services/platform/errors.ts';
+import { DomainError, type ErrorKind } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
@@ -34,7 +34,7 @@ const ask = (thrown: () => unknown) => {
   return call(gateways.ports.live, `/v1/products/${randomUUID()}`, { key });
 };
 
-const refusal = (kind: RefusalKind, reason: string, metadata: Record<string, string> = {}) =>
+const refusal = (kind: ErrorKind, reason: string, metadata: Record<string, string> = {}) =>
   toConnectError(new DomainError(kind, reason, 'sesame', metadata));
 
 describe('the failure of a service', () => {

@@ -45,7 +45,7 @@ test('two that start together on an empty database migrate it once, serve, and s
   ]);
 });
 
-test('bad settings are told all at once', async () => {
+test('reports all invalid settings at once', async () => {
   const { exitCode, stderr } = await start({ GRPC_PORT: 'x', SERVICES: 'parties' }).exited;
   expect(exitCode).toBe(1);
   expect(stderr.match(/^ {2}[A-Z_]+ .*$/gm)?.map((line) => line.trim().split(' ')[0])).toEqual([

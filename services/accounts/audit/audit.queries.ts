@@ -1,4 +1,4 @@
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { type AccountTables, db } from '../accounts.tables.ts';
@@ -12,7 +12,7 @@ export interface AuditEntryReadRow extends Omit<AccountTables['platform.audit_en
 /** The audit log is listed newest first: ids are ordered by time. */
 export const auditEntryOrder: ListOrder<AuditEntryReadRow> = { columns: ['id'], direction: 'desc' };
 
-interface AuditLogPage extends Tenant, PageRange {
+interface AuditLogPage extends Tenant, PageSpec {
   readonly accountId: string | undefined;
 }
 

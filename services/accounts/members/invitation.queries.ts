@@ -1,4 +1,4 @@
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { type AccountTables, db, isAfter } from '../accounts.tables.ts';
 
@@ -18,7 +18,7 @@ const openInvitations = () =>
     .where('revoked_at', 'is', null)
     .select(['merchant_id', 'id', 'email', 'role', 'created_at', 'expires_at']);
 
-interface OpenInvitations extends PageRange {
+interface OpenInvitations extends PageSpec {
   readonly merchantId: string;
   readonly now: Date;
 }

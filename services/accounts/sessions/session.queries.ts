@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { AccountColumns } from '../account.message.ts';
 import { type AccountTables, db, isAfter } from '../accounts.tables.ts';
@@ -42,7 +42,7 @@ export const selectSessionByToken = prepareRead<{ tokenSha256: Uint8Array }, Aut
 /** Sessions are listed newest first. */
 export const sessionOrder: ListOrder<SessionReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
 
-interface OpenSessions extends PageRange {
+interface OpenSessions extends PageSpec {
   readonly accountId: string;
   readonly now: Date;
   readonly seenAfter: Date;

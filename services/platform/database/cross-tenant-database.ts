@@ -15,7 +15,7 @@ const INT8 = 20;
 const types = new pg.TypeOverrides();
 types.setTypeParser(INT8, (text) => BigInt(text));
 
-/** Set-based SQL of background work, which handles all merchants at once and so runs outside any tenant's transaction. */
+/** Runs set-based SQL of background work, which spans all merchants and so runs outside tenant transactions. */
 export class CrossTenantDatabase {
   readonly #database: Database;
   readonly #prepared: boolean;
@@ -25,7 +25,7 @@ export class CrossTenantDatabase {
     this.#prepared = preparedStatements;
   }
 
-  /** Runs one statement as a transaction by itself. */
+  /** Runs one statement in its own transaction. */
   readonly run: Run = async <Row>(statement: Statement, parameters: NamedParameters = {}) => {
     const connection = await this.#database.connect();
     try {
@@ -36,8 +36,8 @@ export class CrossTenantDatabase {
   };
 
   /**
-   * Runs statements in one transaction; restarts the work after a deadlock, a bounded number of times.
-   * @param options.lockTimeoutMs how long a statement waits for a row lock before it fails; default: the session's.
+   * Runs statements in one transaction; retries as described at {@link retryTransaction}.
+   * @param options.lockTimeoutMs how long a statement waits for a row lock before it fails; the session setting by default.
    */
   transaction<T>(
     work: (run: Run) => Promise<T>,

@@ -1,4 +1,4 @@
-/** SQLSTATE of a failed statement, wherever in the chain of causes the driver's error stands. */
+/** The SQLSTATE of a failed statement, found anywhere in the chain of causes. */
 function sqlStateOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause ?? (at as { previous?: unknown }).previous) {
     const code = (at as { code?: unknown }).code;
@@ -7,39 +7,45 @@ function sqlStateOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Serialization failure, deadlock, and a unique key that another transaction has taken meanwhile. */
+/** Serialization failure, deadlock, and unique violation (another transaction inserted the key first). */
 const RETRYABLE: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '23505']);
 
-/** Whether trying the whole transaction again can succeed, or be refused by a rule that now sees the other's row. */
+/** Whether retrying the whole transaction can succeed, or fail a domain rule that now sees the other transaction's row. */
 export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(sqlStateOf(error));
 }
 
-/** Whether a statement gave up because it waited for a lock as long as it may. */
+/** Whether a statement failed because of lock_timeout. */
 export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === '55P03';
 
-const AWAY = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'ENOENT'],
-  ...['EHOSTUNREACH', 'ENETUNREACH'],
+const CONNECTION_ERRORS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'ENOENT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
 ]);
-/** Connections fail (08); the server starts, stops or ends connections (57P). */
-const AWAY_STATE = /^(08|57P)/;
+/** Connection exceptions (08); server starting, stopping or terminating connections (57P). */
+const CONNECTION_STATE = /^(08|57P)/;
 /**
- * Others win every time a transaction is tried (40), resources are used up (53), a lock does not come in time (55P03),
- * a transaction lay idle (25P03), the server only reads since another took over (25006), a statement was canceled by an
- * operator or a time limit (57).
+ * Transaction rollback after all retries (40), insufficient resources (53), lock timeout (55P03), idle transaction timeout
+ * (25P03), read-only server after a failover (25006), statement canceled by an operator or timeout (57).
  */
 const BUSY_STATE = /^(40|53|55P03|25P03|25006|57)/;
 
-/** Whether the database cannot be reached, is going down, has no room or is too busy, as opposed to refusing. */
-export function isDatabaseAway(error: unknown): boolean {
+/** Whether the database is unreachable, shutting down, overloaded or out of resources, rather than rejecting a statement. */
+export function isDatabaseUnavailable(error: unknown): boolean {
   return isConnectionLost(error) || BUSY_STATE.test(sqlStateOf(error) ?? '');
 }
 
-/** Whether there is no connection to the database, or it has ended. */
+/** Whether the connection to the database failed or ended. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined) return AWAY.has(state) || AWAY_STATE.test(state);
+  if (state !== undefined) return CONNECTION_ERRORS.has(state) || CONNECTION_STATE.test(state);
   return (
     error instanceof Error &&
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(

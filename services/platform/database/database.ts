@@ -14,36 +14,36 @@ import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { readTypes } from './read-types.ts';
 
-/** What `defineEntity` answers, whatever its type. */
+/** The result of `defineEntity`, of any type. */
 export type EntityDefinition = NonNullable<Options['entities']>[number];
 
-/** What the database is opened with. */
+/** Options of {@link Database.open}. */
 export interface DatabaseOptions {
   readonly url: string;
-  /** Most connections for transactions, and as many for reads. */
+  /** Maximum number of connections for transactions, and the same number for reads. */
   readonly poolSize: number;
-  /** Off behind a pooler that does not keep prepared statements (PgBouncer before 1.21). */
+  /** False behind a pooler without support for prepared statements (PgBouncer before 1.21). */
   readonly preparedStatements: boolean;
   readonly entities: readonly EntityDefinition[];
-  /** A server that sends nothing for that long is given up for lost. Default: 75 s. */
+  /** A connection on which the server sends nothing for this long is closed. Default: 75 s. */
   readonly maxSilenceMs?: number;
-  /** Sees each statement's SQL; tests check with it that every statement names its tenant. */
+  /** Receives the SQL of each statement; tests use it to check that every statement names its tenant. */
   readonly onStatement?: (sql: string) => void;
 }
 
 type OpenOptions = DatabaseOptions & { readonly maxSilenceMs: number };
 
-/** Longer than anybody waits for one statement: the verification of an account, a minute. */
+/** Longer than the slowest statement: the verification of an account takes a minute. */
 const MAX_SILENCE_MS = 75_000;
-const MAX_TRANSACTION_TRIES = 5;
-/** Less than what ends processes gives them. */
+const MAX_TRANSACTION_ATTEMPTS = 5;
+/** Shorter than the grace period of process managers. */
 const CLOSE_MS = 8_000;
 
 /**
- * Settings of every connection. A write whose caller is gone or whose lock does not come gives its connection back, so
- * a few stuck ones never use up the pool; locks are awaited longer than callers of the public API wait for an answer.
- * No transaction waits for anything but the database: one that idles is of a process that stands still, whose locks
- * hold up others, dispatch for all merchants among them.
+ * Settings of every connection. A write whose client is gone or that cannot get its lock releases its connection, so stuck
+ * writes never exhaust the pool; lock_timeout is longer than the deadline of public API calls. Transactions wait only for
+ * the database, so an idle one belongs to a frozen process, whose locks would block others, including dispatch for all
+ * merchants.
  */
 const SESSION_SETTINGS = [
   'timezone=UTC',
@@ -53,14 +53,14 @@ const SESSION_SETTINGS = [
 ];
 
 /**
- * Of connections for reads and dispatch, whose statements are prepared: planned once, for any values, by their indexes.
- * A plan chosen while a table was empty or had no statistics must still be right when it is full.
+ * Settings of connections for reads and dispatch, which use prepared statements with generic, index-based plans. A plan
+ * chosen while a table was empty or had no statistics must still be right when the table is full.
  */
 const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'jit=off'];
 
 /**
- * One PostgreSQL database: entities for writes, prepared statements for hot reads. Each has a pool of its own, so
- * writes that wait for one merchant's locks keep nobody from reading.
+ * One PostgreSQL database: entities for writes, prepared statements for hot reads. Each has a separate pool, so writes
+ * that wait for one merchant's locks never block reads.
  */
 export class Database {
   readonly #orm: MikroORM;
@@ -74,7 +74,7 @@ export class Database {
     this.#options = options;
   }
 
-  /** Who holds a connection and waits for what the server has to tell sends a statement more often than that. */
+  /** A holder of an idle connection, such as a listener, must send a statement more often than this. */
   get maxSilenceMs(): number {
     return this.#options.maxSilenceMs;
   }
@@ -102,16 +102,16 @@ export class Database {
       max: options.poolSize,
       options: serverOptions([...SESSION_SETTINGS, ...(options.preparedStatements ? PREPARED_SETTINGS : [])]),
     });
-    // A connection that dies leaves the pool, and the next read opens another. An error nobody listens to ends the
-    // process: the pool tells of a connection that is idle, one that somebody holds tells of itself.
+    // A dead connection leaves the pool, and the next read opens another. Unhandled 'error' events would end the process:
+    // the pool emits those of idle connections, each client in use its own.
     reads.on('error', () => undefined);
     reads.on('connect', (client) => client.on('error', () => undefined));
     return new Database(orm, reads, { ...options, maxSilenceMs });
   }
 
   /**
-   * Runs a hot read as a named prepared statement; rows come with int8 as bigint and timestamptz as protobuf
-   * Timestamps, ready to stand in a message.
+   * Runs a hot read as a named prepared statement; rows have int8 as bigint and timestamptz as protobuf Timestamps, ready
+   * for use in messages.
    */
   async read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
     this.#options.onStatement?.(query.sql);
@@ -122,14 +122,14 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction on an entity manager of its own; it commits when the work returns, and starts again
-   * as {@link retryTransaction} says.
+   * Runs work in one transaction with its own entity manager; commits when the work returns, and retries as described at
+   * {@link retryTransaction}.
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
     return retryTransaction(() => this.#orm.em.fork().transactional(work, { clear: true }));
   }
 
-  /** A connection for LISTEN and NOTIFY, and for statements of its holder's own; release it when done. */
+  /** A connection for LISTEN, NOTIFY and individual statements; release it when done. */
   connect(): Promise<PoolClient> {
     return this.#reads.connect();
   }
@@ -139,7 +139,7 @@ export class Database {
     await this.#reads.query('select 1');
   }
 
-  /** Resolves when all connections have ended. A pool waits for ever for one that is not given back: not this does. */
+  /** Resolves when all connections have closed, or after a timeout: a pool waits forever for connections never released. */
   async close(): Promise<void> {
     const ended = Promise.all([this.#orm.close(), this.#reads.end()]);
     await Promise.race([ended, delay(CLOSE_MS, undefined, { ref: false })]);
@@ -156,24 +156,23 @@ export class Database {
 }
 
 /**
- * Runs a transaction, and again after a deadlock, a serialization failure or a unique key taken meanwhile, a bounded
- * number of times.
+ * Runs a transaction, retrying it a limited number of times after a deadlock, a serialization failure or a unique
+ * violation.
  */
 export async function retryTransaction<T>(transaction: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await transaction();
     } catch (error) {
-      if (!isRetryable(error) || tries === MAX_TRANSACTION_TRIES) throw error;
-      await delay(Math.random() * 10 * 2 ** tries);
+      if (!isRetryable(error) || attempt === MAX_TRANSACTION_ATTEMPTS) throw error;
+      await delay(Math.random() * 10 * 2 ** attempt);
     }
   }
 }
 
 /**
- * TCP by itself waits a quarter of an hour for a server that is gone without a word, as behind a network that swallows
- * or after a failover: all connections of a pool would stand still for as long. Keep-alive does not look while a
- * statement is on its way.
+ * Without this timeout TCP waits 15 minutes for a server that disappears silently, as after a network partition or a
+ * failover, and all connections of a pool would hang that long. Keep-alive does not help while a statement is in flight.
  */
 function createSocket(maxSilenceMs: number): Socket {
   const socket = new Socket();
@@ -185,7 +184,7 @@ function createSocket(maxSilenceMs: number): Socket {
 
 const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');
 
-/** A Kysely that only compiles: hot reads are built with it and run by {@link Database.read}. */
+/** A Kysely instance that only compiles queries; {@link Database.read} runs them. */
 export function queryBuilder<Tables>(): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: {

@@ -1,12 +1,11 @@
 import type { Pool, PoolClient } from 'pg';
 
-/** By then whoever holds a connection that died has seen its statement fail, and given the connection back. */
-const PATIENCE_MS = 1_000;
+/** By then the holder of a dead connection has seen its statement fail and released the connection. */
+const GRACE_MS = 1_000;
 
 /**
- * Gives back to the pool what nobody else does: a connection that died inside a transaction. Kysely's controlled
- * transactions release their connection only when COMMIT or ROLLBACK succeeds, so without this every death of the
- * database would take the connections in use out of the pool for good.
+ * Releases connections that died inside a transaction. Kysely's controlled transactions release their connection only when
+ * COMMIT or ROLLBACK succeeds, so without this every database outage would leak the connections in use.
  */
 export function reclaimDeadClients(pool: Pool): void {
   const inUse = new Set<PoolClient>();
@@ -16,7 +15,7 @@ export function reclaimDeadClients(pool: Pool): void {
     client.once('end', () => {
       setTimeout(() => {
         if (inUse.has(client)) client.release(true);
-      }, PATIENCE_MS);
+      }, GRACE_MS);
     });
   });
 }

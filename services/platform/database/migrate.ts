@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { bindNamed } from './named-sql.ts';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
-/** Held for the whole run, so that processes that start together apply each migration once. */
+/** Held for the whole run, so that processes starting together apply each migration once. */
 const ADVISORY_LOCK = 7_251_946_003;
 
 /**

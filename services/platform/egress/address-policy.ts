@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** PUBLIC: anyone may be sent there. EXEMPT: only by the allow-list. FORBIDDEN: never dialled. */
+/** PUBLIC: allowed for all. EXEMPT: allowed by the allow-list. FORBIDDEN: never dialed. */
 export type AddressVerdict = 'PUBLIC' | 'EXEMPT' | 'FORBIDDEN';
 
 export interface AddressPolicy {
-  /** Judges an address in the spelling of the WHATWG parser or of a resolver; what is not an address is FORBIDDEN. */
+  /** Judges an address as written by the WHATWG URL parser or a resolver; anything else is FORBIDDEN. */
   judge(address: string): AddressVerdict;
-  /** True where an allow-list is set, so that special-use names may be tried too. */
+  /** True when an allow-list is set, so that special-use names may be resolved. */
   readonly hasExemptions: boolean;
 }
 
@@ -39,7 +39,7 @@ const FORBIDDEN_IPV4 = [
 
 /**
  * Global unicast. Outside it lie loopback, mapped and compatible IPv4, NAT64 (64:ff9b::/96 and 64:ff9b:1::/48),
- * discard, segment routing (5f00::/16), unique local, link-local, site-local and multicast: all refused.
+ * discard, segment routing (5f00::/16), unique local, link-local, site-local and multicast: all forbidden.
  */
 const GLOBAL_IPV6 = parseCidr('2000::/3');
 
@@ -52,9 +52,9 @@ const FORBIDDEN_IPV6 = [
 ].map(parseCidr);
 
 /**
- * Decides which addresses may be dialled.
+ * Creates the policy that decides which addresses may be dialed.
  * @param allowCidrs development and tests only: addresses in these blocks are EXEMPT.
- * @throws RangeError naming what is not a CIDR.
+ * @throws RangeError naming the invalid CIDR.
  */
 export function createAddressPolicy(allowCidrs: readonly string[] = []): AddressPolicy {
   const exempt = allowCidrs.map(parseCidr);
@@ -69,7 +69,7 @@ export function createAddressPolicy(allowCidrs: readonly string[] = []): Address
   };
 }
 
-/** One spelling per address, for comparison; undefined for what is not an address. */
+/** The canonical form of an address, for comparison; undefined for anything else. */
 export function canonicalAddress(text: string): string | undefined {
   return parseAddress(text)?.toNormalizedString();
 }
@@ -102,7 +102,7 @@ function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return (parts[4]! & 0xfcff) === 0 && parts[5] === 0x5efe;
 }
 
-/** Strict: node's own judgement first, because ipaddr.js also reads octal and shortened forms. Zones are refused. */
+/** Parses strictly: Node.js decides first, because ipaddr.js also accepts octal and shortened forms. Rejects zones. */
 function parseAddress(text: string): Address | undefined {
   return isIP(text) === 0 || text.includes('%') ? undefined : ipaddr.parse(text);
 }

@@ -18,14 +18,14 @@ import {
   type WebhookUrlVerdict,
 } from './webhook-url.ts';
 
-/** Of one environment: live and sandbox have a guard each. */
+/** The settings of one environment; live and sandbox have separate guards. */
 export interface EgressSettings {
   readonly allowedPorts: readonly PortRange[];
-  /** Blocks exempt from judgement, as `127.0.0.0/8`. Development and tests only: empty for live. */
+  /** Blocks exempt from the address policy, such as `127.0.0.0/8`. For development and tests: empty for live. */
   readonly allowCidrs?: readonly string[];
-  /** PEM text of certificate authorities trusted besides the system's. */
+  /** PEM text of additional certificate authorities. */
   readonly extraCa?: string | undefined;
-  /** `http://` or `https://`, with credentials where it wants them. */
+  /** `http://` or `https://`, with credentials if required. */
   readonly proxyUrl?: string | undefined;
   /** DNS servers as `address:port` instead of the machine's. */
   readonly dnsServers?: readonly string[] | undefined;
@@ -33,13 +33,13 @@ export interface EgressSettings {
   readonly creationDnsTimeoutMs?: number;
   /** Default 5000: DNS, TCP, proxy and TLS together. */
   readonly connectTimeoutMs?: number;
-  /** Default 50: connections, and so requests, at a time per pool; more requests wait. */
+  /** Default 50: concurrent connections, and so requests, per pool; further requests wait. */
   readonly connectionsPerPool?: number;
-  /** Default 60000: a pool without a request for so long is closed. */
+  /** Default 60000: pools without a request for this long are closed. */
   readonly poolIdleMs?: number;
 }
 
-/** Parts that a test may replace. */
+/** Parts that tests may replace. */
 export interface EgressParts {
   readonly dnsLookup?: Lookup;
   readonly systemLookup?: Lookup;
@@ -47,18 +47,18 @@ export interface EgressParts {
 }
 
 export interface EgressGuard {
-  /** All about a URL that needs no DNS. */
+  /** Checks everything about a URL that does not need DNS. */
   judgeUrl(text: string): WebhookUrlVerdict;
   /**
-   * For creation, after `judgeUrl`: asks DNS and refuses when any address is bad. `resolves` is false where
-   * there was no answer in time: such a URL is accepted, and every connection judges again.
+   * For creation, after `judgeUrl`: resolves the host and rejects it when any address is forbidden. `resolves` is false
+   * when DNS did not respond in time: such a URL is accepted, because every connection is checked again.
    */
   checkHost(url: WebhookUrl): Promise<HostVerdict>;
-  /** Where to send requests to this URL's origin: guarded connections that this pool key alone uses. */
+  /** The dispatcher for requests to this URL's origin: guarded connections used only by this pool key. */
   dispatcherFor(poolKey: string, url: WebhookUrl): Dispatcher;
-  /** Pools open now. */
+  /** The number of open pools. */
   readonly poolCount: number;
-  /** Ends all connections at once. */
+  /** Closes all connections immediately. */
   close(): Promise<void>;
 }
 
@@ -67,8 +67,8 @@ export type HostVerdict =
   | { readonly ok: false; readonly reason: 'HOST_NOT_PUBLIC'; readonly detail: string };
 
 /**
- * The one guard for creation and delivery.
- * @throws RangeError, TypeError or an OpenSSL error for a setting that is no CIDR, URL or PEM.
+ * Creates the guard used by both subscription creation and delivery.
+ * @throws RangeError, TypeError or an OpenSSL error for a setting that is not a CIDR, URL or PEM.
  */
 export function createEgressGuard(settings: EgressSettings, parts: EgressParts = {}): EgressGuard {
   const addresses = createAddressPolicy(settings.allowCidrs);
@@ -114,5 +114,5 @@ export function createEgressGuard(settings: EgressSettings, parts: EgressParts =
 function proxyUrlOf(text: string): URL {
   const url = new URL(text);
   if (url.protocol === 'http:' || url.protocol === 'https:') return url;
-  throw new RangeError(`an egress proxy is reached over http or https, not ${url.protocol}`);
+  throw new RangeError(`an egress proxy must be http or https, not ${url.protocol}`);
 }

@@ -5,7 +5,7 @@ import { isIPv6, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { EgressError } from './egress-error.ts';
 
-/** A forward proxy that every connection leaves by. Its own address alone is not judged. */
+/** A forward proxy for all connections. Only its own address is exempt from the address policy. */
 export interface EgressProxy {
   readonly url: URL;
   /** For an https proxy. */
@@ -13,9 +13,9 @@ export interface EgressProxy {
 }
 
 /**
- * Has the proxy connect to a judged address.
- * @returns the tunnel's socket, over which nothing was sent yet.
- * @throws EgressError PROXY when it cannot be reached or refuses; the abort's error when the signal fires.
+ * Opens a tunnel through the proxy to a checked address.
+ * @returns the tunnel's socket, before any data was sent.
+ * @throws EgressError PROXY when it cannot be reached or rejects the tunnel; the abort's error when the signal fires.
  */
 export async function openTunnel(
   { url, secureContext }: EgressProxy,
@@ -35,7 +35,7 @@ export async function openTunnel(
     signal,
   } as https.RequestOptions);
   request.end();
-  const [response, socket, head] = await answerOf(request, signal);
+  const [response, socket, head] = await connectResponse(request, signal);
   if (response.statusCode !== 200) {
     socket.destroy();
     throw new EgressError('PROXY', `the proxy answered ${response.statusCode}`);
@@ -44,12 +44,12 @@ export async function openTunnel(
   return socket;
 }
 
-async function answerOf(
+async function connectResponse(
   request: http.ClientRequest,
   signal: AbortSignal,
 ): Promise<[http.IncomingMessage, Socket, Buffer]> {
   request.on('error', () => {});
-  // To CONNECT a 2xx comes as 'connect', and so does a refusal.
+  // Every response to CONNECT arrives as 'connect', including errors.
   try {
     const [response, socket, head] = await once(request, 'connect', { signal });
     socket.on('error', () => {});

@@ -5,15 +5,15 @@ import { createEgressGuard, type EgressGuard } from './egress-guard.ts';
 
 export type EnvironmentGuards = Readonly<Record<EnvironmentName, EgressGuard>>;
 
-/** The settings that the guards are made of. */
+/** The settings of the guards. */
 export type EgressConfig = Pick<
   Config,
   'WEBHOOK_ALLOW_CIDRS' | 'WEBHOOK_ALLOWED_PORTS' | 'WEBHOOK_EXTRA_CA' | 'WEBHOOK_EGRESS_PROXY'
 >;
 
 /**
- * The guard of each environment, as the settings have it: private addresses are never allowed for live.
- * @throws an Error that names WEBHOOK_EXTRA_CA when that file cannot be read.
+ * Creates the guard of each environment from the settings: private addresses are never allowed for live.
+ * @throws an Error that names WEBHOOK_EXTRA_CA when the file cannot be read.
  */
 export function createEnvironmentGuards(config: EgressConfig): EnvironmentGuards {
   const settings = {
@@ -27,7 +27,7 @@ export function createEnvironmentGuards(config: EgressConfig): EnvironmentGuards
   };
 }
 
-/** Ends the connections of both. */
+/** Closes the connections of both guards. */
 export async function closeGuards({ live, test }: EnvironmentGuards): Promise<void> {
   await Promise.all([live.close(), test.close()]);
 }

@@ -9,9 +9,9 @@ import { type Host, readHost } from './host.ts';
 import type { HostResolver } from './host-resolver.ts';
 import { isPortAllowed, type PortRange } from './webhook-url.ts';
 
-/** A name with more addresses is dialled at the first of them only: nobody's name is a port scanner. */
-const MAX_ADDRESSES_DIALLED = 8;
-/** How long one of several addresses may take before the next is tried. */
+/** Only the first addresses of a name are dialed, so that DNS records cannot turn this into a port scanner. */
+const MAX_ADDRESSES_DIALED = 8;
+/** How long to wait for one address before trying the next. */
 const NEXT_ADDRESS_AFTER_MS = 1000;
 
 export type Dial = (options: net.TcpNetConnectOpts) => net.Socket;
@@ -23,7 +23,7 @@ export interface ConnectorDeps {
   readonly connectTimeoutMs: number;
   readonly secureContext: tls.SecureContext;
   readonly proxy?: EgressProxy | undefined;
-  /** Dials in place of node:net, for a test of what this module does with what was dialled. */
+  /** Replaces node:net in tests. */
   readonly dial?: Dial | undefined;
 }
 
@@ -34,9 +34,9 @@ interface Target {
 }
 
 /**
- * A connector for one undici pool. Resolution and dial are one step: the addresses that were judged are
- * the addresses dialled, and the socket must end at one of them before the first byte is sent.
- * Its callback gets an EgressError, or a TLS socket whose peer has proved the host's name.
+ * Creates the connector of one undici pool. Resolving and dialing are one step: exactly the checked addresses are dialed,
+ * and the socket's remote address must be one of them before the first byte is sent. The callback receives an
+ * EgressError, or a TLS socket whose peer has proved the host's name.
  */
 export function createGuardedConnector(deps: ConnectorDeps): buildConnector.connector {
   let session: Buffer | undefined;
@@ -63,13 +63,16 @@ export function createGuardedConnector(deps: ConnectorDeps): buildConnector.conn
   ): Promise<Target> {
     const host = readHost(hostname);
     if (protocol !== 'https:' || host === undefined || !isPortAllowed(deps.allowedPorts, port)) {
-      throw new EgressError('EGRESS_DENIED', `${protocol}//${hostname}:${port} is not a place to send to`);
+      throw new EgressError(
+        'EGRESS_DENIED',
+        `${protocol}//${hostname}:${port} is not an allowed destination`,
+      );
     }
     const late = once(signal, 'abort').then(() => {
-      throw new EgressError('DNS', `no answer for ${hostname} in time`);
+      throw new EgressError('DNS', `DNS did not respond for ${hostname} in time`);
     });
     const addresses = await Promise.race([deps.resolveHost(host), late]);
-    return { host, port, addresses: addresses.slice(0, MAX_ADDRESSES_DIALLED) };
+    return { host, port, addresses: addresses.slice(0, MAX_ADDRESSES_DIALED) };
   }
 
   return (options, callback) => {
@@ -118,10 +121,10 @@ function assertRemoteAddress(socket: net.Socket, judged: readonly string[]): voi
     return;
   socket.destroy();
   if (remote === undefined) throw new EgressError('CONNECTION_RESET', 'closed as soon as connected');
-  throw new EgressError('EGRESS_DENIED', `connected to ${remote}, which was not judged`);
+  throw new EgressError('EGRESS_DENIED', `connected to ${remote}, which was not checked`);
 }
 
-/** Tries the judged addresses in turn; the proxy is given an address, never a name it would resolve itself. */
+/** Tries the checked addresses in turn. The proxy gets an address, never a name that it would resolve itself. */
 async function tunnel(
   proxy: EgressProxy,
   { port, addresses }: Target,
@@ -152,19 +155,19 @@ function startTls(
     // The certificate is checked against servername, or host where an address has no server name to send.
     ...(host.kind === 'ADDRESS' ? { host: host.address } : { host: host.name, servername: host.name }),
     ALPNProtocols: ['http/1.1'],
-    // Said aloud, so that no environment variable turns it off.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
     rejectUnauthorized: true,
   });
 }
 
-/** Waits for the event; whatever else comes first destroys the socket and is named. */
+/** Waits for the event; if anything else happens first, destroys the socket and throws the classified error. */
 async function settle(
   socket: net.Socket,
   event: 'connect' | 'secureConnect',
   signal: AbortSignal,
   name: (error: unknown) => EgressError,
 ): Promise<void> {
-  // An error between two listeners must not end the process; it shows as `destroyed`.
+  // An error while no other listener is attached must not end the process; `destroyed` reveals it.
   socket.on('error', () => {});
   try {
     await once(socket, event, { signal });

@@ -3,12 +3,12 @@ import { type buildConnector, type Dispatcher, Pool } from 'undici';
 export interface GuardedPoolsOptions {
   createConnector(): buildConnector.connector;
   readonly connectionsPerPool: number;
-  /** A pool that was not asked for during this time, and has no request under way, is closed. */
+  /** Pools that were not used for this long and have no pending request are closed. */
   readonly idleMs: number;
 }
 
 export interface GuardedPools {
-  /** The pool of a key and origin, made when needed. Ask anew for every request. */
+  /** The pool of a key and origin, created on demand. Call this for every request. */
   take(poolKey: string, origin: string): Dispatcher;
   readonly size: number;
   close(): Promise<void>;
@@ -19,11 +19,11 @@ interface Entry {
   takenAtMs: number;
 }
 
-/** A connection is kept this long for a next request, whatever the receiver offers. */
+/** Keep-alive time of idle connections, capped even if the receiver offers more. */
 const KEEP_ALIVE_MS = 4000;
 const KEEP_ALIVE_MAX_MS = 30_000;
 
-/** One pool per key, so that endpoints sharing a host neither wait for each other nor share a connection. */
+/** Creates one pool per key, so that endpoints on the same host neither wait for each other nor share connections. */
 export function createGuardedPools(options: GuardedPoolsOptions): GuardedPools {
   const entries = new Map<string, Entry>();
   const sweep = setInterval(() => closeIdle(entries, options.idleMs), options.idleMs / 2).unref();
@@ -56,7 +56,7 @@ function createPool(origin: string, options: GuardedPoolsOptions): Pool {
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
-    // The attempt's own deadline is the wall; these timers would only restart with every byte.
+    // The attempt has its own deadline; these timers would only restart with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

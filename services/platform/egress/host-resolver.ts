@@ -4,23 +4,23 @@ import type { AddressPolicy } from './address-policy.ts';
 import { EgressError } from './egress-error.ts';
 import type { Host } from './host.ts';
 
-/** Every address of a name, IPv4 first; rejects when there is none. */
+/** Resolves a name to all its addresses, IPv4 first; rejects when there are none. */
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
-const DNS_PATIENCE_MS = 2500;
+const DNS_TIMEOUT_MS = 2500;
 
 export interface HostResolverDeps {
   readonly addresses: AddressPolicy;
-  /** Asked for ordinary names. */
+  /** Used for ordinary names. */
   readonly dnsLookup: Lookup;
-  /** Asked for special-use names, which are tried only where an allow-list is set. */
+  /** Used for special-use names, which are resolved only when an allow-list is set. */
   readonly systemLookup: Lookup;
 }
 
-/** A host's addresses, each of them judged and fit to be dialled. Rejects with an EgressError, DNS or EGRESS_DENIED. */
+/** Resolves a host to addresses that may all be dialed. Rejects with an EgressError: DNS or EGRESS_DENIED. */
 export type HostResolver = (host: Host) => Promise<readonly string[]>;
 
-/** The one place where a host becomes addresses, at creation and at connection: one bad address refuses all. */
+/** The only place that resolves hosts, at creation and at connection: one forbidden address rejects the host. */
 export function createHostResolver({ addresses, dnsLookup, systemLookup }: HostResolverDeps): HostResolver {
   return async (host) => {
     if (host.kind === 'ADDRESS') {
@@ -40,36 +40,36 @@ export function createHostResolver({ addresses, dnsLookup, systemLookup }: HostR
 }
 
 /**
- * A lookup by DNS alone. Unlike getaddrinfo it holds no thread of the pool, so names whose servers hang
- * delay no other merchant's; it reads no hosts file and appends no search domain.
+ * Looks up names by DNS only. Unlike getaddrinfo it occupies no thread of the pool, so a hanging DNS server cannot delay
+ * other merchants. It ignores the hosts file and search domains.
  * @param servers `address:port` of DNS servers instead of the machine's.
  */
 export function createDnsLookup(servers?: readonly string[]): Lookup {
   return async (name) => {
-    // One per question, so that a change of the machine's servers is noticed.
+    // One resolver per lookup, so that changes of the machine's DNS servers take effect.
     const resolver = new dns.Resolver({ timeout: 1000, tries: 2 });
     if (servers !== undefined) resolver.setServers(servers);
-    // Some servers never answer for one of the families; the other then has to do.
-    const patience = setTimeout(() => resolver.cancel(), DNS_PATIENCE_MS);
+    // Some servers never respond for one address family; the other one is enough then.
+    const timeout = setTimeout(() => resolver.cancel(), DNS_TIMEOUT_MS);
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    clearTimeout(patience);
+    clearTimeout(timeout);
     const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (found.length === 0) throw answers.find((answer) => answer.status === 'rejected')?.reason;
     return found;
   };
 }
 
-/** A lookup as the machine's programs do it, with its hosts file. */
+/** Looks up names with the system resolver, including the hosts file. */
 export const systemLookup: Lookup = async (name) => {
   const found = await dns.lookup(name, { all: true, order: 'ipv4first' });
   return found.map(({ address }) => address);
 };
 
 /**
- * What is known of a host within a time limit.
- * - RESOLVES: every address is fit to be dialled.
- * - UNRESOLVED: no answer, or none in time; connecting judges again.
- * - FORBIDDEN: an address is not; or a special-use name that nothing shows to be exempt.
+ * Checks a host within a time limit.
+ * - RESOLVES: every address may be dialed.
+ * - UNRESOLVED: no response, or none in time; the connection checks again.
+ * - FORBIDDEN: an address is forbidden, or a special-use name is not known to be exempt.
  */
 export async function checkHost(
   resolve: HostResolver,

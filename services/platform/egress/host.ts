@@ -1,26 +1,41 @@
 import { isIP } from 'node:net';
 
-/** A host of a URL: an address, or a name without its final dot. */
+/** The host of a URL: an address, or a name without its trailing dot. */
 export type Host =
   | { readonly kind: 'ADDRESS'; readonly address: string }
   | { readonly kind: 'NAME'; readonly name: string; readonly specialUse: boolean };
 
 /**
- * Suffixes that no public DNS serves: the special-use registry (RFC 6761 and after) without `example`, which
- * is for documentation and names nothing, and the names that private networks, containers and clouds use.
+ * Suffixes that public DNS does not serve: the special-use registry (RFC 6761 and later) without `example`, which is
+ * reserved for documentation, and names used by private networks, containers and clouds.
  */
 const SPECIAL_USE_SUFFIXES = [
-  ...['alt', 'arpa', 'internal', 'invalid', 'local', 'localhost', 'onion', 'test'],
-  ...['corp', 'home', 'intranet', 'lan', 'localdomain', 'mail', 'private', 'svc'],
-  ...['metadata.goog', 'metadata.tencentyun.com'],
+  'alt',
+  'arpa',
+  'internal',
+  'invalid',
+  'local',
+  'localhost',
+  'onion',
+  'test',
+  'corp',
+  'home',
+  'intranet',
+  'lan',
+  'localdomain',
+  'mail',
+  'private',
+  'svc',
+  'metadata.goog',
+  'metadata.tencentyun.com',
 ];
 
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const NUMBER_LIKE = /^(\d+|0x[0-9a-f]*)$/;
 
 /**
- * Reads a host as the WHATWG parser writes it (IPv6 with or without brackets).
- * @returns undefined for what is neither an address nor a DNS name, such as an empty label.
+ * Parses a host as serialised by the WHATWG URL parser (IPv6 with or without brackets).
+ * @returns undefined for anything that is neither an address nor a DNS name, such as one with an empty label.
  */
 export function readHost(hostname: string): Host | undefined {
   const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;

@@ -3,7 +3,7 @@ import { type Host, readHost } from './host.ts';
 
 export const MAX_WEBHOOK_URL_LENGTH = 2048;
 
-/** Both ends included. */
+/** A range of ports, inclusive. */
 export interface PortRange {
   readonly from: number;
   readonly to: number;
@@ -15,9 +15,9 @@ export interface WebhookUrlRules {
 }
 
 export interface WebhookUrl {
-  /** As the WHATWG parser writes it: what is kept, shown and called. */
+  /** As serialised by the WHATWG URL parser: stored, shown and called in this form. */
   readonly href: string;
-  /** `href` without a final dot of the host: one subscription per this. */
+  /** `href` without a trailing dot of the host; unique among the subscriptions of a merchant and environment. */
   readonly uniqueForm: string;
   readonly host: Host;
 }
@@ -38,14 +38,14 @@ export type WebhookUrlVerdict =
   | { readonly ok: false; readonly reason: WebhookUrlRefusal; readonly detail: string };
 
 /**
- * Judges all about a URL that needs no DNS. A special-use name passes where an allow-list is set;
- * its addresses must then be in that list, which resolving it decides.
+ * Checks everything about a URL that does not need DNS. A special-use name passes when an allow-list is set; resolving it
+ * later decides whether its addresses are in the list.
  */
 export function judgeWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUrlVerdict {
   if (isTooLong(text)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   const url = URL.parse(text);
   if (url === null) return refuse('MALFORMED', 'The url is not a valid absolute URL.');
-  // Percent-encoding lengthens a URL, and it is the written form that is kept.
+  // Percent-encoding lengthens a URL, and the serialised form is stored.
   if (isTooLong(url.href)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   if (url.protocol !== 'https:') return refuse('NOT_HTTPS', 'The url must use https.');
   if (url.username !== '' || url.password !== '') {
@@ -64,7 +64,7 @@ export function judgeWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
 export const HOST_NOT_PUBLIC_DETAIL = 'The host of the url is not on the public internet.';
 const TOO_LONG_DETAIL = `The url is longer than ${MAX_WEBHOOK_URL_LENGTH} characters.`;
 
-/** The port a URL is called at, its scheme's default included. */
+/** The port of a URL, or the default of its scheme. */
 function portOf(url: URL): number {
   return url.port === '' ? 443 : Number(url.port);
 }
@@ -91,7 +91,7 @@ function uniqueFormOf(url: URL): string {
 }
 
 function isTooLong(text: string): boolean {
-  // Code points, as JSON Schema counts; the first test spares counting what is far too long.
+  // Counts code points like JSON Schema; the first check avoids counting very long texts.
   return text.length > MAX_WEBHOOK_URL_LENGTH * 2 || [...text].length > MAX_WEBHOOK_URL_LENGTH;
 }
 

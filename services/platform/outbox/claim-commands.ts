@@ -2,7 +2,7 @@ import type { Run, Statement } from '../database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../tenant.ts';
 import { COMMAND_LEASE_MS } from './workflow-command.ts';
 
-/** A workflow command to be executed in Temporal, as stored. */
+/** A stored workflow command, to be executed in Temporal. */
 export interface ClaimedCommand {
   readonly id: string;
   readonly merchant_id: string;
@@ -32,7 +32,7 @@ select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_na
   from leased order by id`,
 };
 
-/** Leases commands for 30 s, in the order in which they were created. */
+/** Leases commands for 30 s, in order of creation. */
 export const claimCommands = (run: Run, limit: number) => run<ClaimedCommand>(CLAIM, { limit });
 
 const CONFIRM: Statement = {

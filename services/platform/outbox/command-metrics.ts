@@ -1,10 +1,10 @@
 import type { CrossTenantDatabase, Statement } from '../database/cross-tenant-database.ts';
 import { registerMeasuredGauges } from '../process/measured-gauges.ts';
 
-/** The number of rows that are read at most to count them. */
+/** The maximum number of rows to count. */
 const COUNT_LIMIT = 100_000;
 /** One measurement serves all gauges of a scrape. */
-const KEPT_MS = 1_000;
+const CACHE_MS = 1_000;
 
 interface CommandsRow {
   readonly commands: number;
@@ -19,20 +19,20 @@ select (select count(*) from (select from platform.outbox_command limit ${COUNT_
           from platform.outbox_command order by id limit 1) as age_seconds`,
 };
 
-/** Registers gauges that are measured when /metrics is read; every process on one database reports the same values. */
+/** Registers gauges measured on each scrape; all processes on a database report the same values. */
 export function registerCommandMetrics(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: async () => (await db.run<CommandsRow>(MEASURE))[0]!,
-    keptMs: KEPT_MS,
+    cacheMs: CACHE_MS,
     gauges: [
       {
         name: 'payments_workflow_command_lag_seconds',
-        help: 'Age of the oldest workflow command that Temporal has not been given.',
+        help: 'Age of the oldest workflow command not yet sent to Temporal.',
         read: ({ age_seconds }) => Math.max(age_seconds ?? 0, 0),
       },
       {
         name: 'payments_workflow_outbox_commands',
-        help: `Workflow commands that Temporal has not been given, counted up to ${COUNT_LIMIT}.`,
+        help: `Workflow commands not yet sent to Temporal, counted up to ${COUNT_LIMIT}.`,
         read: ({ commands }) => commands,
       },
     ],

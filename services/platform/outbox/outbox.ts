@@ -8,67 +8,67 @@ import { executeNamed } from '../database/named-sql.ts';
 import type { Tenant } from '../tenant.ts';
 import type { WorkflowCommand } from './workflow-command.ts';
 
-/** An event of the catalogue, to be delivered once the transaction that publishes it has committed. */
+/** An event of the catalogue, delivered after the transaction that publishes it commits. */
 export interface OutboxEvent {
-  /** A name of the catalogue, such as `refund.requested.v1`. */
+  /** An event type of the catalogue, such as `refund.requested.v1`. */
   readonly type: string;
-  /** The object the event is about; its events are numbered from 1 without gaps. */
+  /** The object that the event is about; its events are numbered from 1 without gaps. */
   readonly objectId: string;
   readonly data: JsonObject;
-  /** Id of the request that caused it. */
+  /** Id of the request that caused the event. */
   readonly requestId: string;
   readonly occurredAt: Date;
 }
 
-/** What a commit has added to the outbox: events alone, or commands too. */
+/** What a commit added to the outbox: only events, or also commands. */
 export type OutboxWork = 'EVENTS' | 'COMMANDS';
 
 export const OUTBOX_CHANNEL = 'payments_outbox';
 const NOTIFY_INTERVAL_MS = 10;
 
 /**
- * Tells that something was committed to the outbox: at once inside this process, and by a NOTIFY on a connection of
- * its own, at most one per 10 ms, to the others. A lost notification costs a poll's interval, never an event.
+ * Signals that a commit added work to the outbox: immediately within this process, and to other processes by NOTIFY on a
+ * separate connection, at most once per 10 ms. A lost notification delays work until the next poll, but never loses it.
  */
 export class OutboxSignal {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
   readonly #database: Database;
-  /** Stands in the notifications of this process. */
+  /** Identifies this process in notifications. */
   readonly #sender = randomUUID();
-  #toTell: OutboxWork | undefined;
+  #pending: OutboxWork | undefined;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** To be called after the commit. */
+  /** Call this after the commit. */
   committed(work: OutboxWork): void {
     this.#emitter.emit('work', work);
-    if (this.#toTell === undefined) setTimeout(() => void this.#notify(), NOTIFY_INTERVAL_MS);
-    if (this.#toTell !== 'COMMANDS') this.#toTell = work;
+    if (this.#pending === undefined) setTimeout(() => void this.#notify(), NOTIFY_INTERVAL_MS);
+    if (this.#pending !== 'COMMANDS') this.#pending = work;
   }
 
-  /** What a notification tells; undefined for one of this process, which knows already. */
-  heard(payload: string): OutboxWork | undefined {
+  /** Parses a notification; undefined for those sent by this process, which has handled them already. */
+  parseNotification(payload: string): OutboxWork | undefined {
     const [sender, work] = payload.split(' ');
     if (sender === this.#sender) return undefined;
     return work === 'EVENTS' ? 'EVENTS' : 'COMMANDS';
   }
 
-  /** Calls back whenever this process commits to the outbox; answers how to stop. */
+  /** Calls the listener whenever this process commits to the outbox; returns a function that unsubscribes. */
   onWork(listener: (work: OutboxWork) => void): () => void {
     this.#emitter.on('work', listener);
     return () => this.#emitter.off('work', listener);
   }
 
   async #notify(): Promise<void> {
-    const payload = `${this.#sender} ${this.#toTell}`;
-    this.#toTell = undefined;
+    const payload = `${this.#sender} ${this.#pending}`;
+    this.#pending = undefined;
     try {
       const connection = await this.#database.connect();
       await connection.query(`notify ${OUTBOX_CHANNEL}, '${payload}'`).finally(() => connection.release());
     } catch {
-      // A poll finds what nobody was told of.
+      // The next poll finds the work.
     }
   }
 }
@@ -84,7 +84,7 @@ insert into platform.outbox_event (merchant_id, environment, id, type, object_id
 select :merchantId, :environment, :id, :type, :objectId, last_sequence, :requestId, :occurredAt, :data from numbered
 returning sequence`;
 
-/** Adds an event to the outbox in the caller's transaction; answers its id and its number for the object. */
+/** Adds an event to the outbox in the caller's transaction; returns its id and its sequence number for the object. */
 export async function insertEvent(em: EntityManager, tenant: Tenant, event: OutboxEvent) {
   const id = uuidv7();
   const [row] = await executeNamed<{ sequence: string | number | bigint }>(em, INSERT_EVENT, {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { OUTBOX_CHANNEL, type OutboxSignal, type OutboxWork } from './outbox.ts';
 
-/** Kept so long after the last wait, so that the next one finds it. */
+/** How long the listener stays open after the last wait, so that the next one can reuse it. */
 const LINGER_MS = 500;
 const RECONNECT_MS = 1_000;
 
@@ -15,22 +15,22 @@ export interface WorkSignalDependencies {
   readonly logger: Logger;
 }
 
-/** What somebody waits for, and for how long. */
+/** The kind of work to wait for, and for how long. */
 interface WorkWait {
-  /** COMMANDS: what adds events alone is no news. */
+  /** COMMANDS ignores commits that add only events. */
   readonly work: OutboxWork;
   readonly waitMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Wakes whoever waits for work: at once by a commit of this process, and over one connection that LISTENs while
- * somebody waits by those of other processes. What it misses, a poll finds.
+ * Wakes callers that wait for work: immediately on commits of this process, and on those of other processes through one
+ * connection that LISTENs while callers wait. Polling finds anything that signals miss.
  */
 export class WorkSignal {
   readonly #dependencies: WorkSignalDependencies;
   readonly #emitter = new EventEmitter().setMaxListeners(0);
-  /** Rise with every signal that is news: taken before a look, one tells what that look cannot have seen. */
+  /** Incremented by every signal. A version read before a query shows whether a signal came after it. */
   readonly #versions = { EVENTS: 0, COMMANDS: 0 };
   #waiting = 0;
   #listener: Promise<PoolClient | undefined> | undefined;
@@ -42,8 +42,7 @@ export class WorkSignal {
   }
 
   /**
-   * Looks for work, again with each signal and poll, until there is some: undefined when the time is up or the caller
-   * has given up.
+   * Calls `look` on each signal and poll until it finds work; undefined when the time is up or the caller aborts.
    */
   async await<T>(
     wait: WorkWait,
@@ -53,15 +52,15 @@ export class WorkSignal {
     while (!wait.signal.aborted) {
       const seen = this.#versions[wait.work];
       const { found, pollMs } = await look();
-      const leftMs = endsAt - performance.now();
+      const remainingMs = endsAt - performance.now();
       if (found !== undefined) return found;
-      if (leftMs <= 0) break;
-      await this.#wait(seen, Math.min(leftMs, pollMs), wait);
+      if (remainingMs <= 0) break;
+      await this.#wait(seen, Math.min(remainingMs, pollMs), wait);
     }
     return undefined;
   }
 
-  /** Resolves on the first signal after `seen`, after the time, or when the caller gives up. */
+  /** Resolves on the first signal after version `seen`, after the timeout, or when the caller aborts. */
   async #wait(seen: number, timeoutMs: number, { work, signal }: WorkWait): Promise<void> {
     this.#waiting += 1;
     clearTimeout(this.#linger);
@@ -71,20 +70,20 @@ export class WorkSignal {
     try {
       if (this.#versions[work] !== seen) return;
       const woken = once(this.#emitter, work, { signal: either });
-      const late = delay(timeoutMs, undefined, { signal: either });
-      await Promise.race([woken, late].map((wait) => wait.catch(() => undefined)));
+      const timeout = delay(timeoutMs, undefined, { signal: either });
+      await Promise.race([woken, timeout].map((wait) => wait.catch(() => undefined)));
     } finally {
       done.abort();
       this.#waiting -= 1;
-      if (this.#waiting === 0) this.#linger = setTimeout(() => this.#hangUp(), LINGER_MS).unref();
+      if (this.#waiting === 0) this.#linger = setTimeout(() => this.#stopListening(), LINGER_MS).unref();
     }
   }
 
   #wake(work: OutboxWork): void {
-    const told: readonly OutboxWork[] = work === 'EVENTS' ? ['EVENTS'] : ['EVENTS', 'COMMANDS'];
-    for (const waitedFor of told) {
-      this.#versions[waitedFor] += 1;
-      this.#emitter.emit(waitedFor);
+    const kinds: readonly OutboxWork[] = work === 'EVENTS' ? ['EVENTS'] : ['EVENTS', 'COMMANDS'];
+    for (const kind of kinds) {
+      this.#versions[kind] += 1;
+      this.#emitter.emit(kind);
     }
   }
 
@@ -94,31 +93,31 @@ export class WorkSignal {
     try {
       connection = await database.connect();
       connection.on('notification', ({ payload = '' }) => {
-        const work = this.#dependencies.outboxSignal.heard(payload);
+        const work = this.#dependencies.outboxSignal.parseNotification(payload);
         if (work) this.#wake(work);
       });
-      connection.on('error', (error) => this.#lost(error));
+      connection.on('error', (error) => this.#reconnect(error));
       await connection.query(`listen ${OUTBOX_CHANNEL}`);
       void pingUntilEnd(connection, database.maxSilenceMs / 3);
       return connection;
     } catch (error) {
       connection?.release(true);
-      this.#lost(error);
+      this.#reconnect(error);
       return undefined;
     }
   }
 
-  /** Connects again after a while, if somebody still waits then. */
-  #lost(error: unknown): void {
-    this.#dependencies.logger.warn({ err: error }, 'no longer listening for work; polling goes on');
-    const lost = this.#listener;
+  /** Reconnects after a delay, if callers still wait then. */
+  #reconnect(error: unknown): void {
+    this.#dependencies.logger.warn({ err: error }, 'listening for work failed; falling back to polling');
+    const failed = this.#listener;
     setTimeout(() => {
-      void lost?.then((connection) => connection?.release(true)).catch(() => undefined);
-      if (this.#listener === lost) this.#listener = this.#waiting > 0 ? this.#listen() : undefined;
+      void failed?.then((connection) => connection?.release(true)).catch(() => undefined);
+      if (this.#listener === failed) this.#listener = this.#waiting > 0 ? this.#listen() : undefined;
     }, RECONNECT_MS).unref();
   }
 
-  #hangUp(): void {
+  #stopListening(): void {
     const listener = this.#listener;
     this.#listener = undefined;
     void listener?.then((connection) => connection?.release(true)).catch(() => undefined);
@@ -132,6 +131,6 @@ async function pingUntilEnd(connection: PoolClient, everyMs: number): Promise<vo
       await connection.query('');
     }
   } catch {
-    // It has ended; whoever holds it hears of that.
+    // The connection has ended; its error handler reconnects.
   }
 }

@@ -17,7 +17,7 @@ interface Dependencies {
   readonly workSignal: WorkSignal;
 }
 
-/** Hands the workflow commands of all areas to the Temporal worker. */
+/** Serves the workflow commands of all areas to the Temporal worker. */
 export function workflowCommandService({
   db,
   workSignal,

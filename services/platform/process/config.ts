@@ -34,7 +34,7 @@ const setting = <T>(parse: Parser<T>, fallback: string | undefined, description:
   description,
 });
 
-/** Every setting. docs/settings.md, .env.example and `npm start -- --help` list this table. */
+/** Every setting. docs/settings.md, .env.example and `npm start -- --help` are generated from this table. */
 export const SETTINGS = {
   LIVE_PORT: setting(integer(0, 65535), '8080', 'public API, live environment'),
   SANDBOX_PORT: setting(integer(0, 65535), '8081', 'public API, sandbox environment'),
@@ -220,7 +220,7 @@ type SettingName = keyof typeof SETTINGS;
 /** The settings that hold secret keys. Only services need them. */
 export const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
-/** The settings as read: one typed value per row of the table. */
+/** The parsed settings: one typed value per row of the table. */
 export type Config = {
   readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;
 };
@@ -230,7 +230,7 @@ export class ConfigError extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(`bad settings:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    super(`invalid settings:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
     this.name = 'ConfigError';
     this.faults = faults;
   }

@@ -3,36 +3,38 @@ import { metrics } from './telemetry.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Gauges that one measurement fills, all at a time. */
+/** Gauges that share one measurement. */
 export interface MeasuredGauges<Measured> {
-  /** Cheap, whatever the size of what is measured. */
+  /** Must be cheap regardless of the amount of data. */
   measure(): Promise<Measured>;
-  /** A measurement serves every scrape that begins so soon after it. */
-  readonly keptMs: number;
+  /** How long a measurement is reused by later scrapes. */
+  readonly cacheMs: number;
   readonly gauges: readonly MeasuredGauge<Measured>[];
 }
 
 interface MeasuredGauge<Measured> {
   readonly name: string;
   readonly help: string;
-  /** Every set of labels that it ever has; without labels by default. */
+  /** Every label set that the gauge reports; one without labels by default. */
   readonly labels?: readonly Labels[];
   read(measured: Measured, labels: Labels): number;
 }
 
-/** A scrape that waits any longer may be given up by Prometheus, with all other metrics of the process. */
-const PATIENCE_MS = 2_000;
+/** Prometheus may abort slower scrapes, losing all metrics of the process. */
+const TIMEOUT_MS = 2_000;
 
 /**
- * Registers gauges that are measured when /metrics is read. What cannot be measured, or not within two seconds, is NaN,
- * and keeps the other metrics back no longer. Of several in one process the last one registered tells.
+ * Registers gauges measured when /metrics is read. A measurement that fails or takes more than two seconds reports NaN
+ * and does not delay the other metrics. Registering a name again replaces the gauge.
  */
 export function registerMeasuredGauges<Measured>(options: MeasuredGauges<Measured>): void {
   const measured = memoized(options);
   for (const { name, help, labels = [{}], read } of options.gauges) {
     metrics.removeSingleMetric(name);
     new Gauge({
-      ...{ name, help, registers: [metrics] },
+      name,
+      help,
+      registers: [metrics],
       labelNames: Object.keys(labels[0] ?? {}),
       async collect() {
         const answer = await measured();
@@ -42,23 +44,23 @@ export function registerMeasuredGauges<Measured>(options: MeasuredGauges<Measure
   }
 }
 
-/** The last measurement, or undefined. One that is under way is waited for, never begun a second time. */
-function memoized<Measured>({ measure, keptMs }: MeasuredGauges<Measured>) {
-  let begunAt = Number.NEGATIVE_INFINITY;
-  let isUnderWay = false;
+/** Returns the latest measurement, or undefined if it failed. Never runs two measurements at once. */
+function memoized<Measured>({ measure, cacheMs }: MeasuredGauges<Measured>) {
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let isRunning = false;
   let latest: Promise<Measured | undefined> = Promise.resolve(undefined);
   return () => {
-    if (!isUnderWay && performance.now() - begunAt >= keptMs) {
-      begunAt = performance.now();
-      isUnderWay = true;
+    if (!isRunning && performance.now() - startedAt >= cacheMs) {
+      startedAt = performance.now();
+      isRunning = true;
       latest = measure()
         .catch(() => undefined)
         .finally(() => {
-          isUnderWay = false;
+          isRunning = false;
         });
     }
-    const { promise: late, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(resolve, PATIENCE_MS, undefined);
-    return Promise.race([latest, late]).finally(() => clearTimeout(timer));
+    const { promise: timeout, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(resolve, TIMEOUT_MS, undefined);
+    return Promise.race([latest, timeout]).finally(() => clearTimeout(timer));
   };
 }

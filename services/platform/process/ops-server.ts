@@ -1,24 +1,24 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 
-/** Whether the process can do its work, and what it has to say about it. */
+/** Whether the process can do its work, with details for /readyz. */
 export interface Readiness {
   readonly ok: boolean;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface OpsServerOptions {
-  /** Asked at every /readyz; a rejection is "not ready". */
+  /** Called on every /readyz; a rejection means "not ready". */
   readonly ready: () => Promise<Readiness>;
   readonly metrics: Registry;
 }
 
 /**
- * The listener for operations, never for merchants: /healthz (the process runs), /readyz (200 when it can do its work,
- * else 503, with the details as JSON) and /metrics. Not yet listening.
+ * Creates the internal operations listener: /healthz (the process runs), /readyz (200 when the process can do its work,
+ * otherwise 503; details as JSON) and /metrics. The caller starts listening.
  */
 export function createOpsServer({ ready, metrics }: OpsServerOptions): FastifyInstance {
-  // Nobody misses the answer to a probe of a process that ends.
+  // Probes of a process that is shutting down need no response.
   const server = fastify({ logger: false, forceCloseConnections: true });
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ status: 'not found' }));
   server.setErrorHandler<{ statusCode?: number }>(({ statusCode = 500 }, _request, reply) =>

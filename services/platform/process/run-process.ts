@@ -1,11 +1,11 @@
-/** Something that runs until it is closed. */
+/** A process that runs until closed. */
 export interface Running {
   close(): Promise<void>;
 }
 
 /**
- * Runs a process of the system: starts it, and closes it in order when SIGTERM or SIGINT asks. A start that fails is
- * told on standard error without a stack, and ends the process with 1; a second signal ends it at once.
+ * Runs a process of the system: starts it, and closes it gracefully on SIGTERM or SIGINT. A failed start is reported on
+ * standard error without a stack trace, and exits with 1. A second signal ends the process immediately.
  */
 export async function runProcess(name: string, start: () => Promise<Running>): Promise<void> {
   const running = await runTask(name, start);
@@ -16,7 +16,7 @@ export async function runProcess(name: string, start: () => Promise<Running>): P
   process.once('SIGTERM', stop).once('SIGINT', stop);
 }
 
-/** Runs something once; a failure is told on standard error without a stack, and ends the process with 1. */
+/** Runs a task once; a failure is reported on standard error without a stack trace, and exits with 1. */
 export async function runTask<T>(name: string, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
@@ -26,7 +26,7 @@ export async function runTask<T>(name: string, task: () => Promise<T>): Promise<
   }
 }
 
-/** What went wrong, with its cause: `migration 0001_platform.sql failed: permission denied …`. */
+/** The message of an error with its causes: `migration 0001_platform.sql failed: permission denied …`. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ');

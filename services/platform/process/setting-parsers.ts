@@ -3,7 +3,7 @@ import type { PortRange } from '../egress/webhook-url.ts';
 import { KeyRing } from '../key-ring.ts';
 import { GRANT_AREAS, STANDALONE_GRANTS } from '../rpc/grants.ts';
 
-/** Reads a setting's text; throws an Error whose message continues the sentence "NAME …". */
+/** Parses a setting; throws an Error whose message continues the sentence "NAME …". */
 export type Parser<T> = (value: string) => T;
 
 export const text: Parser<string> = (value) => value;
@@ -72,13 +72,13 @@ export const url: Parser<string> = (value) => {
   return parsed.href.replace(/\/$/, '');
 };
 
-/** An issuer's identifier, as it is written: with a slash at its end it is another's. */
+/** An issuer identifier, unchanged: a trailing slash makes it a different issuer. */
 export const issuerUrl: Parser<string> = (value) => {
   url(value);
   return value;
 };
 
-/** The address of a mail server. It may hold a password, so the fault does not repeat it. */
+/** The URL of a mail server. It may contain a password, so errors do not repeat it. */
 export const smtpUrl: Parser<string> = (value) => {
   const parsed = URL.parse(value);
   if (!parsed?.hostname || !['smtp:', 'smtps:'].includes(parsed.protocol))
@@ -86,14 +86,14 @@ export const smtpUrl: Parser<string> = (value) => {
   return value;
 };
 
-/** The address of a PostgreSQL database. It may hold a password, so the fault does not repeat it. */
+/** The URL of a PostgreSQL database. It may contain a password, so errors do not repeat it. */
 export const postgresUrl: Parser<string> = (value) => {
   if (!['postgres:', 'postgresql:'].includes(URL.parse(value)?.protocol ?? ''))
     throw new Error('must be a postgres URL such as postgres://user:password@host:5432/database');
   return value;
 };
 
-/** Where requests are counted. A URL may hold a password, so the fault does not repeat it. */
+/** The store of rate-limit counts. A URL may contain a password, so errors do not repeat it. */
 export const rateLimitStore: Parser<string> = (value) => {
   if (value === 'memory' || value === 'postgresql') return value;
   try {
@@ -121,25 +121,25 @@ export const portRanges: Parser<readonly PortRange[]> = (value) =>
     return { from, to };
   });
 
-/** CIDRs separated by commas, as they were written; each is checked. */
+/** CIDRs separated by commas, validated and unchanged. */
 export const addressBlocks: Parser<readonly string[]> = (value) => {
   if (value === '') return [];
   return value.split(',').map((block) => {
     const [address = '', prefix = '', ...rest] = block.trim().split('/');
     const family = isIP(address);
-    if (family === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix)) throw notBlocks();
+    if (family === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix)) throw invalidBlocks();
     try {
       new BlockList().addSubnet(address, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
     } catch {
-      throw notBlocks();
+      throw invalidBlocks();
     }
     return block.trim();
   });
 };
 
-const notBlocks = () => new Error('must be a comma-separated list of CIDRs such as 127.0.0.0/8,::1/128');
+const invalidBlocks = () => new Error('must be a comma-separated list of CIDRs such as 127.0.0.0/8,::1/128');
 
-/** A caller of the internal services: its name, its token's SHA-256 and its grants. */
+/** A caller of the internal services: name, SHA-256 of its token, grants. */
 export interface ServiceToken {
   readonly name: string;
   readonly tokenSha256: string;

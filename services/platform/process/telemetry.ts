@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** What /metrics of this process answers. */
+/** The metrics of this process, served at /metrics. */
 export const metrics = new Registry();
 collectDefaultMetrics({ register: metrics });
 
@@ -17,9 +17,8 @@ const LOG_BUFFER_BYTES = 4_096;
 const LOG_FLUSH_MS = 250;
 
 /**
- * A JSON logger on standard output or into a file; credentials never reach it, whatever is logged. Lines are gathered for a moment
- * and written together, since a write per request costs as much as the request's own answer; what is gathered is
- * written when the process exits.
+ * Creates a JSON logger to standard output or a file, with credentials redacted. Lines are buffered briefly and written
+ * together, because a write per request costs as much as handling it. The buffer is flushed when the process exits.
  */
 export function createLogger(level: string, file?: string): Logger {
   const destination = pino.destination({

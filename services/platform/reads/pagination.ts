@@ -3,43 +3,43 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { invalidArgument } from '../errors.ts';
 import type { KeyRing } from '../key-ring.ts';
 import type { Tenant } from '../tenant.ts';
-import type { ListOrder, PageRange } from './list-order.ts';
+import type { ListOrder, PageSpec } from './list-order.ts';
 
 const VERSION = 1;
-/** 96 bits: as many characters as base64url writes of twelve bytes, so that none of them holds a bit to spare. */
+/** 96 bits: 12 bytes fill 16 base64url characters exactly, without spare bits. */
 const SIGNATURE_CHARACTERS = 16;
 const DEFAULT_PAGE_SIZE = 50;
 
-/** What a page token is bound to, beside its position: the list it was cut from. */
+/** The list that a page token belongs to; its signature covers it. */
 export interface ListScope<Row> {
-  /** Absent where a list is no merchant's: then its filters say whose it is. */
+  /** Absent for lists that do not belong to a merchant; their filters identify the owner. */
   readonly tenant?: Tenant;
   /** Name of the list, unique among all lists. */
   readonly list: string;
-  /** Filters as normalised values; the page size is not one. */
+  /** Normalised filter values, without the page size. */
   readonly filters: Readonly<Record<string, string | undefined>>;
   readonly order: ListOrder<Row>;
 }
 
-/** What every list request asks for; 0 is the default size, '' the first page. */
+/** The paging fields of every list request; 0 means the default size, '' the first page. */
 export interface PageRequest {
   readonly pageSize: number;
   readonly pageToken: string;
 }
 
-/** A page that was cut: its rows, and the token of the next page or '' at the end. */
+/** The rows of a page, and the token of the next page or '' at the end. */
 export interface Page<Row> {
   readonly rows: Row[];
   readonly nextPageToken: string;
 }
 
 /**
- * Keyset pagination with opaque signed tokens. A token is a position, not a row: it keeps working when its row
- * changes or goes. It holds nothing but the order columns of the last row of its page. Its signature covers version,
- * tenant, list, filters and order, not the page size.
+ * Keyset pagination with opaque signed tokens. A token is a position, not a row: it keeps working when its row changes or
+ * is deleted. It contains only the order columns of the last row of its page. Its signature covers version, tenant, list,
+ * filters and order, but not the page size.
  *
- * What is committed before the first page and fits throughout is answered exactly once; what is committed later,
- * whatever its time, at most once: when its place is still ahead.
+ * Rows committed before the first page that keep matching are returned exactly once. Rows committed later are returned at
+ * most once: if their position is still ahead.
  */
 export class Pagination {
   readonly #keys: KeyRing;
@@ -49,13 +49,13 @@ export class Pagination {
   }
 
   /**
-   * Reads a page; `read` answers the rows of the range in the list's order. INVALID_ARGUMENT (INVALID_PAGE_TOKEN)
-   * when the token was tampered with, cut from another list or signed with a key that is no more.
+   * Reads a page; `read` returns the rows of the page in the list's order. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the
+   * token was tampered with, belongs to another list, or was signed with a removed key.
    */
   async page<Row>(
     scope: ListScope<Row>,
     request: PageRequest,
-    read: (range: PageRange) => Promise<Row[]>,
+    read: (range: PageSpec) => Promise<Row[]>,
   ): Promise<Page<Row>> {
     const [after, afterTie] = this.#position(scope, request.pageToken);
     const size = request.pageSize || DEFAULT_PAGE_SIZE;
@@ -84,12 +84,12 @@ export class Pagination {
   }
 }
 
-/** As PostgreSQL reads it; without '|'. */
+/** In a form that PostgreSQL parses; never contains '|'. */
 function textOf(value: string | Timestamp): string {
   return typeof value === 'string' ? value : timestampDate(value).toISOString();
 }
 
-/** A scope is always written by the same list, so its members come in the same order. */
+/** A scope is always built by the same list, so its members are in a stable order. */
 function sign(key: KeyObject, scope: ListScope<never>, content: string): string {
   const signed = JSON.stringify([VERSION, scope, content]);
   return createHmac('sha256', key).update(signed).digest('base64url').slice(0, SIGNATURE_CHARACTERS);

@@ -1,14 +1,14 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 
-/** The parameters of a read while it is being built: which are given, and their places in the statement. */
+/** The parameters of a read while it is being built: which are given, and their placeholders. */
 export interface ReadParameters<P> {
-  /** Whether the caller gives a value: a read may differ by which of its filters are given. */
+  /** Whether the caller passes a value; the statement may depend on which filters are given. */
   has(name: keyof P): boolean;
-  /** The place of a parameter's value. */
+  /** The placeholder of a parameter's value. */
   <K extends keyof P>(name: K): RawBuilder<NonNullable<P[K]>>;
 }
 
-class Place {
+class Placeholder {
   readonly name: string;
   constructor(name: string) {
     this.name = name;
@@ -16,8 +16,8 @@ class Place {
 }
 
 /**
- * A hot read, built and compiled once for each set of parameters that are given; later calls only fill the values
- * in. Compiling costs more than everything else a small read does in this process.
+ * Prepares a hot read: builds and compiles it once per set of given parameters; later calls only fill in the values.
+ * Compiling costs more than everything else a small read does in this process.
  */
 export function prepareRead<P extends object, Row>(
   build: (parameters: ReadParameters<P>) => CompiledQuery<Row>,
@@ -25,20 +25,22 @@ export function prepareRead<P extends object, Row>(
   const compiled = new Map<string, CompiledQuery<Row>>();
   return (values: P): CompiledQuery<Row> => {
     const given = values as Record<string, unknown>;
-    let shape = '';
-    for (const name in given) if (given[name] !== undefined) shape += `${name} `;
-    let query = compiled.get(shape);
+    let signature = '';
+    for (const name in given) if (given[name] !== undefined) signature += `${name} `;
+    let query = compiled.get(signature);
     if (!query) {
       query = build(parametersOf<P>(given));
-      compiled.set(shape, query);
+      compiled.set(signature, query);
     }
-    const parameters = query.parameters.map((value) => (value instanceof Place ? given[value.name] : value));
+    const parameters = query.parameters.map((value) =>
+      value instanceof Placeholder ? given[value.name] : value,
+    );
     return { ...query, parameters };
   };
 }
 
 function parametersOf<P extends object>(given: Record<string, unknown>): ReadParameters<P> {
-  const place = (name: keyof P) => sql.val(new Place(String(name)));
+  const placeholder = (name: keyof P) => sql.val(new Placeholder(String(name)));
   const has = (name: keyof P) => given[String(name)] !== undefined;
-  return Object.assign(place, { has }) as unknown as ReadParameters<P>;
+  return Object.assign(placeholder, { has }) as unknown as ReadParameters<P>;
 }

@@ -3,8 +3,8 @@ import { type InferEntity, type SnakeCase, UnderscoreNamingStrategy } from '@mik
 import { timestampOf } from '../timestamps.ts';
 
 /**
- * The columns of an entity as hot reads answer them: names in snake case, int8 as bigint, timestamptz as protobuf
- * Timestamps (see `readTypes`), everything else as the entity has it.
+ * The columns of an entity as hot reads return them: names in snake case, int8 as bigint, timestamptz as protobuf
+ * Timestamps (see `readTypes`), everything else as in the entity.
  */
 export type ReadTable<Entity> = ReadRowOf<InferEntity<Entity>>;
 
@@ -15,7 +15,7 @@ type ReadValue<Value> = Value extends Date ? Timestamp : Value;
 const naming = new UnderscoreNamingStrategy();
 const columnNames = new Map<string, string>();
 
-/** A row of a transaction in the form of a hot read's, so that one function makes messages of both. */
+/** Converts an entity to the form of a hot read, so that one function builds messages from both. */
 export function readRowOf<Row extends object>(row: Row): ReadRowOf<Row> {
   const entries = Object.entries(row).map(([property, value]) => [
     columnName(property),

@@ -1,35 +1,35 @@
 import { type ContextValues, createContextKey, type HandlerContext } from '@connectrpc/connect';
 import { permissionDenied } from '../errors.ts';
 
-/** Who calls, and what it may do: `<area>:read`, `<area>:write` and the grants that stand alone. */
+/** The caller of an RPC and its grants: `<area>:read`, `<area>:write` and standalone grants. */
 export interface Caller {
   readonly name: string;
   readonly grants: ReadonlySet<string>;
 }
 
-/** The person for whom a caller acts, as the caller vouches for her. */
+/** The person on whose behalf a caller acts, as asserted by the caller. */
 export interface Actor {
   readonly accountId: string;
-  /** Where the person is, as the caller sees it. */
+  /** The IP address of the person, as seen by the caller. */
   readonly ipAddress: string;
 }
 
-/** Request headers by which a caller with the grant on-behalf-of names the person for whom it acts. */
+/** Request headers with which a caller that holds the grant on-behalf-of names the person it acts for. */
 export const ACTOR_HEADERS = { accountId: 'acting-account', ipAddress: 'acting-address' } as const;
 
-/** Response header of an answer that was given before. */
+/** Response header of a replayed response. */
 export const REPLAYED_HEADER = 'idempotency-replayed';
 
 const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' });
 const requestIdKey = createContextKey('', { description: 'request id' });
 const actorKey = createContextKey<Actor | undefined>(undefined, { description: 'actor' });
 
-/** Puts the caller and the causing request into the values of a call that is being taken in. */
+/** Stores the caller and the id of the causing request in the values of an incoming call. */
 export function identifyCall(values: ContextValues, caller: Caller, requestId: string): void {
   values.set(callerKey, caller).set(requestIdKey, requestId);
 }
 
-/** The caller of a call; undefined before anybody has been identified. */
+/** The caller; undefined before it has been identified. */
 export function callerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
 }
@@ -39,7 +39,7 @@ export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
   return context.values.get(requestIdKey);
 }
 
-/** Puts the person whom a call's headers name into its values, if they name one; the interceptors ask for the grant. */
+/** Stores the person named in the headers, if any; the interceptors check the grant. */
 export function identifyActor(
   values: ContextValues,
   headerOf: (name: string) => string | null | undefined,
@@ -49,13 +49,13 @@ export function identifyActor(
   values.set(actorKey, { accountId, ipAddress: headerOf(ACTOR_HEADERS.ipAddress) ?? '' });
 }
 
-/** The person for whom a call is made; undefined when a system acts for itself. */
+/** The person on whose behalf a call is made; undefined when a system acts for itself. */
 export function actorOf(context: Pick<HandlerContext, 'values'>): Actor | undefined {
   return context.values.get(actorKey);
 }
 
-/** Refuses a caller without a grant that an RPC asks for beyond its area's. PERMISSION_DENIED (GRANT_MISSING). */
+/** Requires a grant beyond the one of the RPC's area. PERMISSION_DENIED (GRANT_MISSING). */
 export function requireGrant(context: Pick<HandlerContext, 'values'>, grant: string): void {
   if (callerOf(context.values)?.grants.has(grant)) return;
-  throw permissionDenied('GRANT_MISSING', `this call takes the grant ${grant}`, { grant });
+  throw permissionDenied('GRANT_MISSING', `this call requires the grant ${grant}`, { grant });
 }

@@ -1,10 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.js';
-import type { DomainError, RefusalKind } from '../errors.ts';
+import type { DomainError, ErrorKind } from '../errors.ts';
 
 const ERROR_DOMAIN = 'payments';
 
-const CODES: Readonly<Record<RefusalKind, Code>> = {
+const CODES: Readonly<Record<ErrorKind, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,
   NOT_FOUND: Code.NotFound,
   ALREADY_EXISTS: Code.AlreadyExists,
@@ -17,7 +17,7 @@ const CODES: Readonly<Record<RefusalKind, Code>> = {
   UNAVAILABLE: Code.Unavailable,
 };
 
-/** The one mapping from a refusal to the wire: its status code, and an ErrorInfo with its reason and metadata. */
+/** Maps a domain error to the wire: its status code, and an ErrorInfo with its reason and metadata. */
 export function toConnectError(error: DomainError): ConnectError {
   const { reason, metadata } = error;
   const details = [{ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata } }];

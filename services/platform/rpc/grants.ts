@@ -1,8 +1,8 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 
-/** RPCs and services whose use takes a grant of its own instead of their area's read or write. */
-const OWN_GRANTS: Readonly<Record<string, string>> = {
+/** RPCs and services that require a standalone grant instead of their area's read or write grant. */
+const SPECIAL_GRANTS: Readonly<Record<string, string>> = {
   'payments.webhooks.v1.DispatchService': 'dispatch',
   'payments.outbox.v1.WorkflowCommandService': 'dispatch',
   'payments.webhooks.v1.WebhookSubscriptionService.RevealSigningSecret': 'reveal',
@@ -10,7 +10,11 @@ const OWN_GRANTS: Readonly<Record<string, string>> = {
   'payments.apikeys.v1.ApiKeyService.AuthenticateApiKey': 'authenticate',
   ...Object.fromEntries(
     [
-      ...['StartSession', 'AuthenticateSession', 'EndSession', 'EndAllSessions', 'ListSessions'],
+      'StartSession',
+      'AuthenticateSession',
+      'EndSession',
+      'EndAllSessions',
+      'ListSessions',
       'ListAccountInvitations',
     ].map((rpc) => [`payments.accounts.v1.AccountService.${rpc}`, 'sessions']),
   ),
@@ -28,12 +32,12 @@ export const STANDALONE_GRANTS = [
   'on-behalf-of',
 ] as const;
 
-/** The areas whose reads and writes are granted. */
+/** The areas with read and write grants. */
 export const GRANT_AREAS = ['refunds', 'catalog', 'funds', 'advances', 'webhooks', 'accounts'] as const;
 
 const memo = new Map<DescMethod, string | undefined>();
 
-/** The grant that a method takes: undefined for health and reflection, which anybody may call. */
+/** The grant that a method requires; undefined for health and reflection, which are open to all. */
 export function requiredGrant(method: DescMethod): string | undefined {
   if (!memo.has(method)) memo.set(method, decide(method));
   return memo.get(method);
@@ -41,8 +45,8 @@ export function requiredGrant(method: DescMethod): string | undefined {
 
 function decide(method: DescMethod): string | undefined {
   const service = method.parent.typeName;
-  const own = OWN_GRANTS[`${service}.${method.name}`] ?? OWN_GRANTS[service];
-  if (own) return own;
+  const special = SPECIAL_GRANTS[`${service}.${method.name}`] ?? SPECIAL_GRANTS[service];
+  if (special) return special;
   const [root, area] = service.split('.');
   if (root !== 'payments' || area === undefined) return undefined;
   const reads = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;

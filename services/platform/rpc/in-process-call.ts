@@ -10,8 +10,8 @@ import {
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
 /**
- * One unary call inside the process: the request that interceptors see and the context of the implementation in one
- * object. Headers and the abort signal are made when somebody asks for them; few calls do, and all are hot.
+ * One unary call inside the process: the interceptors' request and the implementation's context in one object. Headers and
+ * the abort signal are created lazily, because few calls need them and this path is hot.
  */
 export class InProcessCall implements UnaryRequest, HandlerContext {
   readonly stream = false;
@@ -68,7 +68,7 @@ export class InProcessCall implements UnaryRequest, HandlerContext {
     return this.#responseTrailer;
   }
 
-  /** Aborts when the deadline passes or the caller gives up. */
+  /** Aborts when the deadline passes or the caller cancels. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -81,7 +81,7 @@ export class InProcessCall implements UnaryRequest, HandlerContext {
     return undefined;
   }
 
-  /** Runs the call until it ends, its deadline passes or its caller gives up, whichever comes first. */
+  /** Runs the call until it completes, its deadline passes or its caller cancels. */
   run<T>(
     start: () => Promise<T>,
     timeoutMs: number | undefined,
@@ -118,8 +118,8 @@ export class InProcessCall implements UnaryRequest, HandlerContext {
   }
 }
 
-/** The answer of a call; its metadata are the call's. */
-export class InProcessAnswer {
+/** The response of a call, with the metadata of the call. */
+export class InProcessResponse {
   readonly stream = false;
   readonly service: DescService;
   readonly method: DescMethodUnary;

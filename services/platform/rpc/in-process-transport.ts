@@ -19,10 +19,10 @@ import {
 } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { type Caller, identifyActor, identifyCall } from './call-context.ts';
-import { InProcessAnswer, InProcessCall } from './in-process-call.ts';
+import { InProcessCall, InProcessResponse } from './in-process-call.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
-/** Header by which a caller inside the system hands on the id of the causing request. */
+/** Header with which internal callers propagate the id of the causing request. */
 export const REQUEST_ID_HEADER = 'request-id';
 
 type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
@@ -30,16 +30,16 @@ type Implementation = (message: unknown, context: HandlerContext) => unknown;
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
 /**
- * A transport to services of the same process: it runs the port's own interceptors, then the implementation, without
- * serialising. The caller's identity is fixed here and never read from headers. Messages pass by reference: neither
- * side changes one after handing it over, and an answer may be a plain object with `$typeName`. A service that this
- * process does not run is called `elsewhere`; the bindings may still grow until the first call.
+ * A transport to services of the same process: runs the same interceptors as the port, then the implementation, without
+ * serialisation. The caller's identity is fixed here and never read from headers. Messages pass by reference: neither side
+ * may modify one after passing it, and a response may be a plain object with `$typeName`. Services that this process does
+ * not run are called over `remote`. Bindings may be added until the first call.
  */
 export function createInProcessTransport(
   bindings: readonly ServiceBinding[],
   interceptors: readonly Interceptor[],
   caller: Caller,
-  elsewhere?: Transport,
+  remote?: Transport,
 ): Transport {
   const calls = new Map<DescMethod, UnaryFn | undefined>();
   const callOf = (method: DescMethodUnary): UnaryFn | undefined => {
@@ -62,7 +62,7 @@ export function createInProcessTransport(
       contextValues?: ContextValues,
     ): Promise<UnaryResponse<I, O>> {
       const run = callOf(method);
-      if (!run) return callElsewhere(elsewhere, method, signal, timeoutMs, headers, input, contextValues);
+      if (!run) return callRemote(remote, method, signal, timeoutMs, headers, input, contextValues);
       const values = contextValues ?? createContextValues();
       identifyCall(values, caller, headerOf(headers, REQUEST_ID_HEADER) ?? uuidv7());
       identifyActor(values, (name) => headerOf(headers, name));
@@ -76,7 +76,7 @@ export function createInProcessTransport(
   };
 }
 
-/** One of a call's headers, without making Headers of a plain object. */
+/** Reads one header, without constructing Headers from a plain object. */
 function headerOf(headers: HeadersSource, name: string): string | null | undefined {
   const plain = headers !== undefined && Object.getPrototypeOf(headers) === Object.prototype;
   if (plain) return (headers as Record<string, string>)[name];
@@ -89,10 +89,10 @@ function composeCall(
   interceptors: readonly Interceptor[],
 ): UnaryFn {
   const invoke = async (request: UnaryRequest): Promise<UnaryResponse> => {
-    // The port's interceptors hand on the request they were given, which is the call itself.
+    // The interceptors pass on the request they received, which is the call itself.
     const call = request as InProcessCall;
     const answer = (await implementation(call.message, call)) as MessageInitShape<DescMessage>;
-    return new InProcessAnswer(
+    return new InProcessResponse(
       call,
       isMessage(answer, method.output) ? answer : create(method.output, answer),
     );
@@ -103,7 +103,7 @@ function composeCall(
   );
 }
 
-function callElsewhere<I extends DescMessage, O extends DescMessage>(
+function callRemote<I extends DescMessage, O extends DescMessage>(
   transport: Transport | undefined,
   ...call: Parameters<Transport['unary']>
 ): Promise<UnaryResponse<I, O>> {

@@ -4,7 +4,7 @@ import { createValidator } from '@bufbuild/protovalidate';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { validate as isUuid } from 'uuid';
-import { isConnectionLost, isDatabaseAway } from '../database/database-errors.ts';
+import { isConnectionLost, isDatabaseUnavailable } from '../database/database-errors.ts';
 import { DomainError, invalidArgument, permissionDenied, unavailable } from '../errors.ts';
 import { rpcDuration } from '../process/telemetry.ts';
 import { ACTOR_HEADERS, actorOf, callerOf, requestIdOf } from './call-context.ts';
@@ -13,20 +13,20 @@ import { requiredGrant } from './grants.ts';
 import { unstorableValue } from './storable-values.ts';
 
 /**
- * What every RPC goes through, on the port and inside a process alike: outermost first. Who calls has been
- * identified before (from the token on the port, fixed where a transport inside a process is composed).
+ * The interceptors of every RPC, on the port and in process, outermost first. The caller has been identified before: from
+ * the service token on the port, or fixed when an in-process transport is created.
  */
 export function rpcInterceptors(logger: Logger): Interceptor[] {
   return [observe(logger), authorize, validate];
 }
 
-/** Maps refusals to the wire in one place; what is not a refusal is logged and masked. Times every call. */
+/** Maps domain errors to the wire, logs and masks all others, and times every call. */
 function observe(logger: Logger): Interceptor {
   return (next) => async (request) => {
     const startedAt = performance.now();
     try {
       const response = await next(request);
-      answeredIn(request.method).observe((performance.now() - startedAt) / 1_000);
+      durationOf(request.method).observe((performance.now() - startedAt) / 1_000);
       return response;
     } catch (error) {
       const mapped = mapError(error);
@@ -35,7 +35,7 @@ function observe(logger: Logger): Interceptor {
       if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
         const requestId = requestIdOf({ values: request.contextValues });
         const call = { requestId, rpc: `${labels.service}/${labels.method}` };
-        // Every call that is under way says so while the database is away: where in the code, is of no use then.
+        // While the database is unavailable every call fails, and stack traces add nothing.
         if (isConnectionLost(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
         else logger.error({ err: error, ...call }, 'RPC failed');
       }
@@ -46,14 +46,14 @@ function observe(logger: Logger): Interceptor {
 
 const labelsOf = (method: DescMethod) => ({ service: method.parent.typeName, method: method.name });
 
-const answered = new Map<DescMethod, ReturnType<typeof rpcDuration.labels>>();
+const durations = new Map<DescMethod, ReturnType<typeof rpcDuration.labels>>();
 
-/** Where the time of a method's good answers is counted; finding it by its labels each time would cost more. */
-function answeredIn(method: DescMethod) {
-  let histogram = answered.get(method);
+/** The histogram child for a method's successful calls, cached because looking it up by labels is slower. */
+function durationOf(method: DescMethod) {
+  let histogram = durations.get(method);
   if (!histogram) {
     histogram = rpcDuration.labels({ ...labelsOf(method), code: 'ok' });
-    answered.set(method, histogram);
+    durations.set(method, histogram);
   }
   return histogram;
 }
@@ -61,7 +61,7 @@ function answeredIn(method: DescMethod) {
 function mapError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   if (error instanceof DomainError) return toConnectError(error);
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     return toConnectError(unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached; try again'));
   }
   return new ConnectError('internal error', Code.Internal);
@@ -70,14 +70,16 @@ function mapError(error: unknown): ConnectError {
 const authorize: Interceptor = (next) => (request) => {
   const { method, contextValues } = request;
   const grants = callerOf(contextValues)?.grants;
-  const demand = (grant: string | undefined) => {
+  const requireGrant = (grant: string | undefined) => {
     if (grant === undefined || grants?.has(grant)) return;
-    throw toConnectError(permissionDenied('GRANT_MISSING', `this call takes the grant ${grant}`, { grant }));
+    throw toConnectError(
+      permissionDenied('GRANT_MISSING', `this call requires the grant ${grant}`, { grant }),
+    );
   };
-  demand(requiredGrant(method));
+  requireGrant(requiredGrant(method));
   const actor = actorOf({ values: contextValues });
   if (actor) {
-    demand('on-behalf-of');
+    requireGrant('on-behalf-of');
     if (!isUuid(actor.accountId)) throw toConnectError(invalidActor());
   }
   return next(request);

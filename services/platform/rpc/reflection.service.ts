@@ -16,7 +16,7 @@ import { bindService, type ServiceBinding } from './service-binding.ts';
 
 type Answer = MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse'];
 
-/** grpc.reflection.v1 over the given services and itself, so that grpcurl and buf curl need no files. */
+/** grpc.reflection.v1 for the given services and itself, so that grpcurl and buf curl need no proto files. */
 export function reflectionService(bindings: readonly ServiceBinding[]): ServiceBinding {
   const described = [...bindings.map(({ service }) => service), ServerReflection];
   const files = withImports(described.map(({ file }) => file));
@@ -89,7 +89,7 @@ const notFound = (errorMessage: string): Answer => ({
   value: { errorCode: Code.NotFound, errorMessage },
 });
 
-/** Files and everything they import, by the name they are imported under. */
+/** Files and all their imports, by import name. */
 function withImports(files: readonly DescFile[], found = new Map<string, DescFile>()): Map<string, DescFile> {
   for (const file of files) {
     if (found.has(file.proto.name)) continue;

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 
-/** A transport to services in another process: the Connect protocol over HTTP/1.1 with kept connections. */
+/** A transport to services in another process: the Connect protocol over HTTP/1.1 with keep-alive. */
 export function remoteTransport(baseUrl: string, token: string): Transport {
   return createConnectTransport({
     baseUrl,
@@ -16,7 +16,7 @@ export function remoteTransport(baseUrl: string, token: string): Transport {
   });
 }
 
-/** Connect calls some failures of a connection, EPIPE and ENETUNREACH among them, internal errors of the service. */
+/** Connect reports some connection failures, such as EPIPE and ENETUNREACH, as internal errors; this corrects them. */
 const unreachableIsUnavailable: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
@@ -26,7 +26,7 @@ const unreachableIsUnavailable: Interceptor = (next) => async (request) => {
   }
 };
 
-/** Whether the machine's network failed: only its errors name the system call. */
+/** Whether an operating system call failed: only such errors have a `syscall`.  */
 function isSystemError(cause: unknown): boolean {
   return cause instanceof Error && 'syscall' in cause;
 }

@@ -9,14 +9,14 @@ import type { ServiceBinding } from './service-binding.ts';
 import { serviceTokenGate } from './service-tokens.ts';
 
 const READ_MAX_BYTES = 1024 * 1024;
-/** Inside one network compressing a small answer costs more than it saves. */
+/** Within one network, compressing small responses costs more than it saves. */
 const COMPRESS_MIN_BYTES = 32 * 1024;
-/** Longer than clients keep an idle connection, so that none is closed under a request on its way. */
+/** Longer than clients keep idle connections, so that none is closed while a request is in flight. */
 const KEEP_ALIVE_MS = 120_000;
 const MAX_TIMEOUT_MS = 60_000;
 const SHUTDOWN_MS = 3_000;
-/** How long a connection may stay without a byte. */
-const SILENCE_MS = 60_000;
+/** How long a new connection may stay silent. */
+const FIRST_BYTE_TIMEOUT_MS = 60_000;
 /** The first bytes of every HTTP/2 connection. */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2');
 
@@ -26,7 +26,7 @@ export interface RpcServerOptions {
   readonly tokens: readonly ServiceToken[];
 }
 
-/** The internal port: gRPC (HTTP/2 without TLS), gRPC-Web and Connect (also over HTTP/1.1), told apart by bytes. */
+/** The internal port: gRPC (HTTP/2 without TLS), gRPC-Web and Connect (also over HTTP/1.1), distinguished by the first bytes. */
 export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOptions): FastifyInstance {
   const server = fastify({
     serverFactory: (listener) => bothProtocols(listener as RequestListener) as never,
@@ -46,10 +46,10 @@ export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOpt
   return server;
 }
 
-/** A TCP server that hands a connection to an HTTP/2 or an HTTP/1.1 server by its first bytes. */
+/** A TCP server that passes each connection to an HTTP/2 or HTTP/1.1 server, depending on its first bytes. */
 function bothProtocols(listener: RequestListener) {
   const http1 = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, listener);
-  // A server keeps track of its connections, to close idle and late ones, from when it says it listens: the front does.
+  // An HTTP server tracks its connections, to close idle ones, only after "listening"; here the front server listens.
   http1.emit('listening');
   const http2 = createHttp2Server(listener as never);
   const sessions = new Set<ServerHttp2Session>();
@@ -62,7 +62,7 @@ function bothProtocols(listener: RequestListener) {
     silent.add(socket);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => silent.delete(socket));
-    socket.setTimeout(SILENCE_MS, () => socket.destroy());
+    socket.setTimeout(FIRST_BYTE_TIMEOUT_MS, () => socket.destroy());
     socket.once('readable', () => {
       silent.delete(socket);
       socket.setTimeout(0);
@@ -87,7 +87,7 @@ function bothProtocols(listener: RequestListener) {
   return front;
 }
 
-function handOver(socket: Socket, take: (isHttp2: boolean) => void): void {
+function handOver(socket: Socket, passOn: (isHttp2: boolean) => void): void {
   const first = socket.read() as Buffer | null;
   if (first === null) {
     socket.destroy();
@@ -95,5 +95,5 @@ function handOver(socket: Socket, take: (isHttp2: boolean) => void): void {
   }
   socket.unshift(first);
   const length = Math.min(first.length, HTTP2_PREFACE.length);
-  take(first.subarray(0, length).equals(HTTP2_PREFACE.subarray(0, length)));
+  passOn(first.subarray(0, length).equals(HTTP2_PREFACE.subarray(0, length)));
 }

@@ -1,7 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect';
 
-/** A service and its implementation, typed against each other once and carried around as one value. */
+/** A service with its implementation, type-checked against each other once. */
 export interface ServiceBinding {
   readonly service: DescService;
   readonly implementation: object;

@@ -12,8 +12,8 @@ const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
 const REQUEST_ID = /^[\x21-\x7e]{1,100}$/;
 
 /**
- * Identifies the caller of the port before its request is read: by the bearer token's hash. Health and reflection
- * need none. UNAUTHENTICATED (SERVICE_TOKEN_MISSING, SERVICE_TOKEN_INVALID).
+ * Identifies the caller by the hash of its bearer token, before the request body is read. Health and reflection need no
+ * token. UNAUTHENTICATED (SERVICE_TOKEN_MISSING, SERVICE_TOKEN_INVALID).
  */
 export function serviceTokenGate(tokens: readonly ServiceToken[]): (context: HandlerContext) => void {
   const callers = new Map(
@@ -37,10 +37,11 @@ function callerFor(context: HandlerContext, callers: ReadonlyMap<string, Caller>
   if (requiredGrant(context.method) === undefined) return ANONYMOUS;
   const [scheme, token] = (context.requestHeader.get('authorization') ?? '').split(' ');
   if (scheme?.toLowerCase() !== 'bearer' || !token) {
-    throw toConnectError(unauthenticated('SERVICE_TOKEN_MISSING', 'this port takes a bearer service token'));
+    throw toConnectError(
+      unauthenticated('SERVICE_TOKEN_MISSING', 'this port requires a bearer service token'),
+    );
   }
   const caller = callers.get(createHash('sha256').update(token).digest('hex'));
-  if (!caller)
-    throw toConnectError(unauthenticated('SERVICE_TOKEN_INVALID', 'the service token is not known'));
+  if (!caller) throw toConnectError(unauthenticated('SERVICE_TOKEN_INVALID', 'unknown service token'));
   return caller;
 }

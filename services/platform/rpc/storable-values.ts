@@ -8,19 +8,19 @@ import {
 } from '@bufbuild/protobuf';
 import { StructSchema, type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
 
-/** A value that its protobuf type allows and that nothing behind the port can keep. */
+/** A value that protobuf allows but PostgreSQL or JSON cannot store. */
 export interface ValueFault {
-  /** Path of the field, by the names of the proto file. */
+  /** Path of the field, in proto names. */
   readonly field: string;
-  /** What it must be, for people. */
+  /** The requirement, for people. */
   readonly must: string;
 }
 
 type Check = (value: unknown) => ValueFault | undefined;
 
-/** The first timestamp that is taken. */
+/** The earliest accepted timestamp. */
 const EARLIEST = Date.UTC(1900, 0, 1);
-/** The first one that is not: the last second of the year 9999 rounds up to a year of five digits. */
+/** Exclusive upper bound: the last second of the year 9999 could round up to a five-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59);
 const MAX_NANOS = 999_999_999;
 /** JSON has neither infinities nor NaN. */
@@ -29,14 +29,14 @@ const NOT_JSON: ValueFault = { field: '', must: 'must hold finite numbers only' 
 const checks = new Map<DescMessage, Check>();
 
 /**
- * Looks a request through for what protobuf lets pass and PostgreSQL or JSON do not: text with NUL or with half a
- * surrogate pair, times that no calendar of four digits has, JSON numbers that are none. Undefined when there is none.
+ * Finds the first value in a request that protobuf accepts but PostgreSQL or JSON does not: text with NUL or lone
+ * surrogates, timestamps outside the years 1900 to 9999, non-finite JSON numbers. Undefined when all are storable.
  */
 export function unstorableValue(type: DescMessage, message: Message): ValueFault | undefined {
   return checkOf(type)(message);
 }
 
-/** The check of a type, built once: it looks at nothing but fields that can be at fault. */
+/** The check of a message type, built once; it visits only fields that can hold such values. */
 function checkOf(type: DescMessage): Check {
   let check = checks.get(type);
   if (!check) {
@@ -93,10 +93,10 @@ function timestampFault(timestamp: Timestamp): ValueFault | undefined {
   const { nanos } = timestamp;
   const at = timestampDate(timestamp).getTime();
   if (at >= EARLIEST && at < LATEST && nanos >= 0 && nanos <= MAX_NANOS) return undefined;
-  return { field: '', must: 'must be a time of the years 1900 to 9999' };
+  return { field: '', must: 'must be a time in the years 1900 to 9999' };
 }
 
-/** Messages hold a Struct as the JSON it stands for. */
+/** Messages represent a Struct as plain JSON. */
 function jsonFault(value: JsonValue): ValueFault | undefined {
   if (typeof value === 'string') return textFault(value);
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : NOT_JSON;

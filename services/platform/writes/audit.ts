@@ -7,14 +7,14 @@ import { actorOf, requestIdOf } from '../rpc/call-context.ts';
 import type { Tenant } from '../tenant.ts';
 import { RECORD_LIFETIME } from './record-lifetime.ts';
 
-/** Enough for whatever a person can write: reasons of 2000 characters, each of six bytes as JSON may have it. */
+/** Enough for any text a person can enter: reasons of 2000 characters take at most six bytes each in JSON. */
 const MAX_REQUEST_BYTES = 16 * 1024;
 
 /**
- * Writes down, in the transaction of a change, which person made it, from where, and what she asked for. Changes that
- * systems make for themselves leave no entry.
- * @param identify answers what identifies the call where more than one of its transactions may leave the entry, under
- * a lock that keeps out the same call: only the first of them does. Absent where every transaction leaves its own.
+ * Records, in the transaction of a change, the person who made it, their IP address and their request. Changes that
+ * systems make for themselves are not recorded.
+ * @param identify returns a hash that identifies the call, for calls with several transactions: only the first records an
+ * entry. The caller must hold a lock on the call. Without it, every transaction records one.
  */
 export async function recordAudit(
   em: EntityManager,
@@ -50,12 +50,12 @@ export async function recordAudit(
   );
 }
 
-/** Null when it is too large to keep. */
+/** The request as JSON without its tenant and key; null when too large to store. */
 function requestJson({ method }: HandlerContext, request: Message): string | null {
-  const { merchantId, environment, idempotencyKey, ...asked } = toJson(method.input, request) as Record<
+  const { merchantId, environment, idempotencyKey, ...fields } = toJson(method.input, request) as Record<
     string,
     unknown
   >;
-  const json = JSON.stringify(asked);
+  const json = JSON.stringify(fields);
   return Buffer.byteLength(json) <= MAX_REQUEST_BYTES ? json : null;
 }

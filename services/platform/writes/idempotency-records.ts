@@ -19,7 +19,7 @@ export type WriteRequest = Message & {
   idempotencyKey: string;
 };
 
-/** What an idempotency key belongs to, and the request that came with it. */
+/** The scope of an idempotency key, and the hash of its request. */
 export interface IdempotencyScope extends Tenant {
   readonly caller: string;
   readonly method: string;
@@ -41,7 +41,7 @@ export function idempotencyScope(request: WriteRequest, context: HandlerContext)
   };
 }
 
-/** The name of the advisory lock that a transaction holds while it works under a key. */
+/** The name of the advisory lock that a transaction holds while it uses a key. */
 export function lockNameOf({ merchantId, environment, caller, method, key }: IdempotencyScope): string {
   return [merchantId, environment, caller, method, key].join('\n');
 }
@@ -53,8 +53,8 @@ export const callSha256 = (scope: IdempotencyScope) =>
 const IS_CURRENT = `created_at > now() - ${RECORD_LIFETIME}`;
 
 /**
- * Locks a key until the transaction ends; answers the recorded response if the key has been used. Throws ABORTED
- * (IDEMPOTENCY_KEY_IN_USE) while another transaction holds the key, and as {@link findResponse}.
+ * Locks a key until the transaction ends; returns the recorded response if the key has been used. Throws ABORTED
+ * (IDEMPOTENCY_KEY_IN_USE) while another transaction holds the key, and the errors of {@link findResponse}.
  */
 export async function claimKey(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
   if (!(await tryAdvisoryLock(em, lockNameOf(scope)))) {
@@ -106,17 +106,17 @@ export async function recordResponse(
   response: Uint8Array,
 ): Promise<void> {
   const recorded = await executeNamed(em, RECORD_ONE, { ...scope, response: Buffer.from(response) });
-  if (recorded.length === 0) throw new KeyUsedMeanwhile();
+  if (recorded.length === 0) throw new KeyUsedConcurrently();
 }
 
 /** Another transaction recorded a response under a key that this one has claimed. */
-class KeyUsedMeanwhile extends Error {
+class KeyUsedConcurrently extends Error {
   constructor() {
-    super('an idempotency key was used meanwhile');
+    super('an idempotency key was used concurrently');
   }
 }
 
-/** Answers the positions of the keys that were locked and have no current record. */
+/** Returns the positions of the keys that were locked and have no current record. */
 const CLAIM_MANY: Statement = {
   name: 'claim_idempotency_keys',
   text: `
@@ -134,8 +134,8 @@ select asked.position::int
 };
 
 /**
- * Locks many keys until the transaction ends, by one statement. Answers the indexes of those that are unused; the
- * others have a record or are held by another transaction. Each key may occur once.
+ * Locks many keys until the transaction ends, with one statement. Returns the indexes of the unused ones; the others have
+ * a record or are held by another transaction. Each key may occur only once.
  */
 export async function claimUnusedKeys(run: Run, scopes: readonly IdempotencyScope[]): Promise<number[]> {
   const keys = scopes.map((scope, position) => ({
@@ -157,8 +157,8 @@ ${REPLACE_EXPIRED}`,
 };
 
 /**
- * Records the responses to many requests by one statement. Throws when one of the keys has been used meanwhile: it was
- * locked before the record of the transaction that held it became visible.
+ * Records the responses to many requests with one statement. Throws when a key has been used concurrently: it was locked
+ * before the record of its previous holder became visible.
  */
 export async function recordResponses(
   run: Run,
@@ -171,7 +171,7 @@ export async function recordResponses(
     response: Buffer.from(response).toString('base64'),
   }));
   const recorded = await run(RECORD_MANY, { rows: JSON.stringify(rows) });
-  if (recorded.length < rows.length) throw new KeyUsedMeanwhile();
+  if (recorded.length < rows.length) throw new KeyUsedConcurrently();
 }
 
 const keyColumns = ({ merchantId, environment, caller, method, key }: IdempotencyScope) => ({

@@ -1,2 +1,2 @@
-/** How long an idempotency key's answer is replayed, in SQL. */
+/** How long the response of an idempotency key is replayed, as SQL. */
 export const RECORD_LIFETIME = "interval '24 hours'";

@@ -5,8 +5,8 @@ import { executeNamed } from '../database/named-sql.ts';
 const BATCH_MS = 100;
 
 /**
- * Writes of what may be lost, such as when something was last used: many in one statement, after the requests that
- * they come from and never on their path. One that fails is logged.
+ * Batches writes that may be lost, such as last-used timestamps, into one statement after the requests that cause them.
+ * Requests never wait for them. Failures are logged.
  */
 export class WriteBehind {
   readonly #database: Database;
@@ -24,7 +24,7 @@ export class WriteBehind {
     this.#failure = failure;
   }
 
-  /** Has a row written soon; the last of an id counts. */
+  /** Schedules a row to be written; the last row per id wins. */
   add(id: string, row: object): void {
     this.#rows.set(id, row);
     this.#timer ??= setTimeout(() => this.#write(), BATCH_MS).unref();

@@ -24,10 +24,10 @@ import {
 } from './idempotency-records.ts';
 
 /**
- * How every write RPC runs: idempotency, the work, its outbox rows and its audit entry in one transaction. The same key
- * with the same request answers as the first time (24 hours), with another one ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED),
- * while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys of different callers and RPCs never meet. A write
- * whose caller has stopped waiting is rolled back.
+ * Runs write RPCs: idempotency, the work, its outbox rows and its audit entry in one transaction. For 24 hours the same key
+ * with the same request replays the response. With a different request it fails with ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED), while the first is running with ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys are scoped to caller and
+ * RPC. A write whose caller has stopped waiting is rolled back.
  */
 export class Writes {
   readonly #database: Database;
@@ -39,8 +39,8 @@ export class Writes {
   }
 
   /**
-   * Runs the work once per key. `remember` turns the answer into what a replay is to answer, where that differs: a
-   * secret is never stored.
+   * Runs the work once per key. `remember` maps the response to the one that replays return, if different: secrets are
+   * never stored.
    */
   async run<Output extends DescMessage>(
     request: WriteRequest,
@@ -67,8 +67,8 @@ export class Writes {
   }
 
   /**
-   * The answer that a key has already been given, without the work and its lock; undefined when there is none yet.
-   * For writes that do something slow (a look-up outside) before their transaction. ALREADY_EXISTS as in `run`.
+   * The recorded response of a key, without the work and without locking; undefined when there is none yet. For writes
+   * that do something slow, such as a DNS lookup, before their transaction. ALREADY_EXISTS as in `run`.
    */
   async findReplay<Output extends DescMessage>(
     request: WriteRequest,
@@ -82,8 +82,8 @@ export class Writes {
   }
 
   /**
-   * A transaction of a write before the one in `run`, idempotent by itself and under a lock of what it changes. It
-   * commits with the call's audit entry, since the call may not get as far as `run`, which then leaves no other.
+   * Runs a transaction of a write before the one in `run`; it must be idempotent and lock what it changes. It records the
+   * call's audit entry, because the call may fail before `run`, which then does not record another.
    */
   begin<T>(
     request: WriteRequest,
@@ -98,7 +98,7 @@ export class Writes {
     });
   }
 
-  /** One transaction of a tenant without an idempotency key, for what is idempotent by itself. */
+  /** Runs one transaction of a tenant without an idempotency key, for work that is idempotent by itself. */
   async transaction<T>(
     tenant: Tenant,
     requestId: string,
@@ -117,8 +117,8 @@ export class Writes {
 }
 
 /**
- * Refuses to do or to commit what nobody waits for any more: a caller whose deadline has passed may try again and
- * decide by that answer, and a write that comes after it would be met by surprise.
+ * Fails when the caller has stopped waiting: it may already have retried and acted on that response, so a late commit would
+ * surprise it.
  */
 function requireCaller({ signal }: HandlerContext): void {
   if (signal.aborted) throw ConnectError.from(signal.reason, Code.Canceled);

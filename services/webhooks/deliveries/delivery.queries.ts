@@ -1,7 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
 import { queryBuilder } from '../../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
@@ -57,7 +57,7 @@ export const selectDelivery = prepareRead<DeliveryKey, DeliveryReadRow>((paramet
   deliveries(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-interface DeliveryPage extends Tenant, PageRange {
+interface DeliveryPage extends Tenant, PageSpec {
   readonly subscriptionId: string | undefined;
   readonly eventId: string | undefined;
   readonly eventType: string | undefined;

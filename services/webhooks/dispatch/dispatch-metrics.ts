@@ -126,7 +126,7 @@ function registerOutbox(db: CrossTenantDatabase): void {
   const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
   registerMeasuredGauges({
     measure: async () => (await db.run<OutboxRow>(OUTBOX))[0]!,
-    keptMs: SCRAPE_MS,
+    cacheMs: SCRAPE_MS,
     gauges: [
       {
         name: 'payments_webhook_lag_seconds',
@@ -150,7 +150,7 @@ function registerOutbox(db: CrossTenantDatabase): void {
 function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<CountRow>(OPEN),
-    keptMs: 10 * SCRAPE_MS,
+    cacheMs: 10 * SCRAPE_MS,
     gauges: [
       {
         name: 'payments_webhook_open_deliveries',
@@ -165,7 +165,7 @@ function registerOpenDeliveries(db: CrossTenantDatabase): void {
 function registerSubscriptions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<ConditionRow>(SUBSCRIPTIONS),
-    keptMs: MINUTE_MS,
+    cacheMs: MINUTE_MS,
     gauges: [
       {
         name: 'payments_webhook_troubled_subscriptions',
@@ -186,7 +186,7 @@ function registerSubscriptions(db: CrossTenantDatabase): void {
 function registerPartitions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<PartitionsRow>(PARTITIONS, { environments: ENVIRONMENTS }),
-    keptMs: MINUTE_MS,
+    cacheMs: MINUTE_MS,
     gauges: [
       {
         name: 'payments_webhook_partition_runway_seconds',

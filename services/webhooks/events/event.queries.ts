@@ -1,7 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
 import { queryBuilder } from '../../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 
@@ -51,7 +51,7 @@ export const selectEvent = prepareRead<EventKey, EventReadRow>((parameters) =>
   events(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-interface EventPage extends Tenant, PageRange {
+interface EventPage extends Tenant, PageSpec {
   readonly type: string | undefined;
   readonly objectId: string | undefined;
   readonly requestId: string | undefined;

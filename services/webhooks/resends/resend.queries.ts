@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { queryBuilder } from '../../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
@@ -51,7 +51,7 @@ export const selectResend = prepareRead<ResendKey, ResendReadRow>((parameters) =
   resends(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-interface ResendPage extends Tenant, PageRange {
+interface ResendPage extends Tenant, PageSpec {
   readonly state: ResendStateName | undefined;
 }
 

@@ -41,7 +41,7 @@ const FIRST_KEPT: Statement = {
   text: `
 select webhooks.first_id(date_bin(
          case :environment when 'live' then interval '7 days' else interval '1 day' end,
-         least(now() - :keptMs::float8 * interval '1 ms',
+         least(now() - :cacheMs::float8 * interval '1 ms',
                (select uuid_extract_timestamp(id) from platform.outbox_event order by id limit 1)),
          timestamptz '2001-01-01 00:00:00+00')) as id`,
 };
@@ -78,7 +78,7 @@ async function applyTo(
   environment: EnvironmentName,
   endBy: number,
 ): Promise<Applied> {
-  const [kept] = await db.run<{ id: string }>(FIRST_KEPT, { environment, keptMs: retention[environment] });
+  const [kept] = await db.run<{ id: string }>(FIRST_KEPT, { environment, cacheMs: retention[environment] });
   const retentionDays = Math.floor(retention[environment] / DAY_MS);
   const error = { cause: 'DELIVERY_EXPIRED' as const, retentionDays };
   const expire = () => expireDeliveries(db, environment, kept!.id, error, endBy);

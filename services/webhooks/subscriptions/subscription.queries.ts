@@ -1,5 +1,5 @@
 import { queryBuilder } from '../../platform/database/database.ts';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
@@ -34,6 +34,6 @@ export const subscriptionOrder: ListOrder<SubscriptionReadRow> = {
 };
 
 /** A page of subscriptions in their order. */
-export const selectSubscriptions = prepareRead<Tenant & PageRange, SubscriptionReadRow>((parameters) =>
+export const selectSubscriptions = prepareRead<Tenant & PageSpec, SubscriptionReadRow>((parameters) =>
   inOrder(subscriptions(parameters), subscriptionOrder, parameters).compile(),
 );

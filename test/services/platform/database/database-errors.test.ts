@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isDatabaseAway } from '../../../../services/platform/database/database-errors.ts';
+import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 
 const withCode = (code: string) => Object.assign(new Error('sesame'), { code });
 
@@ -18,7 +18,7 @@ it.each([
   ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],
   ['without a free connection in time', new Error('timeout exceeded when trying to connect')],
 ])('a database that is %s is away', (_what, error) => {
-  expect(isDatabaseAway(error)).toBe(true);
+  expect(isDatabaseUnavailable(error)).toBe(true);
 });
 
 it.each([
@@ -27,5 +27,5 @@ it.each([
   ['a programming error', new TypeError('sesame')],
   ['no error', 'ECONNREFUSED'],
 ])('%s is no absence', (_what, error) => {
-  expect(isDatabaseAway(error)).toBe(false);
+  expect(isDatabaseUnavailable(error)).toBe(false);
 });

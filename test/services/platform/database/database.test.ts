@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
-import { isDatabaseAway } from '../../../../services/platform/database/database-errors.ts';
+import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
 const POOL_SIZE = 2;
@@ -57,7 +57,7 @@ it('reads while writes wait for a lock, which they give up in the end, and their
   await database.ping();
   for (const outcome of await Promise.allSettled(stuck)) {
     expect(outcome.status).toBe('rejected');
-    expect(isDatabaseAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+    expect(isDatabaseUnavailable((outcome as PromiseRejectedResult).reason)).toBe(true);
   }
   await database.transaction((em) => em.execute('select 1'));
   await killer.query('rollback');

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
-import { isDatabaseAway } from '../../../../services/platform/database/database-errors.ts';
+import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox.ts';
 import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
 import { type FaultyLink, openLink } from '../../../reconciliation/faulty-link.ts';
@@ -51,7 +51,7 @@ it('gives up a server that sends nothing any more, and has all its connections a
   const end = link.begin('drop');
   for (const outcome of await Promise.allSettled([...pings(), ...writes()])) {
     expect(outcome.status).toBe('rejected');
-    expect(isDatabaseAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+    expect(isDatabaseUnavailable((outcome as PromiseRejectedResult).reason)).toBe(true);
   }
   end();
   await Promise.all([...pings(), ...writes()]);
@@ -82,7 +82,7 @@ it('listens for work for longer than a server may be silent, and through a silen
   await isHeard();
   expect(lines).toEqual([]);
   const end = link.begin('drop');
-  await expect.poll(() => lines.join(''), { timeout: 10_000 }).toContain('no longer listening for work');
+  await expect.poll(() => lines.join(''), { timeout: 10_000 }).toContain('listening for work failed');
   end();
   await vi.waitFor(isHeard, { timeout: 20_000 });
   stop.abort();
@@ -98,7 +98,7 @@ it('gives a connection back on which it could not listen', async () => {
   const stop = new AbortController();
   const look = async () => ({ found: undefined, pollMs: 60_000 });
   const waiting = work.await({ work: 'EVENTS', waitMs: 60_000, signal: stop.signal }, look);
-  await expect.poll(() => lines.join('')).toContain('no longer listening for work');
+  await expect.poll(() => lines.join('')).toContain('listening for work failed');
   stop.abort();
   await waiting;
   end();

@@ -36,8 +36,8 @@ it('tells this process of each commit at once, and others of what was committed 
   await expect.poll(() => payloads).toHaveLength(1);
   signal.committed('EVENTS');
   await expect.poll(() => payloads).toHaveLength(2);
-  expect(payloads.map((payload) => elsewhere.heard(payload))).toEqual(['COMMANDS', 'EVENTS']);
-  expect(payloads.map((payload) => signal.heard(payload))).toEqual([undefined, undefined]);
+  expect(payloads.map((payload) => elsewhere.parseNotification(payload))).toEqual(['COMMANDS', 'EVENTS']);
+  expect(payloads.map((payload) => signal.parseNotification(payload))).toEqual([undefined, undefined]);
   await delay(50);
   expect(payloads).toHaveLength(2);
 });

@@ -6,9 +6,9 @@ import { scrape } from '../../../support/scrape.ts';
 afterEach(() => metrics.clear());
 
 /** Registers a gauge `measured_<name>` of a measurement; a minute old it is still told. */
-const register = (name: string, measure: () => Promise<number>, keptMs = 60_000) =>
+const register = (name: string, measure: () => Promise<number>, cacheMs = 60_000) =>
   registerMeasuredGauges({
-    ...{ measure, keptMs },
+    ...{ measure, cacheMs },
     gauges: [{ name: `measured_${name}`, help: 'Of a test.', read: (measured) => measured }],
   });
 
@@ -43,7 +43,7 @@ it('what cannot be measured, or not in time, is not known, and the others are to
 it('tells each set of labels from one measurement', async () => {
   registerMeasuredGauges({
     measure: async () => ({ live: 3 }),
-    keptMs: 0,
+    cacheMs: 0,
     gauges: [
       {
         name: 'measured_labelled',

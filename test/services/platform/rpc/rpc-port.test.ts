@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerReflection } from '../../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
 import { Health, HealthCheckResponse_ServingStatus } from '../../../../proto/gen/health/v1/health_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 
 let harness: TestHarness;
@@ -90,7 +91,9 @@ describe('the internal port, to a gRPC client that is not ours', () => {
     expect(list).toMatchObject({
       case: 'listServicesResponse',
       value: {
-        service: [ProductService, Health, ServerReflection].map(({ typeName }) => ({ name: typeName })),
+        service: [WorkflowCommandService, ProductService, Health, ServerReflection].map(({ typeName }) => ({
+          name: typeName,
+        })),
       },
     });
     const product = await filesOf(`${ProductService.typeName}.GetProduct`);

@@ -13,7 +13,11 @@ import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { recordAudit } from '../platform/writes/audit.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { type DueReservationReadRow, selectDueAccounts, selectDueReservations } from './funds.queries.ts';
+import {
+  type DueReservationReadRow,
+  selectDueAccounts,
+  selectDueReservations,
+} from './cross-tenant.queries.ts';
 import { FundsAccount } from './funds-account.ts';
 import { release, remainingMinor } from './installment.ts';
 import { optionalTenant } from './optional-tenant.ts';

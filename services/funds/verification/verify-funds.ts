@@ -11,7 +11,7 @@ import {
 import type { Database } from '../../platform/database/database.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
-import { selectAccounts } from '../funds.queries.ts';
+import { selectAccounts } from '../cross-tenant.queries.ts';
 import { optionalTenant } from '../optional-tenant.ts';
 import type { DifferenceReadRow } from './difference.sql.ts';
 import { selectDifferences } from './funds-checks.ts';

@@ -10,7 +10,11 @@ const SOLD = '2020-06-20';
 export function advanceRequestList(harness: TestHarness): ListSubject {
   const client = createClient(AdvanceService, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 50, maxTokenLength: 256, filters: {} },
+    harness,
+    direction: 'desc',
+    maxLimit: 50,
+    maxTokenLength: 256,
+    filters: {},
     truth: `select id as key, ${newestFirst('requested_at')}, status
       from advances.request where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {

@@ -12,7 +12,9 @@ export async function advancesCaller(transport: Transport) {
   const sale = await funds.sell({ on: SOLD, gross: 14_400n, installments: 3 });
   const key = (advanceRequestId: string, on?: string) => ({ ...funds.write(on), advanceRequestId });
   return {
-    ...{ funds, client, sale },
+    funds,
+    client,
+    sale,
     async quote(bounds: { maxAmountMinor?: bigint; toDate?: string } = {}, on = SOLD): Promise<AdvanceQuote> {
       return (await client.quoteAdvance({ ...funds.write(on), ...bounds })).quote!;
     },

@@ -8,7 +8,11 @@ const START_MS = Date.UTC(2020, 0, 1);
 /** The list of open debts, for the suite of lists: what is paid in full leaves it. */
 export function debtList(harness: TestHarness): ListSubject {
   return {
-    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 256, filters: {} },
+    harness,
+    direction: 'asc',
+    maxLimit: 100,
+    maxTokenLength: 256,
+    filters: {},
     truth: `select source_id as key,
         to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || source_id as "order"
       from funds.deduction where merchant_id = $1 and environment = $2 and open_debt_minor > 0`,

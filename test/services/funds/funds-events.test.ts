@@ -11,21 +11,21 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** What was told of an account since the last time: type, date, the row's state and what is left in it. */
-function teller({ tenant }: FundsCaller) {
+/** What was published of an account since the last time: type, date, the row's state and what is left in it. */
+function eventReader({ tenant }: FundsCaller) {
   let heard = 0;
   return async () => {
-    const events = await queryHarness<{ told: string }>(
+    const events = await queryHarness<{ published: string }>(
       harness,
       `select replace(type, '.v1', '') || ' ' || object_id || ' ' || (data->>'status') || ' ' ||
               ((data->>'blockedAmountMinor')::int + (data->>'releasedAmountMinor')::int
-               + (data->>'scheduledAmountMinor')::int) as told
+               + (data->>'scheduledAmountMinor')::int) as published
          from platform.outbox_event where merchant_id = $1 and type like 'funds.%' order by id`,
       [tenant.merchantId],
     );
-    const told = events.slice(heard).map((event) => event.told);
+    const published = events.slice(heard).map((event) => event.published);
     heard = events.length;
-    return told;
+    return published;
   };
 }
 
@@ -33,18 +33,18 @@ const held = [BlockOutcome.RETURNED, BlockReason.REFUND_IN_PROGRESS] as const;
 
 it('tells of an instant transfer that it is released, and of a card sale when its day has come', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
-  const told = teller(funds);
+  const published = eventReader(funds);
   await funds.sell({ on: '2020-06-20', gross: 500n, instant: true });
-  expect(await told()).toEqual(['funds.released 2020-06-20 RELEASED 500']);
+  expect(await published()).toEqual(['funds.released 2020-06-20 RELEASED 500']);
   await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
-  expect(await told()).toEqual([]);
+  expect(await published()).toEqual([]);
   await funds.releaseDue('2020-07-20');
-  expect(await told()).toEqual(['funds.released 2020-07-20 RELEASED 150']);
+  expect(await published()).toEqual(['funds.released 2020-07-20 RELEASED 150']);
 });
 
 it('tells of an installment that a block holds from its freeing on', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
-  const told = teller(funds);
+  const published = eventReader(funds);
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
   const advance = randomUUID();
   await funds.reserve(
@@ -54,11 +54,11 @@ it('tells of an installment that a block holds from its freeing on', async () =>
   );
   const dispute = randomUUID();
   await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-21');
-  expect(await told()).toEqual(['funds.blocked 2020-08-19 BLOCKED 150']);
+  expect(await published()).toEqual(['funds.blocked 2020-08-19 BLOCKED 150']);
   await funds.free(advance, '2020-06-22');
-  expect(await told()).toEqual(['funds.blocked 2020-07-20 BLOCKED 150']);
+  expect(await published()).toEqual(['funds.blocked 2020-07-20 BLOCKED 150']);
   await funds.unblock(saleId, dispute, BlockOutcome.RETURNED, BlockReason.HOLD_OR_DISPUTE, '2020-06-23');
-  expect(await told()).toEqual([
+  expect(await published()).toEqual([
     'funds.unblocked 2020-07-20 SCHEDULED 150',
     'funds.unblocked 2020-08-19 SCHEDULED 150',
   ]);
@@ -66,17 +66,17 @@ it('tells of an installment that a block holds from its freeing on', async () =>
 
 it('tells of an installment that a refund empties of its block, and of its return to it', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
-  const told = teller(funds);
+  const published = eventReader(funds);
   const refundCase = randomUUID();
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
   await funds.block(saleId, refundCase, BlockReason.REFUND_IN_PROGRESS, '2020-06-21');
-  await told();
+  await published();
   await funds.debit(refundCase, 200n, saleId, '2020-06-21');
-  expect(await told()).toEqual(['funds.unblocked 2020-08-19 SCHEDULED 0']);
+  expect(await published()).toEqual(['funds.unblocked 2020-08-19 SCHEDULED 0']);
   await funds.reverse(refundCase, '2020-06-22');
-  expect(await told()).toEqual(['funds.blocked 2020-08-19 BLOCKED 150']);
+  expect(await published()).toEqual(['funds.blocked 2020-08-19 BLOCKED 150']);
   await funds.unblock(saleId, refundCase, ...held, '2020-07-21');
-  expect(await told()).toEqual([
+  expect(await published()).toEqual([
     'funds.unblocked 2020-07-20 RELEASED 150',
     'funds.unblocked 2020-08-19 SCHEDULED 150',
   ]);

@@ -39,7 +39,9 @@ export class FundsPlay {
     const live = newTenant();
     const tenants = [live, { ...live, environment: Environment.TEST }, newTenant()];
     this.#accounts = tenants.map((tenant) => ({
-      ...{ caller: fundsCaller(harness.transports.inProcess, tenant), sales: [], quote: [] },
+      caller: fundsCaller(harness.transports.inProcess, tenant),
+      sales: [],
+      quote: [],
       model: newModel(),
     }));
   }

@@ -41,8 +41,17 @@ describe('a new installment', () => {
     [AFTER, false],
   ])('dated %s is released at once: %s', (date, released) => {
     expect(scheduled(date)).toEqual({
-      ...{ id: 'installment', saleId: 'sale', number: 2, date, grossMinor: 100n, feesMinor: 10n },
-      ...{ deductedMinor: 0n, advancedMinor: 0n, reservation: null, saleBlocks: [], version: 1n },
+      id: 'installment',
+      saleId: 'sale',
+      number: 2,
+      date,
+      grossMinor: 100n,
+      feesMinor: 10n,
+      deductedMinor: 0n,
+      advancedMinor: 0n,
+      reservation: null,
+      saleBlocks: [],
+      version: 1n,
       released,
     });
   });

@@ -11,7 +11,10 @@ const DATES = ['2020-06-16', '2020-07-20', '2020-08-17', '2020-12-31'];
 /** The list of releases, for the suite of lists: its rows are sums, which come and go with what they are made of. */
 export function releaseList(harness: TestHarness): ListSubject {
   return {
-    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 100 },
+    harness,
+    direction: 'asc',
+    maxLimit: 100,
+    maxTokenLength: 100,
     filters: {
       from: { values: DATES, fits: ({ date }, from) => date! >= from },
       to: { values: DATES, fits: ({ date }, to) => date! <= to },

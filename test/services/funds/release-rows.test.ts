@@ -60,8 +60,12 @@ describe('changes of installments', () => {
     expect(touched).toEqual([
       row({ grossMinor: 110n, feesMinor: 10n, deductedMinor: 20n, advancedMinor: 30n, salesCount: 1 }),
       row({
-        ...{ status: 'RELEASED', salesCount: 3, grossMinor: 330n, feesMinor: 30n },
-        ...{ deductedMinor: 45n, advancedMinor: 70n },
+        status: 'RELEASED',
+        salesCount: 3,
+        grossMinor: 330n,
+        feesMinor: 30n,
+        deductedMinor: 45n,
+        advancedMinor: 70n,
       }),
     ]);
   });

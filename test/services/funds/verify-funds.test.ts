@@ -54,7 +54,10 @@ async function playEverything({ client, write, ...caller }: FundsCaller): Promis
   await caller.block(blocked.saleId, randomUUID(), BlockReason.KYC_PENDING, SOLD);
   await caller.block(blocked.saleId, randomUUID(), BlockReason.COMPLIANCE_HOLD, SOLD);
   await client.awaitFunding({
-    ...{ ...write(SOLD), refundCaseId: randomUUID(), amountMinor: 9_000n, execution: 1 },
+    ...write(SOLD),
+    refundCaseId: randomUUID(),
+    amountMinor: 9_000n,
+    execution: 1,
     requestedAt: write(SOLD).occurredAt!,
   });
 }

@@ -33,7 +33,9 @@ async function quoted(on?: string) {
   const quoteId = quote!.id;
   const owner = { merchantId: funds.tenant.merchantId, environment: 'live' as const };
   return {
-    ...{ funds, quoteId, owner },
+    funds,
+    quoteId,
+    owner,
     request: async () => (await advances.requestAdvance({ ...funds.write(on), quoteId })).advanceRequest!.id,
     statusOf: async (advanceRequestId: string) =>
       (await advances.getAdvanceRequest({ ...funds.tenant, advanceRequestId })).advanceRequest!.status,

@@ -38,7 +38,9 @@ async function runWith(workflowType: string, activities: Record<string, (...args
 
 it('releases any backlog in runs of bounded histories, meeting each due request once', async () => {
   const due = Array.from({ length: 60 }, () => ({
-    ...{ merchantId: randomUUID(), environment: 'live', advanceRequestId: randomUUID() },
+    merchantId: randomUUID(),
+    environment: 'live',
+    advanceRequestId: randomUUID(),
   }));
   const refused: string[] = [];
   let calls = 0;

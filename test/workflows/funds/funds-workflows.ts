@@ -36,7 +36,9 @@ export async function startFundsWorkflows() {
   });
   const running = worker.run();
   return {
-    ...{ harness, temporal, activities },
+    harness,
+    temporal,
+    activities,
     ...clients,
     /** Runs a workflow to its end. */
     run: (workflowType: string, workflowId: string, ...args: unknown[]) =>

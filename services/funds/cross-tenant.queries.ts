@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+import type { CivilDate } from '../platform/civil-date.ts';
+import { queryBuilder } from '../platform/database/database.ts';
+import { prepareRead } from '../platform/reads/prepared-read.ts';
+import type { ReadTable } from '../platform/reads/read-table.ts';
+import type { EnvironmentName } from '../platform/tenant.ts';
+import type { AccountEntity, InstallmentEntity, ReleaseEntity, ReservationEntity } from './funds.entity.ts';
+
+type AccountTable = ReadTable<typeof AccountEntity>;
+type ReservationReadRow = ReadTable<typeof ReservationEntity>;
+
+const db = queryBuilder<{
+  'funds.account': AccountTable;
+  'funds.installment': ReadTable<typeof InstallmentEntity>;
+  'funds.release': ReadTable<typeof ReleaseEntity>;
+  'funds.reservation': ReservationReadRow;
+}>();
+
+/** The key of an account. */
+type AccountReadRow = Pick<AccountTable, 'merchant_id' | 'environment'>;
+
+/** Accounts with something to release up to a date, across merchants, for the daily release. */
+export const selectDueAccounts = prepareRead<
+  { readonly upTo: CivilDate; readonly limit: number },
+  AccountReadRow
+>((parameters) =>
+  db
+    .selectFrom('funds.release as release')
+    .where('release.status', '=', sql.lit('SCHEDULED'))
+    .where('release.date', '<=', parameters('upTo'))
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('funds.installment as installment')
+          .whereRef('installment.merchant_id', '=', 'release.merchant_id')
+          .whereRef('installment.environment', '=', 'release.environment')
+          .whereRef('installment.date', '=', 'release.date')
+          .where('installment.status', '=', sql.lit('SCHEDULED'))
+          .where('installment.reserved_for', 'is', null)
+          .select(sql.lit(1).as('one')),
+      ),
+    )
+    .select(['release.merchant_id', 'release.environment'])
+    .distinct()
+    .orderBy('release.merchant_id')
+    .orderBy('release.environment')
+    .limit(parameters('limit'))
+    .compile(),
+);
+
+/** Where to continue in the order of the accounts; from the first account without a position. */
+interface AccountPage {
+  readonly afterMerchantId: string | undefined;
+  readonly afterEnvironment: EnvironmentName | undefined;
+  readonly limit: number;
+}
+
+/** Accounts in the order of their keys, across merchants, for the verification of all funds. */
+export const selectAccounts = prepareRead<AccountPage, AccountReadRow>((parameters) => {
+  let query = db.selectFrom('funds.account').select(['merchant_id', 'environment']);
+  if (parameters.has('afterMerchantId')) {
+    const position = sql`(${parameters('afterMerchantId')}, ${parameters('afterEnvironment')})`;
+    query = query.where(sql<boolean>`(merchant_id, environment) > ${position}`);
+  }
+  return query.orderBy('merchant_id').orderBy('environment').limit(parameters('limit')).compile();
+});
+
+/** Which reservations: of one account, or, without merchant and environment, of all accounts. */
+interface DueReservationFilter {
+  readonly merchantId: string | undefined;
+  readonly environment: EnvironmentName | undefined;
+  readonly upTo: CivilDate;
+  readonly limit: number;
+}
+
+/** A reservation that holds an installment whose date has come. */
+export type DueReservationReadRow = Pick<
+  ReservationReadRow,
+  'merchant_id' | 'environment' | 'advance_request_id'
+>;
+
+/**
+ * Reservations with an installment due by a date. Latest first, so that old ones that cannot be freed do not keep
+ * newer ones from the result.
+ */
+export const selectDueReservations = prepareRead<DueReservationFilter, DueReservationReadRow>(
+  (parameters) => {
+    let query = db
+      .selectFrom('funds.reservation')
+      .where('state', '=', sql.lit('HELD'))
+      .where('first_date', '<=', parameters('upTo'))
+      .select(['merchant_id', 'environment', 'advance_request_id']);
+    if (parameters.has('merchantId')) {
+      query = query
+        .where('merchant_id', '=', parameters('merchantId'))
+        .where('environment', '=', parameters('environment'));
+    }
+    return query
+      .orderBy('first_date', 'desc')
+      .orderBy('advance_request_id')
+      .limit(parameters('limit'))
+      .compile();
+  },
+);

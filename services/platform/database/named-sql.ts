@@ -12,8 +12,8 @@ export interface PositionalStatement {
   readonly values: unknown[];
 }
 
-/** `:name`, but not the cast `::type`. */
-const PARAMETER = /(?<!:):([a-zA-Z]\w*)/g;
+/** `:name`, but neither the cast `::type` nor the time format 'HH24:MI'. */
+const PARAMETER = /(?<![:\w]):([a-zA-Z]\w*)/g;
 
 interface CompiledSql {
   readonly text: string;

@@ -9,7 +9,7 @@ const { History } = proto.temporal.api.history.v1;
 const { EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, EVENT_TYPE_WORKFLOW_TASK_COMPLETED } =
   proto.temporal.api.enums.v1.EventType;
 
-/** A history as a replaying worker takes it. */
+/** A history for a worker to replay. */
 export interface RecordedHistory {
   /** Of the workflow. */
   readonly type: string;
@@ -18,10 +18,7 @@ export interface RecordedHistory {
   readonly history: temporal.api.history.v1.History;
 }
 
-/**
- * Writes one history of each workflow type, state and length: the ways that workflows of a test have gone, and where they
- * wait.
- */
+/** Writes one history for each workflow type, status and length that the tests of a file have produced. */
 export async function recordHistories(client: Client, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for await (const { workflowId, runId, type, status } of client.workflow.list()) {
@@ -36,7 +33,7 @@ export async function recordHistories(client: Client, folder: string): Promise<v
   }
 }
 
-/** All that are kept beside the tests of workflows. */
+/** Reads all histories in test/workflows. */
 export function readHistories(): RecordedHistory[] {
   return globSync(join(ROOT, 'test/workflows/*/histories/*.json')).map((path) => {
     const name = basename(path, '.json');
@@ -45,7 +42,7 @@ export function readHistories(): RecordedHistory[] {
   });
 }
 
-/** What the workflow had behind it each time that it waited: the history up to where the next task began. */
+/** The history up to each point at which the workflow was waiting for its next task. */
 export function whereItWaited({ type, workflowId, history }: RecordedHistory): RecordedHistory[] {
   const { events } = history;
   const first = events.findIndex(({ eventType }) => eventType === EVENT_TYPE_WORKFLOW_TASK_COMPLETED);

@@ -7,8 +7,10 @@ import * as workflows from '../../workflows/workflows.ts';
 import { readHistories, whereItWaited } from '../support/recorded-histories.ts';
 
 /**
- * What running workflows have behind them when a new version comes: the tests of workflows record it into the folder that
- * RECORD_HISTORIES names. Those of earlier versions stay: a change that fails here needs patched().
+ * Histories of workflows, replayed on the current code. To record one, run the tests of its area with
+ * `RECORD_HISTORIES=<folder> npx vitest run test/workflows/<area>`, and copy the file that covers most of the workflow
+ * from that folder to test/workflows/<area>/histories. Before 1.0.0, a change that fails here is recorded anew: one
+ * history for each workflow type is enough. From 1.0.0 on, recorded histories stay, and such a change needs patched().
  */
 const recorded = readHistories();
 

@@ -87,19 +87,23 @@ async function pathsOf(panel: SandboxFixture): Promise<string[]> {
 it.each([
   [1280, 'pt-BR'],
   [360, 'en'],
-] as const)('pages of %i px in %s are accessible, and nothing sticks out', async (width, locale) => {
-  const panel = await sandboxFixture(fixture);
-  const window = await openWindow(browser, fixture.baseUrl, panel.visitor, { width, locale });
-  const { page, foreign, violations } = window;
-  for (const path of await pathsOf(panel)) {
-    await page.goto(path);
-    expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
-    expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width]);
-  }
-  // The browser itself logs the 422 of the mistaken filter.
-  expect([foreign, violations.filter((text) => !text.includes('422'))]).toEqual([[], []]);
-  await window.context.close();
-});
+] as const)(
+  'pages of %i px in %s are accessible, and nothing sticks out',
+  async (width, locale) => {
+    const panel = await sandboxFixture(fixture);
+    const window = await openWindow(browser, fixture.baseUrl, panel.visitor, { width, locale });
+    const { page, foreign, violations } = window;
+    for (const path of await pathsOf(panel)) {
+      await page.goto(path);
+      expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
+      expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width]);
+    }
+    // The browser itself logs the 422 of the mistaken filter.
+    expect([foreign, violations.filter((text) => !text.includes('422'))]).toEqual([[], []]);
+    await window.context.close();
+  },
+  120_000,
+);
 
 it('leads by keyboard and pointer from a sale to a paid refund, and shows each change by itself', async () => {
   const panel = await sandboxFixture(fixture);

@@ -250,5 +250,5 @@ describe.each([
     await look('disabled');
     expect(foreign).toEqual([]);
     expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
-  });
+  }, 120_000);
 });

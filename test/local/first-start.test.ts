@@ -14,6 +14,9 @@ const MERCHANT_ID = '0d4c7f0e-7a51-4a55-9d8e-2f6b1c3a9e70';
 /** With a demo.json, `npm start` writes no demo data, which takes longer than everything else. */
 const EMPTY_DEMO_FILE = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
 
+/** Starting a process takes seconds, and much longer on a busy machine. */
+const WAIT_MS = 180_000;
+
 interface Command {
   readonly child: ChildProcess;
   /** What it has printed to stdout and stderr. */
@@ -77,13 +80,13 @@ test('while the Temporal server is built, npm start says how long it takes and t
 
   const start = runCommand('start.ts', environment);
   const notice = 'building the Temporal server: once per machine, usually 3 to 10 minutes';
-  await vi.waitFor(() => expect(start.output()).toContain(`deliveries wait: ${notice}\n`), 30_000);
-  await vi.waitFor(() => expect(start.output()).toContain('\nready: Ctrl-C stops everything\n'), 60_000);
+  await vi.waitFor(() => expect(start.output()).toContain(`deliveries wait: ${notice}\n`), WAIT_MS);
+  await vi.waitFor(() => expect(start.output()).toContain('\nready: Ctrl-C stops everything\n'), WAIT_MS);
   await addMerchant(path);
 
   const demo = runCommand('demo.ts', environment);
-  await vi.waitFor(() => expect(demo.output()).toContain(` ${notice}\n`), 30_000);
-  await vi.waitFor(() => expect(demo.output()).toMatch(/ s {2}compiling package 2 of 3\n/), 30_000);
+  await vi.waitFor(() => expect(demo.output()).toContain(` ${notice}\n`), WAIT_MS);
+  await vi.waitFor(() => expect(demo.output()).toMatch(/ s {2}compiling package 2 of 3\n/), WAIT_MS);
   expect(demo.output()).not.toContain('subscribe');
   machine.signal('end');
   const [exitCode] = await once(demo.child, 'exit');

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { DataFolder } from '../../../local/data-folder.ts';
+import { buildTemporal } from '../../../local/temporal/temporal-build.ts';
 import { findTemporalProgram, type SlowStep } from '../../../local/temporal/temporal-program.ts';
 import { TEMPORAL_START_MS, temporalProgram } from '../../support/temporal.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
@@ -83,6 +84,18 @@ test('a build reports downloads, then packages out of those to compile, then lin
   await expectProgress('linking');
   signal('end');
   await searching;
+});
+
+test('without Go, a build is not possible', async () => {
+  const { environment, folder } = machine();
+  const { signal } = new AbortController();
+  const build = {
+    folder,
+    environment: { ...environment, PATH: '/nowhere' },
+    onBuild: () => undefined,
+    signal,
+  };
+  await expect(buildTemporal(build)).rejects.toThrow('no go on the PATH');
 });
 
 test('two builds at once both succeed and leave no other files', async () => {

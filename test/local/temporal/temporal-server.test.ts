@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
 import { identifyProcess } from '../../../local/processes/process-identity.ts';
 import { TemporalServer, type TemporalStatus } from '../../../local/temporal/temporal-server.ts';
@@ -73,32 +73,23 @@ test('a killed server is restarted and keeps its workflows', async () => {
   expect(await statusOf('before-the-kill')).toBe('RUNNING');
 });
 
-test('a second start keeps workflows and retention', async () => {
+test('a second start waits until its port is free, then serves the same workflows and retention', async () => {
   await startWorkflow('before-the-stop');
   const stopped = temporal.pid!;
   await temporal.stop();
   expect(identifyProcess(stopped)).toBeUndefined();
+  const other = createServer().listen(port, '127.0.0.1');
+  await once(other, 'listening');
   temporal = new TemporalServer({ folder, namespace: NAMESPACE, port });
-  await temporal.whenUp();
+  const detail = `TEMPORAL_PORT ${port} is in use by another process; restarting`;
+  await vi.waitFor(() => expect(temporal.status).toMatchObject({ state: 'starting', detail }), 10_000);
+  other.close();
+  await temporal.whenUp(AbortSignal.timeout(20_000));
   expect(await statusOf('before-the-stop')).toBe('RUNNING');
   await withConnection(async ({ workflowService }) => {
     const { config } = await workflowService.describeNamespace({ namespace: NAMESPACE });
     expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(7 * 24 * 60 * 60);
   });
-});
-
-test('a port in use is reported, and used once it is free', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port: occupied } = other.address() as { port: number };
-  using own = temporaryDataFolder();
-  const waiting = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, port: occupied });
-  onTestFinished(() => waiting.stop());
-  const detail = `TEMPORAL_PORT ${occupied} is in use by another process; restarting`;
-  await vi.waitFor(() => expect(waiting.status).toMatchObject({ state: 'starting', detail }), 10_000);
-  other.close();
-  await waiting.whenUp(AbortSignal.timeout(20_000));
-  await waiting.stop();
 });
 
 test('an external server is watched and not started', async () => {
@@ -117,20 +108,4 @@ test('an external server is watched and not started', async () => {
   await present.whenUp(AbortSignal.timeout(10_000));
   expect([present.pid, absent.pid]).toEqual([undefined, undefined]);
   await present.stop();
-});
-
-test('when no server can be found or built, one line says what to do', async () => {
-  using own = temporaryDataFolder();
-  const environment = {
-    PATH: '/nowhere',
-    XDG_CACHE_HOME: own.folder.file('cache'),
-    HTTPS_PROXY: 'http://127.0.0.1:1',
-  };
-  const server = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, port, environment });
-  onTestFinished(() => server.stop());
-  await vi.waitFor(() => expect(server.status.state).toBe('unavailable'), 20_000);
-  expect(server.status.detail).toMatch(
-    /^no Temporal server: no temporal on the PATH; .*; no go on the PATH; temporal-download: [^\n]*\. Put the Temporal CLI or Go on the PATH, or set TEMPORAL_ADDRESS$/,
-  );
-  await server.stop();
 });

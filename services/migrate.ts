@@ -2,7 +2,7 @@ import { migrate } from './platform/database/migrate.ts';
 import { KEY_RINGS, readConfig } from './platform/process/config.ts';
 import { runTask } from './platform/process/run-process.ts';
 
-/** Brings the database up to date and ends, for deployments that migrate before they start anything. */
+/** Applies pending migrations and exits, for deployments that migrate before starting any process. */
 await runTask('migrate', async () => {
   const config = readConfig(process.env, { required: ['DATABASE_URL'], unused: KEY_RINGS });
   const applied = await migrate(config.DATABASE_URL);

@@ -4,8 +4,8 @@ import { runTask } from './platform/process/run-process.ts';
 import { countSealedWithOldKeys, reencryptSecrets } from './webhooks/subscriptions/reencrypt-secrets.ts';
 
 /**
- * Seals all signing secrets with the first of WEBHOOK_SECRET_KEYS and ends; after that the others can be taken away.
- * A signal stops it after the batch under way; run again, it goes on. Ends with 1 when any secret is left.
+ * Re-encrypts all signing secrets with the first key of WEBHOOK_SECRET_KEYS and exits; afterwards the other keys can be
+ * removed. A signal stops it after the current batch, and a later run continues. Exits with 1 if any secret is left.
  */
 await runTask('reencrypt-secrets', async () => {
   const { DATABASE_URL, WEBHOOK_SECRET_KEYS: keys } = readConfig(process.env, {

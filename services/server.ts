@@ -33,13 +33,13 @@ const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, api
 
 /** The services of one process. */
 export interface Services {
-  /** The port's server, not yet listening. */
+  /** The server of the internal port; the caller starts listening. */
   readonly server: FastifyInstance;
-  /** A transport to all areas for a caller inside this process: without serialising where the area runs here. */
+  /** A transport to all areas for a caller in this process; calls to areas served here skip serialisation. */
   transportFor(caller: Caller): Transport;
   /** Starts the periodic tasks of the areas served here. They run until close. */
   startPeriodicTasks(): void;
-  /** Resolves when the database answers. */
+  /** Resolves when the database responds. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export async function createServices({
   const outboxSignal = new OutboxSignal(database);
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
   const db = new CrossTenantDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
-  // Areas commit commands to one table: whichever of them a process runs, it can hand them to the worker.
+  // All areas write commands to one table, so every services process can serve them to the worker.
   const bindings: ServiceBinding[] = [
     bindService(WorkflowCommandService, workflowCommandService({ db, workSignal })),
   ];

@@ -132,7 +132,7 @@ describe('a creation over HTTP', () => {
     const { post, list } = await newShop();
     const [key, body] = [randomUUID(), newBody()];
     const first = await post(body, key);
-    expectProblem(await post(change(body), key), 'IDEMPOTENCY_KEY_REUSED', 'another body');
+    expectProblem(await post(change(body), key), 'IDEMPOTENCY_KEY_REUSED', 'different body');
     expect(await list()).toEqual([first.json]);
     expectReplay(await post(body, key), first);
   });

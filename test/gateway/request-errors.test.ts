@@ -52,7 +52,7 @@ const PARAMETERS: Row[] = [
   ['__proto__', 'INVALID_REQUEST', '/v1/refund-cases?__proto__=1', "'__proto__' is unknown"],
   ['UNSPECIFIED', 'INVALID_REQUEST', '/v1/refund-cases?status=UNSPECIFIED', 'must be one of'],
   ['long id', 'INVALID_REQUEST', `/v1/products/${'a'.repeat(500)}`, "Path parameter 'id' must be a UUID"],
-  ['29 February 2100', 'INVALID_REQUEST', '/v1/funds/releases?to=2100-02-29', "'to' must be a date"],
+  ['29 February 2100', 'INVALID_REQUEST', '/v1/funds/releases?to=2100-02-29', "'to' must be a valid date"],
   [
     'from after to',
     'INVALID_REQUEST',

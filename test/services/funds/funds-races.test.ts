@@ -11,7 +11,7 @@ const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
+  harness = await startHarness({ SERVICES: 'funds', DATABASE_POOL_SIZE: '25' });
 });
 afterAll(() => harness.close());
 

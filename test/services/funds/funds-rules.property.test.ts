@@ -68,7 +68,7 @@ test('no order of commands breaks the sums, makes or loses money, or takes what 
     }),
     { numRuns: propertyRuns(2500) },
   );
-});
+}, 120_000);
 
 type Play = {
   [Name in keyof typeof commands]: (model: FundsModel, given: Values<(typeof commands)[Name]>) => void;

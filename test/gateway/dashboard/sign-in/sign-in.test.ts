@@ -82,7 +82,7 @@ test('a token that was in the browser before the sign-in is nobody’s after it'
   await signIn(fixture, browser);
   const token = browser.cookies.get(SESSION)!.value;
   expect(token).not.toBe(planted);
-  await expect(authenticate(planted)).rejects.toThrow(/not valid/);
+  await expect(authenticate(planted)).rejects.toThrow(/invalid/);
   expect((await authenticate(token)).account!.email).toBe(fixture.person.email);
 });
 
@@ -93,7 +93,7 @@ test('who signs in again in the same browser gets another session, and the first
   const page = await browser.open(`${fixture.baseUrl}/sign-in/start?return=/account`);
   expect(page.url.pathname).toBe('/account');
   expect(browser.cookies.get(SESSION)!.value).not.toBe(first);
-  await expect(authenticate(first)).rejects.toThrow(/not valid/);
+  await expect(authenticate(first)).rejects.toThrow(/invalid/);
 });
 
 test('several tabs sign in at once, each to its own page', async () => {

@@ -19,14 +19,14 @@ const SILENT = new Set([
 
 /** The worker's own connections, to the services, to Temporal and to the mail server, and its listener: who may open them. */
 const OWN: Readonly<Record<string, RegExp>> = {
-  '@connectrpc/connect-node': /^services\/platform\/remote-transport\.ts$/,
+  '@connectrpc/connect-node': /^services\/platform\/rpc\/remote-transport\.ts$/,
   '@temporalio/client': /^workflows\//,
   '@temporalio/worker': /^workflows\//,
   nodemailer: /^workflows\/accounts\/smtp-mailer\.ts$/,
   // Listens, for operations, and sends nothing by itself.
-  fastify: /^services\/platform\/ops-server\.ts$/,
+  fastify: /^services\/platform\/process\/ops-server\.ts$/,
   // BlockList and isIP.
-  'node:net': /^services\/platform\/setting-parsers\.ts$/,
+  'node:net': /^services\/platform\/process\/setting-parsers\.ts$/,
 };
 
 /** Globals that reach a host, and ways to a module that are no import. */

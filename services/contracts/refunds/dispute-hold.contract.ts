@@ -1,7 +1,7 @@
 import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
-export const workflowType = 'holdDisputedFunds';
+const workflowType = 'holdDisputedFunds';
 export const workflowId = (disputeId: string) => `dispute-hold-${disputeId}`;
 
 export const endWorkflowType = 'endDisputeHold';

@@ -1,7 +1,7 @@
 import type { CancelWorkflow, StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
-export const workflowType = 'awaitMerchantReview';
+const workflowType = 'awaitMerchantReview';
 
 export const workflowId = (refundCaseId: string) => `merchant-review-${refundCaseId}`;
 

@@ -1,7 +1,7 @@
 import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
-export const workflowType = 'executeRefund';
+const workflowType = 'executeRefund';
 
 /** Each execution of a case has its own workflow, so a new one cannot collide with the end of the previous one. */
 export const workflowId = (refundCaseId: string, execution: number) =>

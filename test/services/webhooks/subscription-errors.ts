@@ -21,9 +21,3 @@ export const gone = (): SubscriptionError => ({
   deliveryId: randomUUID(),
   eventId: randomUUID(),
 });
-
-/** The error of a subscription whose delivery was still open at the end of the retention period. */
-export const expired = (retentionDays: number): SubscriptionError => ({
-  cause: 'DELIVERY_EXPIRED',
-  retentionDays,
-});

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../services/platform/database/database.ts';
+import { bindNamed, type NamedParameters } from '../../../services/platform/database/named-sql.ts';
 import { CLAIM } from '../../../services/webhooks/dispatch/claim-deliveries.ts';
 import { newBatchIds } from '../../../services/webhooks/dispatch/claimed-delivery.ts';
 import { FAN_OUT } from '../../../services/webhooks/dispatch/fan-out.ts';
@@ -24,14 +25,37 @@ let database: Database;
 let connection: PoolClient;
 let ids: string[];
 
+/** What each statement takes, with the types of its parameters. */
 const STATEMENTS = {
-  fan_out: { types: 'float8, float8, text, int, uuid, uuid', ...FAN_OUT },
-  claim_deliveries: { types: 'uuid, int, text, uuid, uuid, uuid[]', ...CLAIM },
-  read_open: { types: 'uuid[]', ...READ_OPEN },
-  record_successes: { types: 'json, uuid[]', ...RECORD_SUCCESSES },
-  read_reported: { types: 'uuid[], int[]', ...READ_REPORTED },
-  record_attempts: { types: 'json, uuid[]', ...RECORD },
-};
+  fan_out: {
+    text: FAN_OUT.text,
+    types: {
+      liveWaitMs: 'float8',
+      testWaitMs: 'float8',
+      caller: 'text',
+      max: 'int',
+      liveBatchId: 'uuid',
+      testBatchId: 'uuid',
+    },
+  },
+  claim_deliveries: {
+    text: CLAIM.text,
+    types: {
+      after: 'uuid',
+      max: 'int',
+      caller: 'text',
+      liveBatchId: 'uuid',
+      testBatchId: 'uuid',
+      budgets: 'uuid[]',
+    },
+  },
+  read_open: { text: READ_OPEN.text, types: { ids: 'uuid[]' } },
+  record_successes: { text: RECORD_SUCCESSES.text, types: { rows: 'json', ids: 'uuid[]' } },
+  read_reported: { text: READ_REPORTED.text, types: { ids: 'uuid[]', numbers: 'int[]' } },
+  record_attempts: { text: RECORD.text, types: { rows: 'json', ids: 'uuid[]' } },
+} as const;
+type StatementName = keyof typeof STATEMENTS;
+const NAMES = Object.keys(STATEMENTS) as StatementName[];
 
 /** Statements are planned while there is nothing; then a backlog comes that nobody has analyzed yet. */
 beforeAll(async () => {
@@ -41,9 +65,11 @@ beforeAll(async () => {
     ...{ url: harness.databaseUrl, poolSize: 1, preparedStatements: true, entities: [] },
   });
   connection = await database.connect();
-  for (const { name, types, text } of Object.values(STATEMENTS))
-    await connection.query(`prepare ${name} (${types}) as ${text}`);
-  for (const [name, values] of Object.entries(valuesOf([]))) await connection.query(executed(name, values));
+  for (const name of NAMES) {
+    const { text, values: types } = bindNamed(STATEMENTS[name].text, STATEMENTS[name].types);
+    await connection.query(`prepare ${name} (${types.join()}) as ${text}`);
+    await connection.query(executed(name, valuesOf([])[name]));
+  }
   const tenant = newTenant();
   const { id } = await fixture.subscribe(tenant);
   await connection.query(`update webhooks.subscription set state = 'ACTIVE'`);
@@ -71,7 +97,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-function valuesOf(deliveries: readonly string[]): Record<keyof typeof STATEMENTS, unknown[]> {
+function valuesOf(deliveries: readonly string[]): Record<StatementName, NamedParameters> {
   const now = new Date().toISOString();
   const { live, test } = newBatchIds();
   const report = (delivery_id: string) => ({ delivery_id, number: 1, generation: 1, started_at: now });
@@ -81,28 +107,29 @@ function valuesOf(deliveries: readonly string[]): Record<keyof typeof STATEMENTS
     ...{ attempt_started_at: now, attempt_ended_at: now, next_attempt_at: now, http_status: 500 },
   }));
   const array = `{${deliveries.join()}}`;
+  const claim = { caller: 'worker', max: SIZE, liveBatchId: live, testBatchId: test };
   return {
-    fan_out: [0, 0, 'worker', SIZE, live, test],
-    claim_deliveries: [randomUUID(), SIZE, 'worker', live, test, '{}'],
-    read_open: [array],
-    record_successes: [JSON.stringify(successes), array],
-    read_reported: [array, `{${deliveries.map(() => 1).join()}}`],
-    record_attempts: [JSON.stringify(failures), array],
+    fan_out: { ...claim, liveWaitMs: 0, testWaitMs: 0 },
+    claim_deliveries: { ...claim, after: randomUUID(), budgets: '{}' },
+    read_open: { ids: array },
+    record_successes: { rows: JSON.stringify(successes), ids: array },
+    read_reported: { ids: array, numbers: `{${deliveries.map(() => 1).join()}}` },
+    record_attempts: { rows: JSON.stringify(failures), ids: array },
   };
 }
 
-const executed = (name: string, values: readonly unknown[]) =>
-  `execute ${name} (${values.map((value) => (typeof value === 'number' ? value : `'${value}'`)).join()})`;
+function executed(name: StatementName, parameters: NamedParameters): string {
+  const { values } = bindNamed(STATEMENTS[name].text, parameters);
+  const literals = values.map((value) => (typeof value === 'number' ? value : `'${value}'`));
+  return `execute ${name} (${literals.join()})`;
+}
 
-it.each(Object.keys(STATEMENTS) as (keyof typeof STATEMENTS)[])(
-  '%s reads no more by a backlog that came after it was planned',
-  async (name) => {
-    await connection.query('begin');
-    const { rows } = await connection.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-      `explain (analyze, buffers, format json) ${executed(name, valuesOf(ids)[name])}`,
-    );
-    await connection.query('rollback');
-    const { Plan: plan } = rows[0]!['QUERY PLAN'][0];
-    expect(plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!).toBeLessThan(MOST_BLOCKS);
-  },
-);
+it.each(NAMES)('%s reads no more by a backlog that came after it was planned', async (name) => {
+  await connection.query('begin');
+  const { rows } = await connection.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+    `explain (analyze, buffers, format json) ${executed(name, valuesOf(ids)[name])}`,
+  );
+  await connection.query('rollback');
+  const { Plan: plan } = rows[0]!['QUERY PLAN'][0];
+  expect(plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!).toBeLessThan(MOST_BLOCKS);
+});

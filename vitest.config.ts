@@ -36,7 +36,10 @@ function project(
   return {
     extends: true as const,
     test: {
-      ...{ name, include, isolate: false, sequence: { groupOrder: 0 } },
+      name,
+      include,
+      isolate: false,
+      sequence: { groupOrder: 0 },
       ...more,
       exclude: [...configDefaults.exclude, ...exclude],
     },

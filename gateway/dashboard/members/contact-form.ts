@@ -24,7 +24,7 @@ export function contactForm(view: View, contact: GetMerchantContactResponse, ent
   const t = textsFor(view, membersTexts);
   const email = entry?.email ?? (contact.isSet ? contact.emails[0] : '');
   const language = entry?.language ?? (contact.language === Language.EN ? 'en' : 'pt-BR');
-  const fallback = contact.emails.length > 0 ? t.contactAdmins(contact.emails.join(', ')) : t.contactNobody;
+  const fallback = contact.emails.length > 0 ? t.contactAdmins(contact.emails.join(', ')) : t.contactMissing;
   const fields = html`${field(
     { name: 'contact', label: t.email, hint: t.contactHint, fault: entry?.fault },
     (attributes) =>

@@ -30,7 +30,7 @@ export const membersTexts = {
     contactLead:
       'Para onde enviamos e-mails quando um endpoint de webhook precisa de atenção neste ambiente.',
     contactAdmins: (emails: string) => `Sem contato definido, escrevemos para os administradores: ${emails}.`,
-    contactNobody: 'Sem contato definido e sem administrador com e-mail verificado, não enviamos e-mails.',
+    contactMissing: 'Sem contato definido e sem administrador com e-mail verificado, não enviamos e-mails.',
     contactHint: 'Deixe em branco para escrevermos aos administradores.',
     language: 'Idioma dos e-mails',
     languages: { ptBr: 'Português', en: 'English' },
@@ -86,7 +86,7 @@ export const membersTexts = {
     contact: 'Contact',
     contactLead: 'Where we send emails when a webhook endpoint in this environment needs attention.',
     contactAdmins: (emails: string) => `No contact is set, so we email the administrators: ${emails}.`,
-    contactNobody: 'No contact is set and no administrator has a verified email, so we do not send emails.',
+    contactMissing: 'No contact is set and no administrator has a verified email, so we do not send emails.',
     contactHint: 'Leave empty to email the administrators.',
     language: 'Email language',
     languages: { ptBr: 'Português', en: 'English' },

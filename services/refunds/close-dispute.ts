@@ -15,7 +15,7 @@ import { refundCaseMessageOf } from './refund-case.message.ts';
 import { isDisputed, lockPayment, storeChange } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
-/** Closes a dispute; the payment's last one takes its blocker from the payment's cases, unless one was lost. */
+/** Closes a dispute. With the payment's last dispute, PAYMENT_DISPUTED is cleared from its cases, unless one was lost. */
 export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
@@ -44,7 +44,7 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
   });
 }
 
-/** The dispute, under its payment's lock: disputes and new cases of a payment come one after the other. */
+/** Locks the dispute's payment, which serializes disputes and new cases of a payment, and then the dispute. */
 async function lockDispute(tx: TenantTransaction, id: string) {
   const found = await tx.findOne(DisputeEntity, { id });
   if (!found) throw disputeNotFound();

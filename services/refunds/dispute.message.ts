@@ -2,7 +2,7 @@ import { type Dispute, DisputeOutcome } from '../../proto/gen/payments/refunds/v
 import { environmentEnum } from '../platform/tenant.ts';
 import type { DisputeReadRow } from './dispute.queries.ts';
 
-/** A row of a read as the wire's dispute. */
+/** Converts a dispute's row to its message. */
 export function disputeMessage(row: DisputeReadRow): Dispute {
   return {
     $typeName: 'payments.refunds.v1.Dispute',

@@ -5,7 +5,7 @@ import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DisputeEntity } from './refund-case.entity.ts';
 
-/** A dispute as hot reads answer it. */
+/** A dispute's row. */
 export type DisputeReadRow = ReadTable<typeof DisputeEntity>;
 
 const db = queryBuilder<{ 'refunds.dispute': DisputeReadRow }>();
@@ -23,7 +23,7 @@ export const selectDispute = prepareRead<Tenant & { readonly id: string }, Dispu
   disputes(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-/** Which page of a merchant's disputes; an undefined filter does not narrow it. */
+/** A page of a merchant's disputes; undefined filters are ignored. */
 interface DisputePage extends Tenant, PageSpec {
   readonly paymentIntentId: string | undefined;
 }
@@ -31,7 +31,7 @@ interface DisputePage extends Tenant, PageSpec {
 /** Disputes are listed newest first. */
 export const disputeOrder: ListOrder<DisputeReadRow> = { columns: ['opened_at', 'id'], direction: 'desc' };
 
-/** A page of disputes in their order. */
+/** One page of disputes. */
 export const selectDisputes = prepareRead<DisputePage, DisputeReadRow>((parameters) => {
   let query = disputes(parameters);
   if (parameters.has('paymentIntentId')) {

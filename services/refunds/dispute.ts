@@ -2,22 +2,25 @@ import { failedPrecondition, notFound } from '../platform/errors.ts';
 import { later } from '../platform/timestamps.ts';
 import { type PaymentFacts, requireSameFacts } from './payment-facts.ts';
 
-/** How a dispute ended for the merchant. */
+/** The outcome of a dispute for the merchant. */
 export type DisputeOutcome = 'WON' | 'LOST';
 
-/** What the rules decide about a dispute. */
+/** The state of a dispute. */
 export type Dispute = Readonly<{
-  /** The sale whose funds it holds, where that is known. */
+  /** The sale whose funds it holds, if known. */
   saleId: string | null;
   openedAt: Date;
   closedAt: Date | null;
   outcome: DisputeOutcome | null;
 }>;
 
-/** What is known of a payment: nothing yet, as long as no refund case has named it. */
+/** A payment's facts; `paidAmountMinor` is null and the facts are unknown until its first refund case is opened. */
 type KnownPayment = Omit<PaymentFacts, 'paidAmountMinor'> & { readonly paidAmountMinor: bigint | null };
 
-/** The sale whose funds a dispute of the payment holds: the payment's, or the one named while nothing is known of it. */
+/**
+ * The sale whose funds a dispute of the payment holds: the payment's sale or, until its facts are known, the one in the
+ * request. PAYMENT_FACTS_DIFFER.
+ */
 export function disputedSale(payment: KnownPayment, named: string | undefined): string | null {
   const { paidAmountMinor } = payment;
   if (paidAmountMinor === null) return named ?? null;
@@ -26,7 +29,7 @@ export function disputedSale(payment: KnownPayment, named: string | undefined): 
 }
 
 /**
- * A dispute ends, once. One that was opened before its payment was known takes the sale that is known by now.
+ * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now.
  * DISPUTE_CLOSED.
  */
 export function endDispute(
@@ -36,11 +39,11 @@ export function endDispute(
   at: Date,
 ): Dispute & { closedAt: Date } {
   if (dispute.closedAt !== null) {
-    throw failedPrecondition('DISPUTE_CLOSED', 'the dispute is closed', { state: 'CLOSED' });
+    throw failedPrecondition('DISPUTE_CLOSED', 'the dispute is already closed', { state: 'CLOSED' });
   }
   const { openedAt } = dispute;
   return { saleId: dispute.saleId ?? payment.saleId, openedAt, closedAt: later(openedAt, at), outcome };
 }
 
-/** What every RPC answers for a dispute that this merchant does not have in this environment. */
+/** NOT_FOUND (DISPUTE_NOT_FOUND): the merchant has no such dispute in this environment. */
 export const disputeNotFound = () => notFound('DISPUTE_NOT_FOUND', 'there is no such dispute');

@@ -15,14 +15,14 @@ import { isClosed } from './refund-case.ts';
 import { lockPayment, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
-/** Opens a dispute of a payment, which blocks its open cases, those opened while it lasts and its sale's funds. */
+/** Opens a dispute of a payment, which blocks the payment's refund cases while it is open and holds its sale's funds. */
 export function openDispute(writes: Writes, request: OpenDisputeRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof OpenDisputeResponseSchema>(request, context, async (tx) => {
     const payment = await lockPayment(tx, request.paymentIntentId);
     const id = request.disputeId.toLowerCase();
     if (await tx.findOne(DisputeEntity, { id })) {
-      throw alreadyExists('DISPUTE_ALREADY_EXISTS', 'a dispute with this id was opened before');
+      throw alreadyExists('DISPUTE_ALREADY_EXISTS', 'a dispute with this id already exists');
     }
     const rows = await tx.lock(
       RefundCaseEntity,
@@ -32,7 +32,12 @@ export function openDispute(writes: Writes, request: OpenDisputeRequest, context
     requireDisputable(rows);
     const saleId = disputedSale(payment, request.saleId?.toLowerCase());
     const dispute = tx.create(DisputeEntity, {
-      ...{ id, paymentIntentId: payment.id, saleId, openedAt: at, closedAt: null, outcome: null },
+      id,
+      paymentIntentId: payment.id,
+      saleId,
+      openedAt: at,
+      closedAt: null,
+      outcome: null,
     });
     await tx.publish({
       type: 'dispute.opened.v1',

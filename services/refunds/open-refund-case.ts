@@ -36,7 +36,7 @@ export interface OpeningDependencies {
   readonly merchantReviewPeriodMs: number;
 }
 
-/** Opens a case of a payment, where policy, approval mode and initiator put it. */
+/** Opens a refund case of a payment; policy, approval mode and initiator determine its first status. */
 export async function openRefundCase(
   { writes, products, limits, merchantReviewPeriodMs }: OpeningDependencies,
   request: OpenRefundCaseRequest,
@@ -83,7 +83,7 @@ export async function openRefundCase(
   });
 }
 
-/** The window of the product that the request names, as the catalogue has it now. NOT_FOUND (PRODUCT_NOT_FOUND). */
+/** The current refund window of the request's product, in days. NOT_FOUND (PRODUCT_NOT_FOUND). */
 async function productWindow(
   products: Client<typeof ProductService>,
   request: OpenRefundCaseRequest,
@@ -97,7 +97,7 @@ async function productWindow(
   return product?.refundWindowDays;
 }
 
-/** The payment's facts: fixed by this request if it is the first, else held against what it names. */
+/** The payment's facts: set by its first refund case; a later request must not contradict them. */
 function fixFacts(
   payment: PaymentRow,
   request: OpenRefundCaseRequest,
@@ -131,7 +131,7 @@ function fixFacts(
   return first;
 }
 
-/** What open and succeeded refunds take of a payment, in centavos. */
+/** The sum of a payment's open and succeeded refunds, in centavos. */
 async function committedMinor(tx: TenantTransaction, paymentIntentId: string): Promise<bigint> {
   const [row] = await tx.execute<{ committed: string }>(
     `select coalesce(sum(amount_minor), 0)::text as committed from refunds.refund_case

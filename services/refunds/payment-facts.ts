@@ -2,12 +2,12 @@ import { failedPrecondition, invalidArgument } from '../platform/errors.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What the first refund case of a payment fixes about it. Amount in centavos. */
+/** The facts of a payment, set by its first refund case. Amount in centavos. */
 export type PaymentFacts = Readonly<{
   paidAmountMinor: bigint;
   paidAt: Date | null;
   refundWindowDays: number | null;
-  /** The product whose window was taken. */
+  /** The product that the refund window comes from. */
   productId: string | null;
   saleId: string | null;
   orderId: string | null;
@@ -15,32 +15,28 @@ export type PaymentFacts = Readonly<{
 }>;
 
 /**
- * Holds the facts that a later case names against those its payment's first case fixed. What it leaves out
- * (undefined) is not different. PAYMENT_FACTS_DIFFER, with the fact's name.
+ * Throws if a later refund case contradicts the facts that the payment's first case set; undefined facts are ignored.
+ * PAYMENT_FACTS_DIFFER, with the fact's name.
  */
 export function requireSameFacts(fixed: PaymentFacts, named: Partial<PaymentFacts>): void {
   for (const fact of Object.keys(named) as (keyof PaymentFacts)[]) {
     const value = named[fact];
     if (value === undefined || sameFact(value, fixed[fact])) continue;
-    throw failedPrecondition(
-      'PAYMENT_FACTS_DIFFER',
-      `the payment's first refund case says otherwise of ${fact}`,
-      {
-        fact,
-      },
-    );
+    throw failedPrecondition('PAYMENT_FACTS_DIFFER', `${fact} differs from the payment's first refund case`, {
+      fact,
+    });
   }
 }
 
-/** The moment the refund window closes (days of 24 hours), or null where the payment has none. */
+/** When the refund window ends (days of 24 hours), or null if the payment has none. */
 export function refundWindowExpiresAt(facts: Pick<PaymentFacts, 'paidAt' | 'refundWindowDays'>): Date | null {
   if (facts.paidAt === null || facts.refundWindowDays === null) return null;
   return new Date(facts.paidAt.getTime() + facts.refundWindowDays * DAY_MS);
 }
 
 /**
- * Whether a refund of `amountMinor` may be requested of this payment at `at`, beside the `committedMinor` that its
- * open and succeeded refunds already take. PAID_AT_IN_FUTURE, REFUND_WINDOW_EXPIRED, REFUND_EXCEEDS_PAYMENT.
+ * Throws unless `amountMinor` of this payment can be refunded at `at`, given `committedMinor`, the sum of its open and
+ * succeeded refunds. PAID_AT_IN_FUTURE, REFUND_WINDOW_EXPIRED, REFUND_EXCEEDS_PAYMENT.
  */
 export function requireRefundable(
   facts: PaymentFacts,

@@ -11,7 +11,7 @@ import {
 import { refundEventData } from './refund-case.event.ts';
 import { type Change, isClosed, type RefundEventType } from './refund-case.ts';
 
-/** What every RPC answers for a case that this merchant does not have in this environment. */
+/** NOT_FOUND (REFUND_CASE_NOT_FOUND): the merchant has no such refund case in this environment. */
 export const refundCaseNotFound = () => notFound('REFUND_CASE_NOT_FOUND', 'there is no such refund case');
 
 /** Locks the case until the transaction ends. NOT_FOUND (REFUND_CASE_NOT_FOUND). */
@@ -21,7 +21,7 @@ export async function lockRefundCase(tx: TenantTransaction, id: string): Promise
   return row;
 }
 
-/** Locks the payment until the transaction ends, and creates it without facts when it is new. */
+/** Locks the payment until the transaction ends; creates it, without facts, if it is new. */
 export async function lockPayment(tx: TenantTransaction, id: string): Promise<PaymentRow> {
   await tx.execute(
     `insert into refunds.payment (merchant_id, environment, id) values (:merchantId, :environment, :id)
@@ -29,32 +29,33 @@ export async function lockPayment(tx: TenantTransaction, id: string): Promise<Pa
     { id },
   );
   const payment = await tx.lockOne(PaymentEntity, { id });
-  if (!payment) throw new Error('a payment that was just written is not there');
+  if (!payment) throw new Error('a payment that was just inserted does not exist');
   return payment;
 }
 
 /**
- * Whether a dispute of the payment is open, or was lost: its customer has the money, and no refund pays it again. Of
- * the one named `besides` nothing is asked.
+ * Whether a dispute of the payment is open or was lost. After a lost dispute the customer has the money already, so no
+ * refund must pay it again.
+ * @param except the id of a dispute to ignore.
  */
 export async function isDisputed(
   tx: TenantTransaction,
   paymentIntentId: string,
-  besides?: string,
+  except?: string,
 ): Promise<boolean> {
   const blocking = { $or: [{ closedAt: null }, { outcome: 'LOST' as const }] };
-  const others = besides === undefined ? {} : { id: { $ne: besides } };
+  const others = except === undefined ? {} : { id: { $ne: except } };
   return (await tx.findOne(DisputeEntity, { paymentIntentId, ...blocking, ...others })) !== null;
 }
 
-/** Makes a change that the rules allow and publishes its events; a case that closes lets go of what it holds in funds. */
+/** Stores a change and publishes its events. If the change closes the case, also ends the case's hold on funds. */
 export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, change: Change): Promise<void> {
   Object.assign(row, change.changes);
   await publishEvents(tx, row, change.events);
   if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
 }
 
-/** Publishes the events of a case, with the case as it now stands. */
+/** Publishes events with the current state of a case. */
 export async function publishEvents(
   tx: TenantTransaction,
   row: RefundCaseRow,
@@ -66,7 +67,7 @@ export async function publishEvents(
   }
 }
 
-/** A case holds its sale's funds, and one whose execution found too little of them may wait for the balance. */
+/** A case holds funds if it has a sale, or if its execution may be waiting for the balance. */
 async function endHold(tx: TenantTransaction, row: RefundCaseRow): Promise<void> {
   const mayWait = row.executions > 0 && row.processingStartedAt === null;
   if (row.saleId === null && !mayWait) return;

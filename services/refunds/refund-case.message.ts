@@ -17,7 +17,7 @@ import type { ManualBlocker } from './refund-case.ts';
 
 const CURRENCY = 'BRL';
 
-/** A row of a hot read as the wire's refund case. */
+/** Converts a refund case's row to its message. */
 export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {
   return {
     $typeName: 'payments.refunds.v1.RefundCase',
@@ -77,10 +77,10 @@ function refundWindow(row: RefundCaseReadRow): RefundWindow | undefined {
   };
 }
 
-/** A case inside a transaction as the wire's. */
+/** Converts a refund case loaded in a transaction to its message. */
 export const refundCaseMessageOf = (row: RefundCaseRow): RefundCase => refundCaseMessage(readRowOf(row));
 
-/** The blocker that another team may set, of a validated request. */
+/** Narrows the blocker of a validated request to those that internal teams can set. */
 export function manualBlockerOf(blocker: RefundBlocker): ManualBlocker {
   switch (blocker) {
     case RefundBlocker.KYC_NOT_APPROVED:
@@ -90,6 +90,6 @@ export function manualBlockerOf(blocker: RefundBlocker): ManualBlocker {
     case RefundBlocker.PAYMENT_NOT_LIVE:
       return 'PAYMENT_NOT_LIVE';
     default:
-      throw new TypeError(`${RefundBlocker[blocker]} is not set by hand`);
+      throw new TypeError(`${RefundBlocker[blocker]} cannot be set manually`);
   }
 }

@@ -1,13 +1,13 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { PING_TYPE } from '../events/ping.event.ts';
 
-/** An object whose events go to an ordered subscription one after the other. */
+/** An object whose events are delivered to an ordered subscription one after the other. */
 export interface OrderedObject {
   readonly subscriptionId: string;
   readonly objectId: string;
 }
 
-/** Whether an event, known to be of the subscription's tenant, goes to it: SQL over their aliases. */
+/** A SQL condition over two aliases: whether an event goes to a subscription of the same tenant. */
 export const goesTo = (event: string, subscription: string) =>
   `${subscription}.state <> 'DISABLED'
      and case when ${event}.type = '${PING_TYPE}' then ${subscription}.id::text = ${event}.object_id
@@ -15,9 +15,9 @@ export const goesTo = (event: string, subscription: string) =>
                    and ${subscription}.enabled_at <= ${event}.occurred_at end`;
 
 /**
- * Unblocks the first open delivery of each object, if it is BLOCKED and no earlier event of its object is still to be
- * taken from the outbox. The subscriptions are locked by an earlier statement, so that this one sees whatever others
- * have added or ended: of two that add and end at the same time the later unblocks the delivery.
+ * Unblocks the first open delivery of each object if it is BLOCKED and no earlier event of its object is still in the
+ * outbox. An earlier statement of the transaction must lock the subscriptions: of two transactions that add and end
+ * deliveries at the same time, the later one then sees the changes of the other and unblocks the delivery.
  * @param objects a relation of (merchant_id, environment, subscription_id, object_id).
  */
 export const unblockSql = (objects: string) => `
@@ -43,7 +43,7 @@ const UNBLOCK_NEXT = `${unblockSql(`(
          :subscriptionId::uuid as subscription_id, :objectId::text as object_id)`)}
    and d.merchant_id = :merchantId and d.environment = :environment`;
 
-/** To be called before an ordered delivery is ended in this transaction. */
+/** Locks the subscription of an ordered delivery. Call it before ending the delivery in this transaction. */
 export async function lockOrder(tx: TenantTransaction, { subscriptionId }: OrderedObject): Promise<void> {
   await tx.execute(
     `select from webhooks.subscription
@@ -53,7 +53,7 @@ export async function lockOrder(tx: TenantTransaction, { subscriptionId }: Order
   );
 }
 
-/** To be called after an ordered delivery was ended in this transaction: unblocks the next of its object. */
+/** Unblocks the object's next delivery. Call it after ending an ordered delivery in this transaction. */
 export async function unblockNext(tx: TenantTransaction, object: OrderedObject): Promise<void> {
   await tx.execute(UNBLOCK_NEXT, { ...object });
 }

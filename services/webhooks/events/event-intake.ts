@@ -24,7 +24,7 @@ interface Dependencies {
 interface PendingCall {
   readonly publication: Publication;
   readonly lockName: string;
-  /** Publishes the event in a transaction of its own, and settles the call with the result. */
+  /** Publishes the event in its own transaction, and settles the call with the result. */
   publishAlone(): void;
   resolve(response: PublishEventResponse): void;
 }
@@ -33,8 +33,8 @@ const MAX_GROUP_SIZE = 100;
 
 /**
  * Groups published events: those that arrive while a transaction runs share the next one, so that many callers cost
- * little more than one. An event that needs special handling (its key is used or in use, its caller is gone, another
- * transaction has locked its object) gets a transaction of its own, and delays no other.
+ * little more than one. An event that needs special handling (its key is used or in use, its caller has disconnected,
+ * another transaction has locked its object) gets its own transaction and does not delay the others.
  */
 export class EventIntake {
   readonly #deps: Dependencies;
@@ -45,7 +45,7 @@ export class EventIntake {
     this.#deps = deps;
   }
 
-  /** Publishes a valid event once per idempotency key, with the refusals of every write. */
+  /** Publishes a valid event once per idempotency key. Throws the idempotency errors of every write. */
   publish(request: PublishEventRequest, context: HandlerContext): Promise<PublishEventResponse> {
     // An event that a person publishes commits together with an audit entry.
     if (actorOf(context)) return publishAlone(this.#deps.writes, request, context);
@@ -63,7 +63,7 @@ export class EventIntake {
 
   async #run(): Promise<void> {
     this.#running = true;
-    // Calls that have arrived together are read one after the other: let them all join the first transaction.
+    // Node handles calls that arrive together one after the other: let all of them join the first transaction.
     await new Promise(setImmediate);
     while (this.#pending.length > 0) await this.#publish(this.#nextGroup());
     this.#running = false;

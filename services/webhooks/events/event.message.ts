@@ -3,7 +3,7 @@ import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.
 import { environmentEnum } from '../../platform/tenant.ts';
 import type { EventReadRow } from './event.queries.ts';
 
-/** A row of a hot read as the wire's event. */
+/** Converts an event's row to its message. */
 export function eventMessage(row: EventReadRow): Event {
   return {
     $typeName: 'payments.webhooks.v1.Event',

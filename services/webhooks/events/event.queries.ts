@@ -5,7 +5,7 @@ import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/lis
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 
-/** An event as hot reads answer it: its data as JSON text. */
+/** An event's row; `data` is JSON text. */
 export interface EventReadRow {
   merchant_id: string;
   environment: EnvironmentName;
@@ -61,10 +61,10 @@ interface EventPage extends Tenant, PageSpec {
   readonly toId: string | undefined;
 }
 
-/** Events are listed newest first: ids are in the order of their publishing. */
+/** Events are listed newest first; their ids are in publishing order. */
 export const eventOrder: ListOrder<EventReadRow> = { columns: ['id'], direction: 'desc' };
 
-/** A page of events in their order. */
+/** One page of events. */
 export const selectEvents = prepareRead<EventPage, EventReadRow>((parameters) => {
   let query = events(parameters);
   if (parameters.has('type')) query = query.where('type', '=', parameters('type'));

@@ -13,10 +13,10 @@ const RESPONSE: ListEventTypesResponse = {
   })),
 };
 
-/** The catalogue. */
+/** The catalogue of event types. */
 export const listEventTypes = (): ListEventTypesResponse => RESPONSE;
 
-/** Without what only the validator's library reads. */
+/** Drops the internal properties of TypeBox, which JSON omits. */
 function plain(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }

@@ -4,7 +4,7 @@ import type { SubscriptionRow } from '../subscriptions/subscription.entity.ts';
 /** Sent to one subscription when it is created or reactivated, or as a test; it cannot be subscribed to or published. */
 export const PING_TYPE = 'webhook.ping.v1';
 
-/** Has the subscription of this transaction pinged: the event's object is the subscription it goes to. Answers its id. */
+/** Publishes a ping for a subscription; the event's object is the subscription. Returns the event's id. */
 export async function publishPing(
   tx: TenantTransaction,
   subscription: SubscriptionRow,

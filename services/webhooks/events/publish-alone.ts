@@ -9,7 +9,7 @@ import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { withoutData } from './published-answer.ts';
 
-/** Publishes a valid event in a transaction of its own. */
+/** Publishes a valid event in its own transaction. */
 export async function publishAlone(
   writes: Writes,
   request: PublishEventRequest,

@@ -3,7 +3,7 @@ import type { PublishEventRequest } from '../../../proto/gen/payments/webhooks/v
 import type { EventIntake } from './event-intake.ts';
 import { requireEventData, requireEventType } from './event-types/event-catalogue.ts';
 
-/** Publishes an event for another team, in one transaction with those that come at the same time. */
+/** Publishes an event for another team; events that arrive at the same time share a transaction. */
 export function publishEvent(intake: EventIntake, request: PublishEventRequest, context: HandlerContext) {
   const { type, data = {} } = request;
   requireEventType(type, 'type');

@@ -25,7 +25,7 @@ export interface Publication {
   responseWith(sequence: bigint): PublishEventResponse;
 }
 
-/** An object whose events another transaction is numbering delays the other objects by no more than this. */
+/** How long the group waits for a transaction that is numbering events of the same object. */
 const LOCK_TIMEOUT_MS = 100;
 
 const PUBLISH: Statement = {
@@ -56,8 +56,8 @@ returning id, sequence`,
 };
 
 /**
- * Publishes events with different idempotency keys in one transaction. Answers those it published; it leaves out those
- * whose key is used or in use. When it throws, it has published none.
+ * Publishes events with different idempotency keys in one transaction. Returns the responses of those it published; it
+ * skips events whose key is used or in use. If it throws, it has published none.
  */
 export async function publishTogether(
   db: CrossTenantDatabase,

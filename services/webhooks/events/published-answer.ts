@@ -4,7 +4,7 @@ import {
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 
-/** The answer as it is recorded under its key: a replay comes with the same request, which has the data. */
+/** The response as recorded under its key. A replay takes the data from its request, which must be the same. */
 export function withoutData({ event }: PublishEventResponse): PublishEventResponse {
   const { data: _, ...rest } = event!;
   return create(PublishEventResponseSchema, { event: rest });

@@ -14,7 +14,7 @@ export interface RetentionDependencies {
   readonly database: Database;
   readonly db: CrossTenantDatabase;
   readonly partitions: PartitionsAhead;
-  /** How long events are kept at least, in milliseconds. */
+  /** The minimum time for which events are kept, in milliseconds. */
   readonly retention: Readonly<Record<EnvironmentName, number>>;
   readonly logger: Logger;
 }
@@ -26,15 +26,15 @@ interface Applied {
   readonly more: boolean;
 }
 
-/** Of a call's minute: nothing new is begun after it. */
+/** A call has a deadline of a minute; it starts no further step after this time. */
 const CALL_BUDGET_MS = 25_000;
-/** The transaction that holds the lock idles while others do the work. */
+/** The transaction that holds the lock is idle while other transactions do the work. */
 const IDLES = "set local idle_in_transaction_session_timeout = '1min'";
 const DAY_MS = 86_400_000;
 
 /**
- * Where the first partition begins that is kept: what can be read can be sent, until both end together. What waits for
- * dispatch is kept, however old: a system that was stopped for long delivers it first.
+ * The first id of the oldest partition to keep. Events that wait for dispatch are kept, however old they are: a system
+ * that was down for longer than the retention period delivers them before they are dropped.
  */
 const FIRST_KEPT: Statement = {
   name: 'first_kept',
@@ -47,8 +47,8 @@ select webhooks.first_id(date_bin(
 };
 
 /**
- * Makes partitions ahead, ends what is open of events past their retention and drops partitions that hold nothing
- * else: some of it, within half a minute. ABORTED (RETENTION_RUNNING) while another call is at it.
+ * Creates the next partitions, ends open deliveries of events past the retention period and drops expired partitions:
+ * as much as it can in half a minute. ABORTED (RETENTION_RUNNING) while another call is running.
  */
 export async function applyRetention(
   deps: RetentionDependencies,
@@ -68,7 +68,7 @@ export async function applyRetention(
   const more = applied.some((one) => one.more);
   const done = { createdPartitions, droppedPartitions, waitingPartitions, expired, more };
   if (droppedPartitions.length + waitingPartitions.length + expired > 0) {
-    deps.logger.info(done, 'the retention of webhooks was applied');
+    deps.logger.info(done, 'applied the retention period of webhooks');
   }
   return { ...done, expiredDeliveries: BigInt(expired) };
 }
@@ -83,10 +83,10 @@ async function applyTo(
   const error = { cause: 'DELIVERY_EXPIRED' as const, retentionDays };
   const expire = () => expireDeliveries(db, environment, kept!.id, error, endBy);
   const { expired, more } = await expire();
-  // A report of an open delivery is written to the partition of its id.
+  // Reports of deliveries that are still open are written to the partitions of their ids: keep those partitions.
   if (more) return { expired, more, dropped: [], waiting: [] };
   const gone = await dropPartitions(database, environment, kept!.id, endBy);
-  // What a resend has made meanwhile.
+  // Deliveries that a resend has created in the meantime.
   const late = await expire();
   return { ...gone, expired: expired + late.expired, more: gone.more || late.more };
 }

@@ -4,25 +4,26 @@ import { isLockTimeout } from '../../platform/database/database-errors.ts';
 import { bindNamed } from '../../platform/database/named-sql.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
-/** A partition that is on its way out, as far as an earlier run has come with it. */
+/** An expired partition, possibly detached by an earlier run that was interrupted. */
 interface DuePartition {
   readonly name: string;
   readonly parent: string;
-  /** DETACHING: new queries no longer see it through its parent, earlier ones may still read it. */
+  /** DETACHING: new queries on its parent skip it, but earlier queries may still read it. */
   readonly state: 'ATTACHED' | 'DETACHING' | 'DETACHED';
 }
 
 interface DroppedPartitions {
   readonly dropped: readonly string[];
-  /** Those that something reads. */
+  /** Partitions that are still being read. */
   readonly waiting: readonly string[];
-  /** The time was up before all were tried. */
+  /** Whether time ran out before every partition was tried. */
   readonly more: boolean;
 }
 
 /**
- * Partitions that begin before another does, by their names, which hold their first day. A parent detaches one at a
- * time, so what an earlier run has begun goes first; then the oldest, deliveries before their attempts.
+ * Finds the partitions that begin before `firstKept`, by the first day in their names. PostgreSQL detaches one partition
+ * of a parent at a time, so those that an earlier run began to detach come first; then the oldest, deliveries before
+ * their attempts.
  */
 const FIND_DUE = `
 select c.relname as name, name_parts[1] as parent,
@@ -35,14 +36,14 @@ select c.relname as name, name_parts[1] as parent,
  order by i.inhdetachpending desc nulls first, name_parts[4],
           array_position(array['ended_delivery', 'attempt', 'event'], name_parts[2])`;
 
-/** Waits for readers of a partition to finish, without making others queue behind this wait. */
+/** Short, because other queries queue behind this wait for the readers of a partition. */
 const LOCK_TIMEOUT = '3s';
 
 /**
- * Drops the partitions of an environment that come before the one that begins with `firstKept`. Detached concurrently
- * first, so that no reader or writer of the parent waits; done again after any interruption, it goes on from where that
- * came. What something still reads is left for the next time.
- * @param endBy by `performance.now()`.
+ * Drops the partitions of an environment that begin before `firstKept`. Detaches them concurrently first, so that readers
+ * and writers of the parent do not wait. Continues after an interruption, and leaves partitions that are still being read
+ * for the next run.
+ * @param endBy in the time of `performance.now()`, in milliseconds.
  */
 export async function dropPartitions(
   database: Database,
@@ -64,12 +65,12 @@ export async function dropPartitions(
     }
     return { dropped, waiting: waiting.map(nameOf), more: false };
   } finally {
-    // Closed, and its lock_timeout with it.
+    // Closes the connection instead of pooling it with its changed lock_timeout.
     connection.release(true);
   }
 }
 
-/** Takes one partition through the steps it has before it; false when something reads it. */
+/** Detaches and drops one partition. Returns false if it is still being read. */
 async function drop(connection: PoolClient, { name, parent, state }: DuePartition): Promise<boolean> {
   const detach = `alter table webhooks.${parent} detach partition webhooks.${name}`;
   try {

@@ -13,11 +13,11 @@ import type { SubscriptionError } from '../subscriptions/subscription.ts';
 
 const expiredDeliveries = new Counter({
   name: 'payments_webhook_expired_deliveries_total',
-  help: 'Deliveries that were still open when their event was past its retention, and were given up.',
+  help: 'Deliveries that ended because they were still open when the retention period of their event was over.',
   labelNames: ['environment'],
   registers: [metrics],
 });
-// So that the first of them is an increase.
+// Starts each series at zero, so that the first expired delivery counts as an increase.
 for (const environment of ['live', 'test']) expiredDeliveries.inc({ environment }, 0);
 
 interface OldRow extends OrderedObjectRow {
@@ -34,7 +34,10 @@ select id, merchant_id, environment, subscription_id, object_id, ordered from we
  where environment = :environment and ${which} limit ${BATCH_ROWS}`,
 });
 
-/** Nearly all go by their own id, in the order of an index; what was made late, or again, goes by its event's. */
+/**
+ * The first statement finds nearly all by the delivery's own id, in index order; the second finds deliveries that were
+ * created long after their event, for example by a resend.
+ */
 const FIND_OLD = [
   findOld('find_old_deliveries', 'id < :firstKept::uuid order by id'),
   findOld('find_deliveries_of_old_events', 'event_id < :firstKept::uuid'),
@@ -60,10 +63,10 @@ select count(*)::int as expired from ended`,
 };
 
 /**
- * Ends open deliveries of events with ids less than `firstKept` as EXHAUSTED, which is an ERROR of their subscriptions.
- * @param error of the subscriptions.
- * @param endBy by `performance.now()`.
- * @returns how many, and whether the time was up before all were ended.
+ * Ends the open deliveries of events with ids less than `firstKept` as EXHAUSTED, which puts their subscriptions in ERROR.
+ * @param error recorded in the subscriptions.
+ * @param endBy in the time of `performance.now()`, in milliseconds.
+ * @returns how many deliveries it ended, and whether time ran out before it ended all of them.
  */
 export async function expireDeliveries(
   db: CrossTenantDatabase,

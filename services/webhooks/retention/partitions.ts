@@ -4,7 +4,7 @@ import { awaitAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
-/** From the oldest event that waits for dispatch: its log and its deliveries lie in the past when it is taken late. */
+/** Starts at the oldest event that waits for dispatch: its row and its deliveries go into partitions of its own time. */
 const MAKE_AHEAD = `
 select made as name
   from (values ('live', interval '14 days'), ('test', interval '3 days')) as known (environment, ahead)
@@ -17,8 +17,8 @@ const AGAIN_AFTER_MS = 60 * 60_000;
 const AGAIN_AFTER_FAILURE_MS = 5_000;
 
 /**
- * Makes the partitions of events, deliveries and attempts that the next days need, and those that are missing since
- * the oldest event that waits for dispatch; answers the names of those it made.
+ * Creates the partitions of events, deliveries and attempts for the next days, and those missing since the oldest event
+ * that waits for dispatch. Returns the names of the partitions it created.
  */
 async function makePartitions(em: EntityManager): Promise<string[]> {
   await awaitAdvisoryLock(em, 'webhook partitions');
@@ -26,7 +26,7 @@ async function makePartitions(em: EntityManager): Promise<string[]> {
   return made.map(({ name }) => name);
 }
 
-/** Keeps partitions ahead of what is written, whether or not Temporal is there. */
+/** Creates partitions ahead of time. Runs in the services' processes, so that it does not depend on Temporal. */
 export const webhookPartitionsAhead: PeriodicTask = {
   name: 'webhook-partitions',
   intervalMs: 60_000,
@@ -35,7 +35,7 @@ export const webhookPartitionsAhead: PeriodicTask = {
   },
 };
 
-/** Partitions as those who are about to write need them. */
+/** Creates the partitions that the dispatcher is about to write to. */
 export class PartitionsAhead {
   readonly #database: Database;
   readonly #logger: Logger;
@@ -48,15 +48,15 @@ export class PartitionsAhead {
     this.#logger = logger;
   }
 
-  /** Makes what is missing; answers the names of those it made. */
+  /** Creates missing partitions. Returns their names. */
   make(): Promise<string[]> {
     return this.#database.transaction(makePartitions);
   }
 
   /**
-   * Resolves when partitions are there, looked for anew where the last time is long ago by the clock: after a start,
-   * and after a machine that slept, nothing waits for the next run of the periodic task. A failure is logged: partitions
-   * made long before may do.
+   * Ensures that partitions exist, checking again if the last check is long ago by the wall clock. The dispatcher
+   * therefore need not wait for the periodic task after a start, or after the machine has slept. Logs a failure instead
+   * of throwing it: the partitions created earlier may suffice.
    */
   async ensure(): Promise<void> {
     if (Math.abs(Date.now() - this.#checkedAt) < this.#againAfterMs) return;
@@ -71,7 +71,7 @@ export class PartitionsAhead {
       await this.make();
       this.#againAfterMs = AGAIN_AFTER_MS;
     } catch (error) {
-      this.#logger.warn({ err: error }, 'partitions of webhooks could not be made ahead');
+      this.#logger.warn({ err: error }, 'webhook partitions could not be created');
       this.#againAfterMs = AGAIN_AFTER_FAILURE_MS;
     }
     this.#checkedAt = Date.now();

@@ -35,7 +35,7 @@ describe('the facts of a payment', () => {
     expect(() => requireSameFacts(facts(), named)).toThrow(
       expect.objectContaining({
         reason: 'PAYMENT_FACTS_DIFFER',
-        message: `the payment's first refund case says otherwise of ${fact}`,
+        message: `${fact} differs from the payment's first refund case`,
         metadata: { fact },
       }),
     );

@@ -9,7 +9,7 @@ import { PAYMENT_EVENT_TYPES } from './payment.event-types.ts';
 import { PRODUCT_EVENT_TYPES } from './product.event-types.ts';
 import { REFUND_EVENT_TYPES } from './refund.event-types.ts';
 
-/** Every type of event that can be subscribed to, published and delivered. */
+/** Every event type that merchants can subscribe to. */
 export const EVENT_CATALOGUE: readonly EventTypeDefinition[] = [
   ...PAYMENT_EVENT_TYPES,
   ...REFUND_EVENT_TYPES,
@@ -22,12 +22,12 @@ export const EVENT_CATALOGUE: readonly EventTypeDefinition[] = [
 const byName = new Map(EVENT_CATALOGUE.map((type) => [type.name, type]));
 const validators = new Map<string, Validator>();
 
-/** Refuses the first name that the catalogue does not have. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
+/** Throws for the first name that is not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
 export function requireEventTypes(names: readonly string[]): void {
   for (const [index, name] of names.entries()) requireEventType(name, `event_types[${index}]`);
 }
 
-/** Refuses a name that the catalogue does not have. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
+/** Throws if a name is not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
 export function requireEventType(name: string, field: string): void {
   if (byName.has(name)) return;
   throw invalidArgument('INVALID_EVENT_TYPE', `${field}: ${JSON.stringify(name)} is not an event type`, {
@@ -37,8 +37,8 @@ export function requireEventType(name: string, field: string): void {
 }
 
 /**
- * Refuses data that is not what the catalogue says of the type. INVALID_ARGUMENT (INVALID_EVENT_DATA) with the JSON
- * pointer of the first fault.
+ * Throws if data does not match the schema of its type. INVALID_ARGUMENT (INVALID_EVENT_DATA) with a JSON pointer to the
+ * first error.
  */
 export function requireEventData(name: string, data: JsonObject): void {
   const validator = validatorOf(name);
@@ -60,7 +60,7 @@ function validatorOf(name: string): Validator {
 
 function faultOf(validator: Validator, data: JsonObject): { pointer: string; fault: string } {
   const errors = validator.Errors(data);
-  // A member of its own says more than the object it is missing from.
+  // An unexpected property has its own error, which is more precise than that of its object.
   const error = errors.find(({ keyword }) => keyword !== 'additionalProperties') ?? errors[0];
   if (!error) return { pointer: '', fault: 'is not valid' };
   if (error.keyword === 'required') {

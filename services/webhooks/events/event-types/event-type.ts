@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** A type of event that merchants can subscribe to: what it says, and what its `data` holds. */
+/** An event type that merchants can subscribe to: its name, its description and its `data`. */
 export interface EventTypeDefinition {
   /** `<noun>.<past tense>.v1`. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface EventTypeDefinition {
 
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
-/** Building blocks. Every member says what it is; the public API's documentation is written from it. */
+/** Schemas of properties. The public API's documentation is generated from their descriptions. */
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
 export const dateTime = (description: string) => Type.String({ format: 'date-time', description });
 export const date = (description: string) => Type.String({ format: 'date', description });
@@ -26,12 +26,12 @@ export const text = (description: string, bounds: Type.TStringOptions = {}) =>
 export const oneOf = (description: string, ...values: string[]) =>
   Type.Unsafe<string>({ type: 'string', enum: values, description });
 export const listOf = (description: string, item: Type.TSchema) => Type.Array(item, { description });
-/** A value that is always there and may be null. */
+/** A required value that may be null. */
 export const nullable = (schema: Type.TSchema) => {
   const { type, enum: names, ...rest } = schema as { type?: string; enum?: readonly string[] };
   return Type.Unsafe<unknown>({ type: [type, 'null'], ...(names && { enum: [...names, null] }), ...rest });
 };
 
-/** An object of exactly these members. */
+/** An object with exactly these properties. */
 export const closed = (description: string, properties: Record<string, Type.TSchema>) =>
   Type.Object(properties, { description, additionalProperties: false });

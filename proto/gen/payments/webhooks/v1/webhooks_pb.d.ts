@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_payments_webhooks_v1_webhooks: GenFile;
 
 /**
- * A subscription; never its secret.
+ * A subscription, without its signing secrets.
  *
  * @generated from message payments.webhooks.v1.WebhookSubscription
  */
@@ -34,7 +34,7 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
   environment: Environment;
 
   /**
-   * As the WHATWG URL parser writes it.
+   * As serialized by the WHATWG URL parser.
    *
    * @generated from field: string url = 4;
    */
@@ -56,7 +56,7 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
   createdAt?: Timestamp | undefined;
 
   /**
-   * Why it is in ERROR, or was disabled by a 410; kept until it is ACTIVE again.
+   * Why it is in ERROR or was disabled by a 410; cleared when it becomes ACTIVE again.
    *
    * @generated from field: payments.webhooks.v1.SubscriptionError error = 8;
    */
@@ -68,21 +68,21 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
   disabledAt?: Timestamp | undefined;
 
   /**
-   * True: events of one object are delivered one after the other, in the order of their sequence.
+   * Whether events of one object are delivered one after the other, in the order of their sequence.
    *
    * @generated from field: bool ordered = 10;
    */
   ordered: boolean;
 
   /**
-   * Set while it is paused.
+   * When it was paused; absent unless it is paused.
    *
    * @generated from field: google.protobuf.Timestamp paused_at = 11;
    */
   pausedAt?: Timestamp | undefined;
 
   /**
-   * As SetDeliveryLimits set them; absent: the default.
+   * Set by SetDeliveryLimits; absent: the default.
    *
    * @generated from field: optional int32 max_concurrent_attempts = 12;
    */
@@ -101,7 +101,7 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
 export declare const WebhookSubscriptionSchema: GenMessage<WebhookSubscription>;
 
 /**
- * The error of a subscription; never the receiver's words.
+ * The error of a subscription. Contains nothing from the endpoint's response body.
  *
  * @generated from message payments.webhooks.v1.SubscriptionError
  */
@@ -112,14 +112,14 @@ export declare type SubscriptionError = Message<"payments.webhooks.v1.Subscripti
   cause: SubscriptionErrorCause;
 
   /**
-   * When it came into ERROR, or was disabled.
+   * When it went into ERROR or was disabled.
    *
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Of DELIVERY_EXHAUSTED: how many attempts were made.
+   * For DELIVERY_EXHAUSTED: how many attempts were made.
    *
    * @generated from field: optional int32 attempts = 3;
    */
@@ -138,14 +138,14 @@ export declare type SubscriptionError = Message<"payments.webhooks.v1.Subscripti
   failure?: AttemptFailure | undefined;
 
   /**
-   * Of DELIVERY_EXPIRED: how many days events are kept.
+   * For DELIVERY_EXPIRED: the retention period of events, in days.
    *
    * @generated from field: optional int32 retention_days = 6;
    */
   retentionDays?: number | undefined;
 
   /**
-   * The delivery and its event, if known; they may have been deleted meanwhile.
+   * The delivery and its event, if known; they may have been deleted since.
    *
    * @generated from field: optional string delivery_id = 7;
    */
@@ -192,15 +192,15 @@ export declare type CreateWebhookSubscriptionRequest = Message<"payments.webhook
   url: string;
 
   /**
-   * 1 to 50 distinct names of the catalogue.
+   * 1 to 50 distinct event types of the catalogue.
    *
    * @generated from field: repeated string event_types = 5;
    */
   eventTypes: string[];
 
   /**
-   * Delivers the events of one object one after the other: a failing event holds back the later ones of its object,
-   * and only those, until it is delivered, exhausted or canceled. Cannot be changed later.
+   * Delivers the events of one object one after the other: a failing event blocks only the later events of its object,
+   * until it is delivered, exhausted or canceled. Cannot be changed later.
    *
    * @generated from field: bool ordered = 6;
    */
@@ -232,7 +232,7 @@ export declare type CreateWebhookSubscriptionResponse = Message<"payments.webhoo
 export declare const CreateWebhookSubscriptionResponseSchema: GenMessage<CreateWebhookSubscriptionResponse>;
 
 /**
- * Which subscription to answer.
+ * The subscription to return.
  *
  * @generated from message payments.webhooks.v1.GetWebhookSubscriptionRequest
  */
@@ -278,7 +278,7 @@ export declare type GetWebhookSubscriptionResponse = Message<"payments.webhooks.
 export declare const GetWebhookSubscriptionResponseSchema: GenMessage<GetWebhookSubscriptionResponse>;
 
 /**
- * Which page of subscriptions to list.
+ * The page of subscriptions to list.
  *
  * @generated from message payments.webhooks.v1.ListWebhookSubscriptionsRequest
  */
@@ -424,7 +424,7 @@ export declare type ReactivateWebhookSubscriptionRequest = Message<"payments.web
 export declare const ReactivateWebhookSubscriptionRequestSchema: GenMessage<ReactivateWebhookSubscriptionRequest>;
 
 /**
- * The reactivated subscription and the period it missed.
+ * The reactivated subscription and the period that it missed.
  *
  * @generated from message payments.webhooks.v1.ReactivateWebhookSubscriptionResponse
  */
@@ -554,7 +554,7 @@ export declare type ResumeWebhookSubscriptionResponse = Message<"payments.webhoo
 export declare const ResumeWebhookSubscriptionResponseSchema: GenMessage<ResumeWebhookSubscriptionResponse>;
 
 /**
- * What a subscription may be sent.
+ * The delivery limits of a subscription.
  *
  * @generated from message payments.webhooks.v1.SetDeliveryLimitsRequest
  */
@@ -580,14 +580,14 @@ export declare type SetDeliveryLimitsRequest = Message<"payments.webhooks.v1.Set
   subscriptionId: string;
 
   /**
-   * Attempts under way at a time; absent: 200.
+   * Concurrent attempts; absent: 200.
    *
    * @generated from field: optional int32 max_concurrent_attempts = 5;
    */
   maxConcurrentAttempts?: number | undefined;
 
   /**
-   * Attempts begun per second, with bursts of a second's worth; absent: no limit.
+   * Attempts started per second, with bursts of up to one second's worth; absent: no limit.
    *
    * @generated from field: optional int32 max_attempts_per_second = 6;
    */
@@ -619,7 +619,7 @@ export declare type SetDeliveryLimitsResponse = Message<"payments.webhooks.v1.Se
 export declare const SetDeliveryLimitsResponseSchema: GenMessage<SetDeliveryLimitsResponse>;
 
 /**
- * Whose secret to reveal.
+ * The subscription whose secret to reveal.
  *
  * @generated from message payments.webhooks.v1.RevealSigningSecretRequest
  */
@@ -670,7 +670,7 @@ export declare type RevealSigningSecretResponse = Message<"payments.webhooks.v1.
 export declare const RevealSigningSecretResponseSchema: GenMessage<RevealSigningSecretResponse>;
 
 /**
- * Whose secret to replace.
+ * The subscription whose secret to rotate.
  *
  * @generated from message payments.webhooks.v1.RotateSigningSecretRequest
  */
@@ -696,8 +696,8 @@ export declare type RotateSigningSecretRequest = Message<"payments.webhooks.v1.R
   subscriptionId: string;
 
   /**
-   * Seconds for which earlier secrets go on signing, if they do not end before; at most 30 days, 0 for a secret that
-   * has leaked. Absent: WEBHOOK_ROTATION_OVERLAP.
+   * How long earlier secrets keep signing, in seconds, unless they end sooner; at most 30 days, 0 for a leaked secret.
+   * Absent: WEBHOOK_ROTATION_OVERLAP.
    *
    * @generated from field: optional int32 overlap_seconds = 5;
    */
@@ -711,7 +711,7 @@ export declare type RotateSigningSecretRequest = Message<"payments.webhooks.v1.R
 export declare const RotateSigningSecretRequestSchema: GenMessage<RotateSigningSecretRequest>;
 
 /**
- * The subscription, and until when an earlier secret signs.
+ * The subscription, and until when the latest of the earlier secrets signs.
  *
  * @generated from message payments.webhooks.v1.RotateSigningSecretResponse
  */
@@ -722,7 +722,7 @@ export declare type RotateSigningSecretResponse = Message<"payments.webhooks.v1.
   subscription?: WebhookSubscription | undefined;
 
   /**
-   * Absent when the new secret alone signs from now on.
+   * Absent if only the new secret signs.
    *
    * @generated from field: google.protobuf.Timestamp overlap_ends_at = 2;
    */
@@ -736,7 +736,7 @@ export declare type RotateSigningSecretResponse = Message<"payments.webhooks.v1.
 export declare const RotateSigningSecretResponseSchema: GenMessage<RotateSigningSecretResponse>;
 
 /**
- * Whose secrets to describe.
+ * The subscription whose secrets to describe.
  *
  * @generated from message payments.webhooks.v1.GetSigningSecretStatusRequest
  */
@@ -764,7 +764,7 @@ export declare type GetSigningSecretStatusRequest = Message<"payments.webhooks.v
 export declare const GetSigningSecretStatusRequestSchema: GenMessage<GetSigningSecretStatusRequest>;
 
 /**
- * The secrets that sign at present.
+ * The status of the secrets that sign at present.
  *
  * @generated from message payments.webhooks.v1.GetSigningSecretStatusResponse
  */
@@ -784,7 +784,7 @@ export declare type GetSigningSecretStatusResponse = Message<"payments.webhooks.
 export declare const GetSigningSecretStatusResponseSchema: GenMessage<GetSigningSecretStatusResponse>;
 
 /**
- * What may be known of a secret by who may not see it.
+ * The status of a secret, without the secret itself.
  *
  * @generated from message payments.webhooks.v1.SigningSecretStatus
  */
@@ -795,7 +795,7 @@ export declare type SigningSecretStatus = Message<"payments.webhooks.v1.SigningS
   createdAt?: Timestamp | undefined;
 
   /**
-   * Absent: nobody has seen it.
+   * Absent: it was never revealed.
    *
    * @generated from field: google.protobuf.Timestamp revealed_at = 2;
    */
@@ -816,7 +816,7 @@ export declare type SigningSecretStatus = Message<"payments.webhooks.v1.SigningS
 export declare const SigningSecretStatusSchema: GenMessage<SigningSecretStatus>;
 
 /**
- * Whom to send a test event.
+ * The subscription to send a test event to.
  *
  * @generated from message payments.webhooks.v1.SendTestEventRequest
  */
@@ -849,7 +849,7 @@ export declare type SendTestEventRequest = Message<"payments.webhooks.v1.SendTes
 export declare const SendTestEventRequestSchema: GenMessage<SendTestEventRequest>;
 
 /**
- * The event that is on its way.
+ * The published test event.
  *
  * @generated from message payments.webhooks.v1.SendTestEventResponse
  */
@@ -888,14 +888,14 @@ export declare type PublishEventRequest = Message<"payments.webhooks.v1.PublishE
   idempotencyKey: string;
 
   /**
-   * A name of the catalogue.
+   * An event type of the catalogue.
    *
    * @generated from field: string type = 4;
    */
   type: string;
 
   /**
-   * The object the event is about; sequence rises by one per object.
+   * The object that the event is about; each event of an object increments its sequence.
    *
    * @generated from field: string object_id = 5;
    */
@@ -909,7 +909,7 @@ export declare type PublishEventRequest = Message<"payments.webhooks.v1.PublishE
   data?: JsonObject | undefined;
 
   /**
-   * The request that caused it; absent: a new one.
+   * The request that caused it; absent: this call.
    *
    * @generated from field: optional string request_id = 7;
    */
@@ -1001,7 +1001,7 @@ export declare type Event = Message<"payments.webhooks.v1.Event"> & {
 export declare const EventSchema: GenMessage<Event>;
 
 /**
- * Which event to answer.
+ * The event to return.
  *
  * @generated from message payments.webhooks.v1.GetEventRequest
  */
@@ -1047,7 +1047,7 @@ export declare type GetEventResponse = Message<"payments.webhooks.v1.GetEventRes
 export declare const GetEventResponseSchema: GenMessage<GetEventResponse>;
 
 /**
- * Which events to list, and which page of them.
+ * The events to list, and the page of them.
  *
  * @generated from message payments.webhooks.v1.ListEventsRequest
  */
@@ -1063,7 +1063,7 @@ export declare type ListEventsRequest = Message<"payments.webhooks.v1.ListEvents
   environment: Environment;
 
   /**
-   * A name of the catalogue.
+   * An event type of the catalogue.
    *
    * @generated from field: optional string type = 3;
    */
@@ -1142,7 +1142,7 @@ export declare type ListEventsResponse = Message<"payments.webhooks.v1.ListEvent
 export declare const ListEventsResponseSchema: GenMessage<ListEventsResponse>;
 
 /**
- * Nothing to say: the catalogue is the same for all.
+ * Empty: the catalogue is the same for every merchant.
  *
  * @generated from message payments.webhooks.v1.ListEventTypesRequest
  */
@@ -1174,7 +1174,7 @@ export declare type ListEventTypesResponse = Message<"payments.webhooks.v1.ListE
 export declare const ListEventTypesResponseSchema: GenMessage<ListEventTypesResponse>;
 
 /**
- * A type of event.
+ * An event type.
  *
  * @generated from message payments.webhooks.v1.EventType
  */
@@ -1209,7 +1209,7 @@ export declare type EventType = Message<"payments.webhooks.v1.EventType"> & {
 export declare const EventTypeSchema: GenMessage<EventType>;
 
 /**
- * An event on its way to one subscription.
+ * The delivery of one event to one subscription.
  *
  * @generated from message payments.webhooks.v1.Delivery
  */
@@ -1270,15 +1270,15 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * The Temporal workflow that carries it: batch-<id>, then delivery-<id>; empty while it waits in the table. Of one
-   * that has ended: the workflow that carried it last, which Temporal keeps for 7 days.
+   * Its Temporal workflow: batch-<id>, then delivery-<id>; empty while it has none. After it has ended, its last
+   * workflow, which Temporal keeps for 7 days.
    *
    * @generated from field: string workflow_id = 12;
    */
   workflowId: string;
 
   /**
-   * That workflow in the Temporal UI, where TEMPORAL_UI_URL is set.
+   * Link to that workflow in the Temporal UI, if TEMPORAL_UI_URL is set.
    *
    * @generated from field: optional string workflow_url = 13;
    */
@@ -1292,7 +1292,7 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   requestId: string;
 
   /**
-   * The event's object, and its number for it.
+   * The event's object, and the event's sequence among the events of the object.
    *
    * @generated from field: string object_id = 15;
    */
@@ -1304,21 +1304,21 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   sequence: bigint;
 
   /**
-   * Its subscription is ordered: it goes after the earlier events of its object.
+   * Whether its subscription is ordered: it is delivered after the earlier events of its object.
    *
    * @generated from field: bool ordered = 17;
    */
   ordered: boolean;
 
   /**
-   * The resend that made it.
+   * The resend that created it.
    *
    * @generated from field: optional string resend_id = 18;
    */
   resendId?: string | undefined;
 
   /**
-   * Where a list was asked for it and there is one; without its excerpt.
+   * The last attempt, if any, in a list requested with it; without response_excerpt.
    *
    * @generated from field: payments.webhooks.v1.Attempt last_attempt = 19;
    */
@@ -1348,7 +1348,7 @@ export declare type Attempt = Message<"payments.webhooks.v1.Attempt"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * Absent while it is under way.
+   * Absent while the attempt is in progress.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 3;
    */
@@ -1370,7 +1370,7 @@ export declare type Attempt = Message<"payments.webhooks.v1.Attempt"> & {
   failure?: AttemptFailure | undefined;
 
   /**
-   * The first 4 KiB of the answer.
+   * The first 4 KiB of the response body.
    *
    * @generated from field: optional string response_excerpt = 7;
    */
@@ -1384,7 +1384,7 @@ export declare type Attempt = Message<"payments.webhooks.v1.Attempt"> & {
 export declare const AttemptSchema: GenMessage<Attempt>;
 
 /**
- * Which deliveries to list, and which page of them.
+ * The deliveries to list, and the page of them.
  *
  * @generated from message payments.webhooks.v1.ListDeliveriesRequest
  */
@@ -1429,7 +1429,7 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
   pageToken: string;
 
   /**
-   * A name of the catalogue.
+   * An event type of the catalogue.
    *
    * @generated from field: optional string event_type = 8;
    */
@@ -1443,21 +1443,21 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
   requestId?: string | undefined;
 
   /**
-   * The resend that made them.
+   * The resend that created them.
    *
    * @generated from field: optional string resend_id = 10;
    */
   resendId?: string | undefined;
 
   /**
-   * Made at or after this time.
+   * Created at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp created_from = 11;
    */
   createdFrom?: Timestamp | undefined;
 
   /**
-   * Made before this time.
+   * Created before this time.
    *
    * @generated from field: google.protobuf.Timestamp created_to = 12;
    */
@@ -1471,7 +1471,7 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
   objectId?: string | undefined;
 
   /**
-   * Answers each with its last attempt.
+   * Whether to include the last attempt of each delivery.
    *
    * @generated from field: bool with_last_attempt = 14;
    */
@@ -1510,7 +1510,7 @@ export declare type ListDeliveriesResponse = Message<"payments.webhooks.v1.ListD
 export declare const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse>;
 
 /**
- * Which delivery to answer.
+ * The delivery to return.
  *
  * @generated from message payments.webhooks.v1.GetDeliveryRequest
  */
@@ -1594,7 +1594,7 @@ export declare type RetryDeliveryRequest = Message<"payments.webhooks.v1.RetryDe
 export declare const RetryDeliveryRequestSchema: GenMessage<RetryDeliveryRequest>;
 
 /**
- * The delivery, due now.
+ * The delivery, now due.
  *
  * @generated from message payments.webhooks.v1.RetryDeliveryResponse
  */
@@ -1663,7 +1663,7 @@ export declare type CancelDeliveryResponse = Message<"payments.webhooks.v1.Cance
 export declare const CancelDeliveryResponseSchema: GenMessage<CancelDeliveryResponse>;
 
 /**
- * When events were published: from, inclusive, to, exclusive.
+ * A period in which events were published, from (inclusive) to (exclusive).
  *
  * @generated from message payments.webhooks.v1.PublishedPeriod
  */
@@ -1686,7 +1686,7 @@ export declare type PublishedPeriod = Message<"payments.webhooks.v1.PublishedPer
 export declare const PublishedPeriodSchema: GenMessage<PublishedPeriod>;
 
 /**
- * What to deliver again.
+ * The events to deliver again.
  *
  * @generated from message payments.webhooks.v1.ResendDeliveriesRequest
  */
@@ -1723,7 +1723,7 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
     case: "requestId";
   } | {
     /**
-     * With subscription_id.
+     * Requires subscription_id.
      *
      * @generated from field: payments.webhooks.v1.PublishedPeriod period = 6;
      */
@@ -1737,7 +1737,7 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
   subscriptionId?: string | undefined;
 
   /**
-   * Leaves out events of which the subscription has a delivery that SUCCEEDED or is open.
+   * Skips events with a delivery to the subscription that SUCCEEDED or is open.
    *
    * @generated from field: bool only_failed = 8;
    */
@@ -1751,7 +1751,7 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
 export declare const ResendDeliveriesRequestSchema: GenMessage<ResendDeliveriesRequest>;
 
 /**
- * The resend, which has begun.
+ * The resend, which has started.
  *
  * @generated from message payments.webhooks.v1.ResendDeliveriesResponse
  */
@@ -1769,7 +1769,7 @@ export declare type ResendDeliveriesResponse = Message<"payments.webhooks.v1.Res
 export declare const ResendDeliveriesResponseSchema: GenMessage<ResendDeliveriesResponse>;
 
 /**
- * Events on their way once more; the counts are as of when its workflow last went on with it.
+ * A resend of events. Its counts are as of the last ContinueResend.
  *
  * @generated from message payments.webhooks.v1.Resend
  */
@@ -1795,7 +1795,7 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
   state: ResendState;
 
   /**
-   * Which of the three it is.
+   * The selection: exactly one of the three is set.
    *
    * @generated from field: optional string event_id = 5;
    */
@@ -1832,15 +1832,15 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Deliveries to make, counted when it began, over 50,000 events at most, and never less than made_count;
-   * more may match by the time it comes to them.
+   * Deliveries to create, counted at the start over at most 50,000 events, and never less than made_count. More events
+   * may match by the time the resend reaches them.
    *
    * @generated from field: int64 expected_count = 12;
    */
   expectedCount: bigint;
 
   /**
-   * Deliveries made so far, of which so many are open, SUCCEEDED, EXHAUSTED and CANCELED.
+   * Deliveries created so far, and how many of them are open, SUCCEEDED, EXHAUSTED and CANCELED.
    *
    * @generated from field: int64 made_count = 13;
    */
@@ -1867,7 +1867,7 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
   canceledCount: bigint;
 
   /**
-   * resend-<id>, and the same in the Temporal UI, where TEMPORAL_UI_URL is set.
+   * resend-<id>, and its link to the Temporal UI if TEMPORAL_UI_URL is set.
    *
    * @generated from field: string workflow_id = 18;
    */
@@ -1886,7 +1886,7 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
 export declare const ResendSchema: GenMessage<Resend>;
 
 /**
- * Which resend to answer.
+ * The resend to return.
  *
  * @generated from message payments.webhooks.v1.GetResendRequest
  */
@@ -1932,7 +1932,7 @@ export declare type GetResendResponse = Message<"payments.webhooks.v1.GetResendR
 export declare const GetResendResponseSchema: GenMessage<GetResendResponse>;
 
 /**
- * Which page of resends to list.
+ * The resends to list, and the page of them.
  *
  * @generated from message payments.webhooks.v1.ListResendsRequest
  */
@@ -2050,7 +2050,7 @@ export declare type CancelResendResponse = Message<"payments.webhooks.v1.CancelR
 export declare const CancelResendResponseSchema: GenMessage<CancelResendResponse>;
 
 /**
- * A worker's question for work.
+ * A worker's request for deliveries.
  *
  * @generated from message payments.webhooks.v1.ClaimBatchRequest
  */
@@ -2063,14 +2063,14 @@ export declare type ClaimBatchRequest = Message<"payments.webhooks.v1.ClaimBatch
   waitMs: number;
 
   /**
-   * How many deliveries to claim.
+   * The maximum number of deliveries to claim.
    *
    * @generated from field: int32 max_deliveries = 2;
    */
   maxDeliveries: number;
 
   /**
-   * Batches to claim into, which may hold what earlier calls claimed. Absent: new ones.
+   * Batches to claim into; they may hold deliveries of earlier calls. Absent: new batches.
    *
    * @generated from field: optional payments.webhooks.v1.BatchIds batch_ids = 3;
    */
@@ -2107,7 +2107,7 @@ export declare type BatchIds = Message<"payments.webhooks.v1.BatchIds"> & {
 export declare const BatchIdsSchema: GenMessage<BatchIds>;
 
 /**
- * What to carry out.
+ * The work to do.
  *
  * @generated from message payments.webhooks.v1.ClaimBatchResponse
  */
@@ -2118,7 +2118,7 @@ export declare type ClaimBatchResponse = Message<"payments.webhooks.v1.ClaimBatc
   batches: Batch[];
 
   /**
-   * Retries whose workflow seems lost: start delivery-<id> again.
+   * Retries whose workflow seems lost: start delivery-<id> anew.
    *
    * @generated from field: repeated payments.webhooks.v1.RetryStart retries = 2;
    */
@@ -2132,7 +2132,7 @@ export declare type ClaimBatchResponse = Message<"payments.webhooks.v1.ClaimBatc
 export declare const ClaimBatchResponseSchema: GenMessage<ClaimBatchResponse>;
 
 /**
- * Deliveries of one environment that one call claimed into a batch, which may hold more from earlier calls.
+ * Deliveries of one environment that this call claimed into a batch; the batch may hold more from earlier calls.
  *
  * @generated from message payments.webhooks.v1.Batch
  */
@@ -2170,7 +2170,7 @@ export declare type Batch = Message<"payments.webhooks.v1.Batch"> & {
   requestIds: string[];
 
   /**
-   * Set where all deliveries have the same.
+   * Set if all deliveries have the same event type.
    *
    * @generated from field: optional string event_type = 7;
    */
@@ -2184,7 +2184,7 @@ export declare type Batch = Message<"payments.webhooks.v1.Batch"> & {
 export declare const BatchSchema: GenMessage<Batch>;
 
 /**
- * A delivery to go on with in a retry workflow of its own.
+ * A delivery to continue in its retry workflow.
  *
  * @generated from message payments.webhooks.v1.RetryStart
  */
@@ -2245,7 +2245,7 @@ export declare type GetAttemptRequest = Message<"payments.webhooks.v1.GetAttempt
 export declare const GetAttemptRequestSchema: GenMessage<GetAttemptRequest>;
 
 /**
- * Which attempt of which delivery.
+ * The delivery to attempt, and on whose behalf.
  *
  * @generated from message payments.webhooks.v1.AttemptKey
  */
@@ -2256,14 +2256,14 @@ export declare type AttemptKey = Message<"payments.webhooks.v1.AttemptKey"> & {
   deliveryId: string;
 
   /**
-   * The batch it belongs to; absent in a retry workflow.
+   * The delivery's batch; absent in a retry workflow.
    *
    * @generated from field: optional string batch_id = 2;
    */
   batchId?: string | undefined;
 
   /**
-   * Of a RETRYING delivery without an attempt under way: makes its next attempt due, as RetryDelivery does.
+   * Makes the next attempt of a RETRYING delivery due now, as RetryDelivery does, unless an attempt is in progress.
    *
    * @generated from field: bool now = 3;
    */
@@ -2295,7 +2295,7 @@ export declare type GetAttemptResponse = Message<"payments.webhooks.v1.GetAttemp
 export declare const GetAttemptResponseSchema: GenMessage<GetAttemptResponse>;
 
 /**
- * What to do about one delivery.
+ * What to do for one delivery.
  *
  * @generated from message payments.webhooks.v1.AttemptAnswer
  */
@@ -2336,7 +2336,7 @@ export declare type AttemptAnswer = Message<"payments.webhooks.v1.AttemptAnswer"
 export declare const AttemptAnswerSchema: GenMessage<AttemptAnswer>;
 
 /**
- * Something to send.
+ * A request to send.
  *
  * @generated from message payments.webhooks.v1.AttemptSend
  */
@@ -2347,7 +2347,7 @@ export declare type AttemptSend = Message<"payments.webhooks.v1.AttemptSend"> & 
   attemptNumber: number;
 
   /**
-   * The subscription's generation that the outcome counts for.
+   * The generation of the subscription to which the outcome applies.
    *
    * @generated from field: int64 generation = 2;
    */
@@ -2369,21 +2369,21 @@ export declare type AttemptSend = Message<"payments.webhooks.v1.AttemptSend"> & 
   url: string;
 
   /**
-   * webhook-id.
+   * Sent as the header webhook-id.
    *
    * @generated from field: string event_id = 6;
    */
   eventId: string;
 
   /**
-   * The exact bytes to send and to sign.
+   * The exact bytes to sign and send.
    *
    * @generated from field: bytes body = 7;
    */
   body: Uint8Array;
 
   /**
-   * Secrets that sign, current first.
+   * The secrets to sign with, current first.
    *
    * @generated from field: repeated string signing_secrets = 8;
    */
@@ -2397,20 +2397,20 @@ export declare type AttemptSend = Message<"payments.webhooks.v1.AttemptSend"> & 
 export declare const AttemptSendSchema: GenMessage<AttemptSend>;
 
 /**
- * Nothing to send any more.
+ * Nothing left to send.
  *
  * @generated from message payments.webhooks.v1.AttemptSkip
  */
 export declare type AttemptSkip = Message<"payments.webhooks.v1.AttemptSkip"> & {
   /**
-   * Why, for the workflow's result. A retry workflow is told HELD of a delivery that waits in the table.
+   * The delivery's status, for the workflow's result; HELD if the delivery has no workflow while it is on hold.
    *
    * @generated from field: payments.webhooks.v1.DeliveryStatus status = 1;
    */
   status: DeliveryStatus;
 
   /**
-   * Set where it goes on in a retry workflow: a repeated batch makes sure that it is started.
+   * Set if a retry workflow continues the delivery: a batch that runs again makes sure that it has started.
    *
    * @generated from field: payments.webhooks.v1.RetryStart retry = 2;
    */
@@ -2424,7 +2424,7 @@ export declare type AttemptSkip = Message<"payments.webhooks.v1.AttemptSkip"> & 
 export declare const AttemptSkipSchema: GenMessage<AttemptSkip>;
 
 /**
- * Nothing to send yet; no attempt is counted.
+ * Nothing to send yet; this does not count as an attempt.
  *
  * @generated from message payments.webhooks.v1.AttemptNotNow
  */
@@ -2435,8 +2435,8 @@ export declare type AttemptNotNow = Message<"payments.webhooks.v1.AttemptNotNow"
   delayMs: number;
 
   /**
-   * The last attempt, for the story that operations read; absent before the first. It is under way where it has
-   * neither http_status nor failure.
+   * The last attempt, for the workflow's status message; absent before the first. With neither http_status nor failure,
+   * it is still in progress.
    *
    * @generated from field: optional int32 attempt_number = 2;
    */
@@ -2460,7 +2460,7 @@ export declare type AttemptNotNow = Message<"payments.webhooks.v1.AttemptNotNow"
 export declare const AttemptNotNowSchema: GenMessage<AttemptNotNow>;
 
 /**
- * Attempts that were made, or are still under way.
+ * Attempts that finished or are still in progress.
  *
  * @generated from message payments.webhooks.v1.ReportAttemptsRequest
  */
@@ -2478,8 +2478,8 @@ export declare type ReportAttemptsRequest = Message<"payments.webhooks.v1.Report
 export declare const ReportAttemptsRequestSchema: GenMessage<ReportAttemptsRequest>;
 
 /**
- * How one attempt went: it is still_running and has its deadline_at, or it has either http_status or failure; anything
- * else is INVALID_ARGUMENT (ATTEMPT_REPORT).
+ * The outcome of one attempt: either still_running with deadline_at, or one of http_status and failure. Anything else
+ * is INVALID_ARGUMENT (ATTEMPT_REPORT).
  *
  * @generated from message payments.webhooks.v1.AttemptReport
  */
@@ -2495,7 +2495,7 @@ export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"
   attemptNumber: number;
 
   /**
-   * As GetAttempt answered it.
+   * As returned by GetAttempt.
    *
    * @generated from field: int64 generation = 3;
    */
@@ -2507,8 +2507,8 @@ export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"
   startedAt?: Timestamp | undefined;
 
   /**
-   * True: handed over; a final report of the same attempt follows by the deadline. Five seconds after that it is
-   * closed as WORKER_LOST.
+   * True: the attempt outlasts its activity, and the worker reports its outcome by deadline_at. Without that report, it
+   * ends as WORKER_LOST five seconds later.
    *
    * @generated from field: bool still_running = 5;
    */
@@ -2540,7 +2540,7 @@ export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"
   responseExcerpt?: string | undefined;
 
   /**
-   * What a 429 or 503 asked for; more than 24 hours counts as 24 hours.
+   * From the Retry-After header of a 429 or 503; capped at 24 hours.
    *
    * @generated from field: optional int64 retry_after_ms = 11;
    */
@@ -2572,7 +2572,7 @@ export declare type ReportAttemptsResponse = Message<"payments.webhooks.v1.Repor
 export declare const ReportAttemptsResponseSchema: GenMessage<ReportAttemptsResponse>;
 
 /**
- * What comes next for a delivery.
+ * The next step of a delivery.
  *
  * @generated from message payments.webhooks.v1.AttemptOutcome
  */
@@ -2588,14 +2588,14 @@ export declare type AttemptOutcome = Message<"payments.webhooks.v1.AttemptOutcom
   status: DeliveryStatus;
 
   /**
-   * Of a delivery that is RETRYING or HELD; of an attempt that is still running: when it counts as lost.
+   * Set if the delivery is RETRYING or HELD; while an attempt is running, when it counts as lost.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_at = 3;
    */
   nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * Set exactly where it is RETRYING.
+   * Set if and only if the delivery is RETRYING.
    *
    * @generated from field: payments.webhooks.v1.RetryStart retry = 4;
    */
@@ -2609,7 +2609,7 @@ export declare type AttemptOutcome = Message<"payments.webhooks.v1.AttemptOutcom
 export declare const AttemptOutcomeSchema: GenMessage<AttemptOutcome>;
 
 /**
- * Which resend to go on with.
+ * The resend to continue.
  *
  * @generated from message payments.webhooks.v1.ContinueResendRequest
  */
@@ -2620,7 +2620,7 @@ export declare type ContinueResendRequest = Message<"payments.webhooks.v1.Contin
   resendId: string;
 
   /**
-   * How many deliveries to make at most.
+   * The maximum number of deliveries to create.
    *
    * @generated from field: int32 max_deliveries = 2;
    */
@@ -2634,7 +2634,7 @@ export declare type ContinueResendRequest = Message<"payments.webhooks.v1.Contin
 export declare const ContinueResendRequestSchema: GenMessage<ContinueResendRequest>;
 
 /**
- * How the resend stands.
+ * The progress of the resend.
  *
  * @generated from message payments.webhooks.v1.ContinueResendResponse
  */
@@ -2645,7 +2645,7 @@ export declare type ContinueResendResponse = Message<"payments.webhooks.v1.Conti
   resend?: Resend | undefined;
 
   /**
-   * Whether there are more deliveries to make.
+   * Whether there are more deliveries to create.
    *
    * @generated from field: bool more = 2;
    */
@@ -2659,7 +2659,7 @@ export declare type ContinueResendResponse = Message<"payments.webhooks.v1.Conti
 export declare const ContinueResendResponseSchema: GenMessage<ContinueResendResponse>;
 
 /**
- * Nothing to say: the retention is a setting.
+ * Empty: the retention period is a setting.
  *
  * @generated from message payments.webhooks.v1.ApplyRetentionRequest
  */
@@ -2673,7 +2673,7 @@ export declare type ApplyRetentionRequest = Message<"payments.webhooks.v1.ApplyR
 export declare const ApplyRetentionRequestSchema: GenMessage<ApplyRetentionRequest>;
 
 /**
- * What was done, by the names of partitions.
+ * The partitions and deliveries that were changed.
  *
  * @generated from message payments.webhooks.v1.ApplyRetentionResponse
  */
@@ -2689,21 +2689,21 @@ export declare type ApplyRetentionResponse = Message<"payments.webhooks.v1.Apply
   droppedPartitions: string[];
 
   /**
-   * Deliveries that were still open when their event's time was up.
+   * Deliveries that were still open at the end of their event's retention period.
    *
    * @generated from field: int64 expired_deliveries = 3;
    */
   expiredDeliveries: bigint;
 
   /**
-   * Those whose time is up and that something reads: nothing waits for it, they go the next time.
+   * Expired partitions that are still being read; the next call tries to drop them again.
    *
    * @generated from field: repeated string waiting_partitions = 4;
    */
   waitingPartitions: string[];
 
   /**
-   * There was more to do than one call takes.
+   * Whether there is more to do than fits in one call.
    *
    * @generated from field: bool more = 5;
    */
@@ -2728,7 +2728,7 @@ export enum WebhookSubscriptionState {
   UNSPECIFIED = 0,
 
   /**
-   * Not yet proved by a 2xx; events are delivered.
+   * Waiting for the first 2xx response; events are delivered.
    *
    * @generated from enum value: WEBHOOK_SUBSCRIPTION_STATE_PENDING = 1;
    */
@@ -2740,7 +2740,7 @@ export enum WebhookSubscriptionState {
   ACTIVE = 2,
 
   /**
-   * A delivery was exhausted; delivery goes on, the next 2xx leads back to ACTIVE.
+   * A delivery was exhausted. Delivery continues; the next 2xx response makes the subscription ACTIVE again.
    *
    * @generated from enum value: WEBHOOK_SUBSCRIPTION_STATE_ERROR = 3;
    */
@@ -2769,21 +2769,21 @@ export enum DeliveryStatus {
   UNSPECIFIED = 0,
 
   /**
-   * Waits for its turn in a batch: its first attempt, or a later one after it was held.
+   * Queued for a batch: for its first attempt, or for a later one after it was on hold.
    *
    * @generated from enum value: DELIVERY_STATUS_PENDING = 1;
    */
   PENDING = 1,
 
   /**
-   * An attempt failed or is still under way; the workflow delivery-<id> goes on with it at next_attempt_at.
+   * An attempt failed or is still in progress; the workflow delivery-<id> continues at next_attempt_at.
    *
    * @generated from enum value: DELIVERY_STATUS_RETRYING = 2;
    */
   RETRYING = 2,
 
   /**
-   * Its subscription is paused or has too many open retries: no workflow carries it, its schedule runs on in the table.
+   * Its subscription is paused or has too many open retries: it has no workflow, but its schedule continues in the table.
    *
    * @generated from enum value: DELIVERY_STATUS_HELD = 3;
    */
@@ -2807,7 +2807,7 @@ export enum DeliveryStatus {
   CANCELED = 6,
 
   /**
-   * Of an ordered subscription: an earlier event of the same object is not delivered yet.
+   * Its subscription is ordered, and an earlier event of the same object has not been delivered yet.
    *
    * @generated from enum value: DELIVERY_STATUS_BLOCKED = 7;
    */
@@ -2820,7 +2820,7 @@ export enum DeliveryStatus {
 export declare const DeliveryStatusSchema: GenEnum<DeliveryStatus>;
 
 /**
- * Why an attempt did not get an HTTP answer.
+ * Why an attempt got no HTTP response.
  *
  * @generated from enum payments.webhooks.v1.AttemptFailure
  */
@@ -2871,7 +2871,7 @@ export enum AttemptFailure {
   PROTOCOL = 8,
 
   /**
-   * The worker went away after it may have sent.
+   * The worker stopped, possibly after it sent the request.
    *
    * @generated from enum value: ATTEMPT_FAILURE_WORKER_LOST = 9;
    */
@@ -2885,7 +2885,7 @@ export enum AttemptFailure {
   UNREACHABLE = 10,
 
   /**
-   * The egress proxy refused or failed.
+   * The egress proxy refused the connection or failed.
    *
    * @generated from enum value: ATTEMPT_FAILURE_PROXY = 11;
    */
@@ -2898,7 +2898,7 @@ export enum AttemptFailure {
 export declare const AttemptFailureSchema: GenEnum<AttemptFailure>;
 
 /**
- * What brought a subscription into ERROR, or disabled it.
+ * Why a subscription is in ERROR or was disabled.
  *
  * @generated from enum payments.webhooks.v1.SubscriptionErrorCause
  */
@@ -2923,7 +2923,7 @@ export enum SubscriptionErrorCause {
   DELIVERY_EXPIRED = 2,
 
   /**
-   * The endpoint answered HTTP 410, which disabled the subscription.
+   * The endpoint returned HTTP 410, which disables the subscription.
    *
    * @generated from enum value: SUBSCRIPTION_ERROR_CAUSE_GONE = 3;
    */
@@ -2947,14 +2947,14 @@ export enum ResendState {
   UNSPECIFIED = 0,
 
   /**
-   * Makes deliveries, or waits for those it made to end.
+   * Creating deliveries, or waiting for its deliveries to end.
    *
    * @generated from enum value: RESEND_STATE_RUNNING = 1;
    */
   RUNNING = 1,
 
   /**
-   * All are made, but for subscriptions that were disabled meanwhile, and each has ended in one way or another.
+   * All deliveries were created, except for subscriptions disabled in the meantime, and every one has ended.
    *
    * @generated from enum value: RESEND_STATE_COMPLETED = 2;
    */
@@ -2972,21 +2972,21 @@ export enum ResendState {
 export declare const ResendStateSchema: GenEnum<ResendState>;
 
 /**
- * Where a merchant wants its events delivered.
+ * Manages the endpoints that receive a merchant's events.
  *
- * Every write takes an idempotency_key: the same key with the same request answers as the first time (response
- * header idempotency-replayed: true), with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the
- * first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A subscription of another merchant or environment is NOT_FOUND
- * (WEBHOOK_SUBSCRIPTION_NOT_FOUND).
+ * Every write takes an idempotency_key. Repeating a request with its key returns the first response (with response
+ * header idempotency-replayed: true). Reusing a key for a different request fails with ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED); a key whose first request is still running fails with ABORTED (IDEMPOTENCY_KEY_IN_USE).
+ * A subscription of another merchant or environment is NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND).
  *
  * @generated from service payments.webhooks.v1.WebhookSubscriptionService
  */
 export declare const WebhookSubscriptionService: GenService<{
   /**
    * Creates a subscription in PENDING and sends it a signed webhook.ping.v1.
-   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; a url that is too long is INVALID_ARGUMENT);
+   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; without a reason if the url is too long);
    * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS);
-   * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) when too many are created at a time.
+   * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) when too many are being created at once.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.CreateWebhookSubscription
    */
@@ -2996,7 +2996,7 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof CreateWebhookSubscriptionResponseSchema;
   },
   /**
-   * Answers one subscription.
+   * Returns one subscription.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.GetWebhookSubscription
    */
@@ -3006,8 +3006,8 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof GetWebhookSubscriptionResponseSchema;
   },
   /**
-   * Lists a merchant's subscriptions, newest first by (created_at, id), also disabled ones.
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant and environment.
+   * Lists a merchant's subscriptions, including disabled ones, newest first by (created_at, id).
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) if the token belongs to another merchant or environment.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.ListWebhookSubscriptions
    */
@@ -3017,9 +3017,9 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof ListWebhookSubscriptionsResponseSchema;
   },
   /**
-   * Stops delivery at once: no attempt starts later than a second after the answer. Waiting deliveries are cancelled in
-   * the same transaction; of more than a thousand the rest follows in short ones, after the answer if there are very
-   * many. Repeating is no error.
+   * Stops delivery at once: no attempt starts later than a second after the response. Up to a thousand open deliveries
+   * are canceled in the same transaction; the rest follow in shorter transactions, some of them possibly after the
+   * response. Disabling a DISABLED subscription succeeds.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.DisableWebhookSubscription
    */
@@ -3029,9 +3029,9 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof DisableWebhookSubscriptionResponseSchema;
   },
   /**
-   * DISABLED to PENDING with a new ping. It resends nothing; the answer names the period missed.
-   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE, WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); UNAVAILABLE
-   * (WEBHOOK_SUBSCRIPTIONS_BUSY) as by creation.
+   * Moves a DISABLED subscription to PENDING and sends it a new ping. Resends nothing; the response has the period that
+   * the subscription missed. FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE, WEBHOOK_SUBSCRIPTION_LIMIT_REACHED);
+   * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) as for CreateWebhookSubscription.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.ReactivateWebhookSubscription
    */
@@ -3041,10 +3041,10 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof ReactivateWebhookSubscriptionResponseSchema;
   },
   /**
-   * Holds back the deliveries of a subscription until it is resumed; its state does not change, and it is what internal
-   * teams and operations do, not merchants. No attempt starts later than a second after the answer, one under way ends.
-   * Events go on being collected for it, within the retention. Pausing what is paused is no error.
-   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) of a DISABLED one.
+   * Puts the deliveries of a subscription on hold until it is resumed; its state does not change. For internal teams and
+   * operations, not merchants. No attempt starts later than a second after the response; one in progress finishes.
+   * Events still accumulate for it, within the retention period. Pausing a paused subscription succeeds.
+   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) if it is DISABLED.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.PauseWebhookSubscription
    */
@@ -3054,8 +3054,8 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof PauseWebhookSubscriptionResponseSchema;
   },
   /**
-   * Lets the deliveries of a paused subscription flow again, oldest first; retries that have come due go at once.
-   * Resuming what is not paused is no error.
+   * Resumes delivery to a paused subscription, oldest first; overdue retries are attempted at once.
+   * Resuming a subscription that is not paused succeeds.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.ResumeWebhookSubscription
    */
@@ -3065,7 +3065,7 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof ResumeWebhookSubscriptionResponseSchema;
   },
   /**
-   * Sets how much a subscription may be sent at a time and per second; what is absent goes back to the default.
+   * Limits a subscription's concurrent attempts and attempts per second; an absent limit is reset to its default.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.SetDeliveryLimits
    */
@@ -3075,8 +3075,8 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof SetDeliveryLimitsResponseSchema;
   },
   /**
-   * Answers the signing secret once; the same idempotency key of the same caller answers it again for five minutes.
-   * Takes the grant reveal. FAILED_PRECONDITION (SIGNING_SECRET_ALREADY_REVEALED).
+   * Returns the signing secret once; the same caller can repeat the request with its idempotency key for five minutes.
+   * Requires the grant reveal. FAILED_PRECONDITION (SIGNING_SECRET_ALREADY_REVEALED).
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.RevealSigningSecret
    */
@@ -3086,11 +3086,11 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof RevealSigningSecretResponseSchema;
   },
   /**
-   * Makes a new current secret, which RevealSigningSecret answers once; it answers none itself and sends no event.
-   * Secrets that were revealed before sign beside the new one for the overlap, at most three in all; one that nobody
-   * has seen ends at once. In every state, so that a DISABLED subscription comes back with a secret of its own.
-   * FAILED_PRECONDITION (SIGNING_SECRET_LIMIT_REACHED): three sign already; the metadata's free_at says when one ends,
-   * and an overlap of zero is never refused.
+   * Creates a new current secret, which RevealSigningSecret returns once. Returns no secret and sends no event.
+   * Revealed secrets keep signing beside the new one during the overlap, at most three in all; a secret that was never
+   * revealed stops signing at once. Allowed in every state, so a DISABLED subscription can be reactivated with a new
+   * secret. FAILED_PRECONDITION (SIGNING_SECRET_LIMIT_REACHED) if three secrets sign already: free_at in the metadata
+   * is when the first of them ends. An overlap of zero is always accepted.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.RotateSigningSecret
    */
@@ -3100,7 +3100,7 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof RotateSigningSecretResponseSchema;
   },
   /**
-   * Answers which secrets sign at present, whether somebody has seen them and until when they sign; never a secret.
+   * Returns which secrets sign at present, when they were revealed and until when they sign; never the secrets.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.GetSigningSecretStatus
    */
@@ -3110,8 +3110,8 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof GetSigningSecretStatusResponseSchema;
   },
   /**
-   * Publishes a webhook.ping.v1 for this subscription alone, as at creation; its outcome counts as any delivery's.
-   * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) of a DISABLED one.
+   * Publishes a webhook.ping.v1 for this subscription only, as on creation; its outcome affects the subscription's state
+   * like that of any delivery. FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) if it is DISABLED.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.SendTestEvent
    */
@@ -3123,15 +3123,15 @@ export declare const WebhookSubscriptionService: GenService<{
 }>;
 
 /**
- * The events that can be delivered.
+ * Publishes and reads events.
  *
  * @generated from service payments.webhooks.v1.EventService
  */
 export declare const EventService: GenService<{
   /**
-   * Publishes an event of the catalogue for a merchant; it is delivered to every subscription of its type.
-   * INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_DATA); the metadata's pointer is the JSON pointer of what is
-   * wrong in data.
+   * Publishes an event of a type in the catalogue for a merchant; it is delivered to every subscription to its type.
+   * INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_DATA); pointer in the metadata is a JSON pointer to the invalid
+   * value in data.
    *
    * @generated from rpc payments.webhooks.v1.EventService.PublishEvent
    */
@@ -3141,7 +3141,7 @@ export declare const EventService: GenService<{
     output: typeof PublishEventResponseSchema;
   },
   /**
-   * Answers one event. NOT_FOUND (EVENT_NOT_FOUND).
+   * Returns one event. NOT_FOUND (EVENT_NOT_FOUND).
    *
    * @generated from rpc payments.webhooks.v1.EventService.GetEvent
    */
@@ -3151,8 +3151,8 @@ export declare const EventService: GenService<{
     output: typeof GetEventResponseSchema;
   },
   /**
-   * Lists a merchant's events, newest first by id, also those that dispatch has not taken yet, within the retention.
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists a merchant's events within the retention period, including those not dispatched yet, newest first by id.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) if the token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.webhooks.v1.EventService.ListEvents
    */
@@ -3162,7 +3162,7 @@ export declare const EventService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Lists the catalogue: every event type with its JSON Schema and an example.
+   * Lists the catalogue of event types, each with a JSON Schema and an example.
    *
    * @generated from rpc payments.webhooks.v1.EventService.ListEventTypes
    */
@@ -3174,14 +3174,14 @@ export declare const EventService: GenService<{
 }>;
 
 /**
- * What became of deliveries.
+ * Reads, retries, cancels and resends deliveries.
  *
  * @generated from service payments.webhooks.v1.DeliveryService
  */
 export declare const DeliveryService: GenService<{
   /**
-   * Lists deliveries of a merchant, over all subscriptions or of one, newest first by (created_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists the deliveries of a merchant or of one subscription, newest first by (created_at, id).
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) if the token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.ListDeliveries
    */
@@ -3191,7 +3191,7 @@ export declare const DeliveryService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Answers one delivery with its attempts. NOT_FOUND (DELIVERY_NOT_FOUND).
+   * Returns one delivery with its attempts. NOT_FOUND (DELIVERY_NOT_FOUND).
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.GetDelivery
    */
@@ -3201,9 +3201,9 @@ export declare const DeliveryService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * Makes the next attempt of an open delivery now, in place of waiting for its time; the schedule goes on after it.
-   * One that waits for its turn or has an attempt under way stays as it is.
-   * NOT_FOUND (DELIVERY_NOT_FOUND); FAILED_PRECONDITION (DELIVERY_STATE) of one that has ended: resend its event.
+   * Makes the next attempt of an open delivery now instead of at its scheduled time; the schedule continues after it.
+   * Leaves a delivery unchanged if it is BLOCKED or queued, or has an attempt in progress.
+   * NOT_FOUND (DELIVERY_NOT_FOUND); FAILED_PRECONDITION (DELIVERY_STATE) if it has ended: resend its event instead.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.RetryDelivery
    */
@@ -3213,8 +3213,8 @@ export declare const DeliveryService: GenService<{
     output: typeof RetryDeliveryResponseSchema;
   },
   /**
-   * Ends an open delivery as CANCELED; an attempt under way is not repeated. One that is CANCELED already is answered.
-   * NOT_FOUND (DELIVERY_NOT_FOUND); FAILED_PRECONDITION (DELIVERY_STATE) of one that has ended otherwise.
+   * Ends an open delivery as CANCELED; an attempt in progress is not repeated. Canceling a CANCELED delivery succeeds.
+   * NOT_FOUND (DELIVERY_NOT_FOUND); FAILED_PRECONDITION (DELIVERY_STATE) if it has ended in another status.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.CancelDelivery
    */
@@ -3224,14 +3224,15 @@ export declare const DeliveryService: GenService<{
     output: typeof CancelDeliveryResponseSchema;
   },
   /**
-   * Delivers events again, each with its webhook-id and a delivery of its own, after live events: one event, the events
-   * of one request, or those published in a period for one subscription. Answers at once; the workflow resend-<id>
-   * makes the deliveries, in the order of publishing, a hundred at a time. Without subscription_id each event goes to
-   * every subscription of its type that is not DISABLED, whether or not it had been one when the event was published.
-   * A subscription that is disabled meanwhile gets no more; a period ends now at the latest, and pings never go again.
-   * INVALID_ARGUMENT (RESEND_SELECTION) of a period without subscription_id, or that does not end after it begins;
-   * NOT_FOUND (EVENT_NOT_FOUND, WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) of a
-   * DISABLED subscription, (RESEND_LIMIT_REACHED) with ten of the merchant running.
+   * Delivers events again: one event, the events of one request, or those published in a period, for one subscription.
+   * Each event keeps its webhook-id and gets a new delivery, which yields to deliveries of live events. Returns at once;
+   * the workflow resend-<id> creates the deliveries in publishing order, a hundred at a time. Without subscription_id,
+   * each event goes to every subscription to its type that is not DISABLED, even if it was created after the event. A
+   * subscription that is disabled while the resend runs gets no more deliveries. A period is cut off at the present, and
+   * pings are never resent. INVALID_ARGUMENT (RESEND_SELECTION) for a period without subscription_id or one that does
+   * not end after it begins; NOT_FOUND (EVENT_NOT_FOUND, WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION
+   * (WEBHOOK_SUBSCRIPTION_STATE) if the subscription is DISABLED, (RESEND_LIMIT_REACHED) if ten resends of the merchant
+   * are running.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.ResendDeliveries
    */
@@ -3241,7 +3242,7 @@ export declare const DeliveryService: GenService<{
     output: typeof ResendDeliveriesResponseSchema;
   },
   /**
-   * Answers a resend with its progress. NOT_FOUND (RESEND_NOT_FOUND).
+   * Returns a resend with its progress. NOT_FOUND (RESEND_NOT_FOUND).
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.GetResend
    */
@@ -3262,8 +3263,8 @@ export declare const DeliveryService: GenService<{
     output: typeof ListResendsResponseSchema;
   },
   /**
-   * Ends a running resend: it makes no more deliveries, and those of its own that are open are CANCELED. One that has
-   * ended is answered as it is. NOT_FOUND (RESEND_NOT_FOUND).
+   * Cancels a running resend and its open deliveries. A resend that has ended is returned unchanged.
+   * NOT_FOUND (RESEND_NOT_FOUND).
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.CancelResend
    */
@@ -3275,15 +3276,15 @@ export declare const DeliveryService: GenService<{
 }>;
 
 /**
- * Work for the Temporal worker. Takes the grant dispatch; nobody else calls it.
+ * Hands work to the Temporal worker and records its results. Requires the grant dispatch, which only the worker has.
  *
  * @generated from service payments.webhooks.v1.DispatchService
  */
 export declare const DispatchService: GenService<{
   /**
-   * Waits up to wait_ms for deliveries and claims them into one batch of each environment, those of batch_ids if given;
-   * hands out overdue batches and retries again. A batch is leased to the caller for 60 seconds from the first claim
-   * into it. Answers at once when there is work, and empty when the time is up.
+   * Long-polls for deliveries, up to wait_ms, and claims them into one batch per environment, those of batch_ids if
+   * given. Also returns batches whose lease has expired and overdue retries. The caller leases a batch for 60 seconds
+   * from the first claim into it. Returns as soon as there is work, and an empty response after wait_ms.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ClaimBatch
    */
@@ -3293,10 +3294,10 @@ export declare const DispatchService: GenService<{
     output: typeof ClaimBatchResponseSchema;
   },
   /**
-   * Answers, for each delivery, what to send, or that there is nothing to send (any more or now). The fence: asked
-   * with a batch, only a delivery that waits in this very batch is sent, again and again until it is reported; asked
-   * without one (by a retry workflow), only a RETRYING delivery whose time has come, and then not again for 20
-   * seconds. SKIP also for what is not leased to the caller.
+   * Returns what to send for each delivery, or that there is nothing to send (at all, or not yet). This is the fence
+   * against sending twice: with batch_id, a delivery is sent only if it is PENDING in that batch, however often it is
+   * requested before it is reported; without batch_id (a retry workflow), it is sent only if it is RETRYING and due, and
+   * then not again for 20 seconds. Returns skip also for deliveries that the caller does not lease.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.GetAttempt
    */
@@ -3306,8 +3307,8 @@ export declare const DispatchService: GenService<{
     output: typeof GetAttemptResponseSchema;
   },
   /**
-   * Records attempts, by one statement, and answers what comes next for each delivery. Reporting the same attempt
-   * again changes nothing and is answered with what came next.
+   * Records attempts in one statement and returns the next step of each delivery. Reporting an attempt again changes
+   * nothing and returns the same next step.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ReportAttempts
    */
@@ -3317,8 +3318,8 @@ export declare const DispatchService: GenService<{
     output: typeof ReportAttemptsResponseSchema;
   },
   /**
-   * Makes the next deliveries of a resend, at most max_deliveries, and answers how it stands. Repeating it after a lost
-   * answer makes none twice. NOT_FOUND (RESEND_NOT_FOUND).
+   * Creates the next deliveries of a resend, at most max_deliveries, and returns its progress. A call repeated after a
+   * lost response creates no delivery twice. NOT_FOUND (RESEND_NOT_FOUND).
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ContinueResend
    */
@@ -3328,9 +3329,9 @@ export declare const DispatchService: GenService<{
     output: typeof ContinueResendResponseSchema;
   },
   /**
-   * Makes partitions of events, deliveries and attempts ahead, ends deliveries that are still open when their event's
-   * time is up, and drops partitions whose time is up: some of it, within half a minute. Repeating it does no harm.
-   * ABORTED (RETENTION_RUNNING) while another call is at it.
+   * Creates the next partitions of events, deliveries and attempts, ends open deliveries of events past the retention
+   * period, and drops expired partitions: as much as it can in half a minute. Idempotent.
+   * ABORTED (RETENTION_RUNNING) while another call is running.
    *
    * @generated from rpc payments.webhooks.v1.DispatchService.ApplyRetention
    */

@@ -587,7 +587,7 @@ export const AttemptFailureSchema = /*@__PURE__*/
   enumDesc(file_payments_webhooks_v1_webhooks, 2);
 
 /**
- * Why an attempt did not get an HTTP answer.
+ * Why an attempt got no HTTP response.
  *
  * @generated from enum payments.webhooks.v1.AttemptFailure
  */
@@ -601,7 +601,7 @@ export const SubscriptionErrorCauseSchema = /*@__PURE__*/
   enumDesc(file_payments_webhooks_v1_webhooks, 3);
 
 /**
- * What brought a subscription into ERROR, or disabled it.
+ * Why a subscription is in ERROR or was disabled.
  *
  * @generated from enum payments.webhooks.v1.SubscriptionErrorCause
  */
@@ -623,12 +623,12 @@ export const ResendState = /*@__PURE__*/
   tsEnum(ResendStateSchema);
 
 /**
- * Where a merchant wants its events delivered.
+ * Manages the endpoints that receive a merchant's events.
  *
- * Every write takes an idempotency_key: the same key with the same request answers as the first time (response
- * header idempotency-replayed: true), with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the
- * first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A subscription of another merchant or environment is NOT_FOUND
- * (WEBHOOK_SUBSCRIPTION_NOT_FOUND).
+ * Every write takes an idempotency_key. Repeating a request with its key returns the first response (with response
+ * header idempotency-replayed: true). Reusing a key for a different request fails with ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED); a key whose first request is still running fails with ABORTED (IDEMPOTENCY_KEY_IN_USE).
+ * A subscription of another merchant or environment is NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND).
  *
  * @generated from service payments.webhooks.v1.WebhookSubscriptionService
  */
@@ -636,7 +636,7 @@ export const WebhookSubscriptionService = /*@__PURE__*/
   serviceDesc(file_payments_webhooks_v1_webhooks, 0);
 
 /**
- * The events that can be delivered.
+ * Publishes and reads events.
  *
  * @generated from service payments.webhooks.v1.EventService
  */
@@ -644,7 +644,7 @@ export const EventService = /*@__PURE__*/
   serviceDesc(file_payments_webhooks_v1_webhooks, 1);
 
 /**
- * What became of deliveries.
+ * Reads, retries, cancels and resends deliveries.
  *
  * @generated from service payments.webhooks.v1.DeliveryService
  */
@@ -652,7 +652,7 @@ export const DeliveryService = /*@__PURE__*/
   serviceDesc(file_payments_webhooks_v1_webhooks, 2);
 
 /**
- * Work for the Temporal worker. Takes the grant dispatch; nobody else calls it.
+ * Hands work to the Temporal worker and records its results. Requires the grant dispatch, which only the worker has.
  *
  * @generated from service payments.webhooks.v1.DispatchService
  */

@@ -1,5 +1,5 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'notifyContact';
 
@@ -8,9 +8,7 @@ export type NoticeKind = 'WEBHOOK_ERROR' | 'WEBHOOK_GONE' | 'INVITATION';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
 
-export interface NotifyContactInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface NotifyContactInput extends Tenant {
   readonly kind: NoticeKind;
   /** The id of the subscription or the invitation. */
   readonly subjectId: string;
@@ -33,9 +31,5 @@ export type NotifyContactResult =
     };
 
 /** Notifies the merchant's contact once the transaction commits. */
-export const startCommand = (input: NotifyContactInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.kind, input.subjectId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: NotifyContactInput) =>
+  startWorkflow(workflowType, workflowId(input.kind, input.subjectId), input);

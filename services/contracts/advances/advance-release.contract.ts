@@ -1,5 +1,5 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'releaseAdvance';
 
@@ -8,18 +8,12 @@ export const COMPLETE_AFTER = '20 seconds';
 
 export const workflowId = (advanceRequestId: string) => `advance-release-${advanceRequestId}`;
 
-export interface ReleaseAdvanceInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface ReleaseAdvanceInput extends Tenant {
   readonly advanceRequestId: string;
   /** When the last covered date has passed, in ISO 8601. */
   readonly settlesAt: string;
 }
 
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: ReleaseAdvanceInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.advanceRequestId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: ReleaseAdvanceInput) =>
+  startWorkflow(workflowType, workflowId(input.advanceRequestId), input);

@@ -1,5 +1,5 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'completeAdvanceRequest';
 
@@ -8,9 +8,7 @@ export const COMPLETE_AFTER = '20 seconds';
 
 export const workflowId = (advanceRequestId: string) => `advance-request-${advanceRequestId}`;
 
-export interface CompleteAdvanceRequestInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface CompleteAdvanceRequestInput extends Tenant {
   readonly quoteId: string;
   readonly advanceRequestId: string;
 }
@@ -19,9 +17,5 @@ export interface CompleteAdvanceRequestInput {
 export type CompleteAdvanceRequestResult = 'REQUESTED' | 'REFUSED';
 
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: CompleteAdvanceRequestInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.advanceRequestId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: CompleteAdvanceRequestInput) =>
+  startWorkflow(workflowType, workflowId(input.advanceRequestId), input);

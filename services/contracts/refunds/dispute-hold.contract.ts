@@ -1,5 +1,5 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 const workflowType = 'holdDisputedFunds';
 export const workflowId = (disputeId: string) => `dispute-hold-${disputeId}`;
@@ -7,24 +7,14 @@ export const workflowId = (disputeId: string) => `dispute-hold-${disputeId}`;
 export const endWorkflowType = 'endDisputeHold';
 export const endWorkflowId = (disputeId: string) => `dispute-hold-end-${disputeId}`;
 
-export interface DisputeHoldInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface DisputeHoldInput extends Tenant {
   readonly disputeId: string;
 }
 
 /** Holds the disputed amount in funds. */
-export const startCommand = (input: DisputeHoldInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.disputeId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: DisputeHoldInput) =>
+  startWorkflow(workflowType, workflowId(input.disputeId), input);
 
 /** Ends the hold. */
-export const endCommand = (input: DisputeHoldInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: endWorkflowId(input.disputeId),
-  workflowType: endWorkflowType,
-  arguments: [input],
-});
+export const endCommand = (input: DisputeHoldInput) =>
+  startWorkflow(endWorkflowType, endWorkflowId(input.disputeId), input);

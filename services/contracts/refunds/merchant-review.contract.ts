@@ -1,13 +1,12 @@
-import type { CancelWorkflow, StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { CancelWorkflow } from '../../platform/outbox/workflow-command.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 const workflowType = 'awaitMerchantReview';
 
 export const workflowId = (refundCaseId: string) => `merchant-review-${refundCaseId}`;
 
-export interface AwaitMerchantReviewInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface AwaitMerchantReviewInput extends Tenant {
   readonly refundCaseId: string;
 }
 
@@ -15,12 +14,8 @@ export interface AwaitMerchantReviewInput {
 export type AwaitMerchantReviewResult = 'EXPIRED' | 'ENDED';
 
 /** Starts the timer of the merchant's deadline. */
-export const startCommand = (input: AwaitMerchantReviewInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.refundCaseId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: AwaitMerchantReviewInput) =>
+  startWorkflow(workflowType, workflowId(input.refundCaseId), input);
 
 /** Stops the timer: the case has left MERCHANT_REVIEW. */
 export const cancelCommand = (refundCaseId: string): CancelWorkflow => ({

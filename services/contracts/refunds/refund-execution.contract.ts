@@ -1,5 +1,5 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 const workflowType = 'executeRefund';
 
@@ -7,9 +7,7 @@ const workflowType = 'executeRefund';
 export const workflowId = (refundCaseId: string, execution: number) =>
   execution === 1 ? `refund-${refundCaseId}` : `refund-${refundCaseId}-${execution}`;
 
-export interface ExecuteRefundInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface ExecuteRefundInput extends Tenant {
   readonly refundCaseId: string;
   /** The number of this execution of the case, from 1. */
   readonly execution: number;
@@ -19,9 +17,5 @@ export interface ExecuteRefundInput {
 export type ExecuteRefundResult = 'PROCESSING' | 'FUNDING_REQUIRED' | 'ENDED';
 
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: ExecuteRefundInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.refundCaseId, input.execution),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: ExecuteRefundInput) =>
+  startWorkflow(workflowType, workflowId(input.refundCaseId, input.execution), input);

@@ -1,5 +1,5 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'holdRefundFunds';
 export const workflowId = (refundCaseId: string) => `refund-hold-${refundCaseId}`;
@@ -7,9 +7,7 @@ export const workflowId = (refundCaseId: string) => `refund-hold-${refundCaseId}
 export const endWorkflowType = 'endRefundHold';
 export const endWorkflowId = (refundCaseId: string) => `refund-hold-end-${refundCaseId}`;
 
-export interface RefundHoldInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface RefundHoldInput extends Tenant {
   readonly refundCaseId: string;
 }
 
@@ -20,17 +18,9 @@ export interface RefundHoldInput {
 export type HoldResult = 'HELD' | 'ENDED' | 'SALE_NOT_FOUND';
 
 /** Holds the refund in funds. */
-export const startCommand = (input: RefundHoldInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.refundCaseId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: RefundHoldInput) =>
+  startWorkflow(workflowType, workflowId(input.refundCaseId), input);
 
 /** Ends the hold. */
-export const endCommand = (input: RefundHoldInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: endWorkflowId(input.refundCaseId),
-  workflowType: endWorkflowType,
-  arguments: [input],
-});
+export const endCommand = (input: RefundHoldInput) =>
+  startWorkflow(endWorkflowType, endWorkflowId(input.refundCaseId), input);

@@ -1,20 +1,14 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'reverseRefund';
 
 export const workflowId = (refundCaseId: string) => `refund-reversal-${refundCaseId}`;
 
-export interface ReverseRefundInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface ReverseRefundInput extends Tenant {
   readonly refundCaseId: string;
 }
 
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: ReverseRefundInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.refundCaseId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: ReverseRefundInput) =>
+  startWorkflow(workflowType, workflowId(input.refundCaseId), input);

@@ -1,5 +1,6 @@
-import type { CancelWorkflow, StartWorkflow } from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { CancelWorkflow } from '../../platform/outbox/workflow-command.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'resendDeliveries';
 
@@ -8,10 +9,8 @@ export const workflowId = (resendId: string) => `resend-${resendId}`;
 /** Open deliveries of one resend: half of what a subscription may have in flight, so that live events have capacity too. */
 export const MAX_OPEN = 100;
 
-export interface ResendDeliveriesInput {
+export interface ResendDeliveriesInput extends Tenant {
   readonly resendId: string;
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
   /** Set when it is for one subscription. */
   readonly subscriptionId?: string;
 }
@@ -26,12 +25,8 @@ export interface ResendDeliveriesResult {
 }
 
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: ResendDeliveriesInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.resendId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: ResendDeliveriesInput) =>
+  startWorkflow(workflowType, workflowId(input.resendId), input);
 
 /** Cancels the resend's workflow; what is delivered by then stays delivered. */
 export const cancelCommand = (resendId: string): CancelWorkflow => ({

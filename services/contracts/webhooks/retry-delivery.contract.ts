@@ -1,9 +1,6 @@
-import type {
-  CancelWorkflow,
-  SignalWorkflow,
-  StartWorkflow,
-} from '../../platform/outbox/workflow-command.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { CancelWorkflow, SignalWorkflow } from '../../platform/outbox/workflow-command.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'retryDelivery';
 
@@ -18,10 +15,8 @@ export const RETRY_NOW_SIGNAL = 'retryNow';
  */
 export const RECHECK_SIGNAL = 'recheck';
 
-export interface RetryDeliveryInput {
+export interface RetryDeliveryInput extends Tenant {
   readonly deliveryId: string;
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
   readonly subscriptionId: string;
   /** The request that caused the event. */
   readonly requestId: string;
@@ -32,12 +27,8 @@ export interface RetryDeliveryInput {
 export type RetryDeliveryResult = 'SUCCEEDED' | 'HELD' | 'CANCELED';
 
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: RetryDeliveryInput): StartWorkflow => ({
-  kind: 'START',
-  workflowId: workflowId(input.deliveryId),
-  workflowType,
-  arguments: [input],
-});
+export const startCommand = (input: RetryDeliveryInput) =>
+  startWorkflow(workflowType, workflowId(input.deliveryId), input);
 
 /** Has the workflow read again when its delivery is due. */
 export const recheckCommand = (deliveryId: string): SignalWorkflow => ({

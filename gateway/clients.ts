@@ -7,7 +7,7 @@ import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService, WebhookSubscriptionService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Caller } from '../services/platform/rpc/call-context.ts';
-import { REQUEST_ID_HEADER } from '../services/platform/rpc/in-process-transport.ts';
+import { REQUEST_ID_HEADER } from '../services/platform/rpc/call-context.ts';
 
 /** The identity of the gateway and the grants it holds in the services. */
 export const GATEWAY_CALLER: Caller = {

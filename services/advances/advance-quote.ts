@@ -42,7 +42,7 @@ export interface QuoteTerms {
  * Quotes the nearest installments. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when none fits or the fee would consume the
  * amount.
  */
-export function quoteAdvance(
+export function quoteInstallments(
   installments: readonly AdvanceableInstallment[],
   terms: QuoteTerms,
 ): QuoteFigures {

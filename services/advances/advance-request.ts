@@ -1,4 +1,4 @@
-import type { CivilDate } from '../platform/civil-date.ts';
+import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import { type DomainError, failedPrecondition } from '../platform/errors.ts';
 import { later } from '../platform/timestamps.ts';
 
@@ -25,6 +25,8 @@ export interface Moment {
   readonly at: Date;
   readonly today: CivilDate;
 }
+
+export const momentAt = (at: Date): Moment => ({ at, today: civilDateAt(at) });
 
 const TRANSITIONS: Readonly<Record<AdvanceRequestStatus, readonly AdvanceRequestStatus[]>> = {
   PENDING_REVIEW: ['APPROVED', 'REFUSED'],

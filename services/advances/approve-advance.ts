@@ -3,20 +3,18 @@ import type {
   ApproveAdvanceRequest,
   ApproveAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { civilDateAt } from '../platform/civil-date.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
-import { approve } from './advance-request.ts';
+import { approve, momentAt } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
 
 /** PENDING_REVIEW to APPROVED. */
 export function approveAdvance(writes: Writes, request: ApproveAdvanceRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
-  const moment = { at, today: civilDateAt(at) };
   return writes.run<typeof ApproveAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    Object.assign(row, approve(row, moment, request.reason ?? null));
+    Object.assign(row, approve(row, momentAt(at), request.reason ?? null));
     await publishEvent(tx, 'advance.approved.v1', row, row.reviewedAt ?? at);
     return { advanceRequest: advanceRequestMessageOf(row) };
   });

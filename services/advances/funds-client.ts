@@ -1,8 +1,6 @@
-import type { Client, HandlerContext } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { requestIdOf } from '../platform/rpc/call-context.ts';
-import { REQUEST_ID_HEADER } from '../platform/rpc/in-process-transport.ts';
+import type { FundsService, SettleReservationRequest } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Writes } from '../platform/writes/writes.ts';
 
 /** The dependencies of a use case across both areas. It never calls funds inside a transaction. */
@@ -11,13 +9,16 @@ export interface AdvanceDependencies {
   readonly funds: Client<typeof FundsService>;
 }
 
-/**
- * A new idempotency key for each attempt: a later attempt has another time, and the advance request already makes a
- * reservation unique in funds.
- */
-export const newFundsKey = () => uuidv7();
+type ReservationFields = Pick<
+  SettleReservationRequest,
+  'merchantId' | 'environment' | 'advanceRequestId' | 'occurredAt'
+>;
 
-/** Passes the id of the causing request on to funds. */
-export function onBehalfOf(context: HandlerContext) {
-  return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) } };
+/**
+ * The request of a call to funds about the reservation of an advance request. Each attempt has a new idempotency key: a
+ * later attempt has another time, and the advance request already makes a reservation unique in funds.
+ */
+export function reservationRequest(fields: ReservationFields) {
+  const { merchantId, environment, advanceRequestId, occurredAt } = fields;
+  return { merchantId, environment, advanceRequestId, occurredAt, idempotencyKey: uuidv7() };
 }

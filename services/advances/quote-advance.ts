@@ -6,13 +6,14 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { QuoteEntity, QuoteInstallmentEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';
 import { selectRate } from './advance.queries.ts';
-import { type QuoteFigures, quoteAdvance as quoteInstallments } from './advance-quote.ts';
-import { type AdvanceDependencies, onBehalfOf } from './funds-client.ts';
+import { type QuoteFigures, quoteInstallments } from './advance-quote.ts';
+import type { AdvanceDependencies } from './funds-client.ts';
 
 /** The settings of quotes. */
 export interface QuoteSettings {
@@ -34,7 +35,7 @@ export async function quoteAdvance(
   const { merchantId, environment, toDate, occurredAt, maxAmountMinor } = request;
   const schedule = await funds.listAdvanceableInstallments(
     { merchantId, environment, toDate, occurredAt },
-    onBehalfOf(context),
+    callFor(context),
   );
   const [rate] = await database.read(selectRate({ ...tenantOf(request), at: quotedAt }));
   const monthlyRateBps = rate?.monthly_rate_bps ?? defaultRateBps;
@@ -57,7 +58,7 @@ export async function quoteAdvance(
   });
 }
 
-interface QuoteTerms {
+interface NewQuote {
   readonly id: string;
   readonly scheduleId: string;
   readonly monthlyRateBps: number;
@@ -65,9 +66,9 @@ interface QuoteTerms {
   readonly expiresAt: Date;
 }
 
-function createQuote(tx: TenantTransaction, figures: QuoteFigures, terms: QuoteTerms) {
+function createQuote(tx: TenantTransaction, figures: QuoteFigures, quote: NewQuote) {
   const { amountMinor, feeMinor, netMinor } = figures;
-  return tx.create(QuoteEntity, { ...terms, amountMinor, feeMinor, netMinor, expired: false, stale: false });
+  return tx.create(QuoteEntity, { ...quote, amountMinor, feeMinor, netMinor, expired: false, stale: false });
 }
 
 function createInstallments(tx: TenantTransaction, quoteId: string, { installments }: QuoteFigures) {

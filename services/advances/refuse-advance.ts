@@ -5,12 +5,12 @@ import type {
   RefuseAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.ts';
-import { civilDateAt } from '../platform/civil-date.ts';
+import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
-import { refuse } from './advance-request.ts';
+import { momentAt, refuse } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
-import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
+import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 
 /**
  * PENDING_REVIEW or APPROVED to REFUSED, then frees the installments in funds. If funds cannot be reached, the refusal
@@ -22,23 +22,15 @@ export async function refuseAdvance(
   context: HandlerContext,
 ) {
   const at = occurredAtOf(request, context);
-  const moment = { at, today: civilDateAt(at) };
   const refused = await writes.run<typeof RefuseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    Object.assign(row, refuse(row, moment, request.reason));
+    Object.assign(row, refuse(row, momentAt(at), request.reason));
     await publishEvent(tx, 'advance.refused.v1', row, row.reviewedAt ?? at);
     await tx.command(advanceRefusal.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
     return { advanceRequest: advanceRequestMessageOf(row) };
   });
-  const { merchantId, environment, advanceRequestId, occurredAt } = request;
-  const reservation = {
-    merchantId,
-    environment,
-    advanceRequestId,
-    occurredAt,
-    idempotencyKey: newFundsKey(),
-  };
-  await funds.freeReservation(reservation, onBehalfOf(context)).catch((error: unknown) => {
+  await funds.freeReservation(reservationRequest(request), callFor(context)).catch((error: unknown) => {
+    const { advanceRequestId } = request;
     const message = 'could not free the installments of a refused advance; its workflow will';
     logger.warn({ err: error, advanceRequestId }, message);
   });

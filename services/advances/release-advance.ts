@@ -5,16 +5,16 @@ import type {
   ReleaseAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRelease from '../contracts/advances/advance-release.contract.ts';
-import { addDays, civilDateAt, startOfDay } from '../platform/civil-date.ts';
+import { addDays, startOfDay } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { requestIdOf } from '../platform/rpc/call-context.ts';
+import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
-import { finishRelease, startRelease } from './advance-request.ts';
+import { finishRelease, momentAt, startRelease } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
-import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
+import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import { type Requester, requesterOf } from './requester.ts';
 
 /**
@@ -30,21 +30,14 @@ export async function releaseAdvance(
   const at = occurredAtOf(request, context);
   const replayed = await writes.findReplay<typeof ReleaseAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
-  const { merchantId, environment, advanceRequestId } = request;
+  const { advanceRequestId } = request;
   const by = requesterOf(request, context);
   const startedAt = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
     start(tx, advanceRequestId, { at, by }),
   );
   // The time of the decision: a payout delayed past midnight still belongs to its day, when the installments were not due.
-  const occurredAt = timestampFromDate(startedAt);
-  const reservation = {
-    merchantId,
-    environment,
-    advanceRequestId,
-    occurredAt,
-    idempotencyKey: newFundsKey(),
-  };
-  await funds.settleReservation(reservation, onBehalfOf(context));
+  const reservation = reservationRequest({ ...request, occurredAt: timestampFromDate(startedAt) });
+  await funds.settleReservation(reservation, callFor(context));
   return writes.run<typeof ReleaseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, advanceRequestId);
     if (isReleasedFor(row, by)) return { advanceRequest: advanceRequestMessageOf(row) };
@@ -57,7 +50,7 @@ export async function releaseAdvance(
 async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }: Requester): Promise<Date> {
   const row = await lockRequest(tx, advanceRequestId);
   if (isReleasedFor(row, by)) return row.releasedAt ?? at;
-  const { releaseStartedAt } = startRelease(row, { at, today: civilDateAt(at) });
+  const { releaseStartedAt } = startRelease(row, momentAt(at));
   row.releaseStartedAt = releaseStartedAt;
   row.releaseStartedBy ??= by;
   const settlesAt = startOfDay(addDays(row.lastDate, 1)).toISOString();

@@ -7,7 +7,7 @@ import type {
 import * as advanceRequest from '../contracts/advances/advance-request.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { DomainError } from '../platform/errors.ts';
-import { requestIdOf } from '../platform/rpc/call-context.ts';
+import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
 import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
@@ -22,7 +22,7 @@ import {
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { openRequest } from './advance-request.ts';
 import { publishEvent } from './advance-store.ts';
-import { type AdvanceDependencies, newFundsKey, onBehalfOf } from './funds-client.ts';
+import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import {
   alreadyRequested,
   QUOTE_EXPIRED,
@@ -70,20 +70,12 @@ export async function requestAdvance(
   const requester = quoteRequester(request, context);
   const replayed = await writes.findReplay<typeof RequestAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
-  const { advanceRequestId } = requester;
   const inTransaction = <T>(work: (tx: TenantTransaction) => Promise<T>) =>
     writes.transaction(tenantOf(request), requestIdOf(context), work);
   const claimed = await inTransaction((tx) => claimQuote(tx, requester));
   if (claimed.quote.expired) throw quoteExpired(claimed.quote.expiresAt);
-  const { merchantId, environment, occurredAt } = request;
-  const reservation = {
-    merchantId,
-    environment,
-    advanceRequestId,
-    occurredAt,
-    idempotencyKey: newFundsKey(),
-  };
-  const call = onBehalfOf(context);
+  const reservation = reservationRequest({ ...request, advanceRequestId: requester.advanceRequestId });
+  const call = callFor(context);
   if (!claimed.isRequested) {
     const installments = claimed.installments.map(({ installmentId, version }) => ({
       installmentId,

@@ -3,20 +3,18 @@ import type {
   SettleAdvanceRequest,
   SettleAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { civilDateAt } from '../platform/civil-date.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
-import { settle } from './advance-request.ts';
+import { momentAt, settle } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
 
 /** RELEASED to SETTLED. */
 export function settleAdvance(writes: Writes, request: SettleAdvanceRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
-  const moment = { at, today: civilDateAt(at) };
   return writes.run<typeof SettleAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    Object.assign(row, settle(row, moment));
+    Object.assign(row, settle(row, momentAt(at)));
     await publishEvent(tx, 'advance.settled.v1', row, at);
     return { advanceRequest: advanceRequestMessageOf(row) };
   });

@@ -12,8 +12,7 @@ import * as merchantReview from '../contracts/refunds/merchant-review.contract.t
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
-import { requestIdOf } from '../platform/rpc/call-context.ts';
-import { REQUEST_ID_HEADER } from '../platform/rpc/in-process-transport.ts';
+import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import {
@@ -76,9 +75,9 @@ export async function openRefundCase(
       refundWindowExpiresAt: refundWindowExpiresAt(facts),
     });
     await publishEvents(tx, row, events);
-    const started = { ...tx.tenant, refundCaseId: row.id };
-    if (row.status === 'MERCHANT_REVIEW') await tx.command(merchantReview.startCommand(started));
-    if (row.saleId !== null) await tx.command(refundHold.startCommand(started));
+    const input = { ...tx.tenant, refundCaseId: row.id };
+    if (row.status === 'MERCHANT_REVIEW') await tx.command(merchantReview.startCommand(input));
+    if (row.saleId !== null) await tx.command(refundHold.startCommand(input));
     return { refundCase: refundCaseMessageOf(row) };
   });
 }
@@ -91,9 +90,10 @@ async function productWindow(
 ): Promise<number | undefined> {
   if (request.window.case !== 'productId') return undefined;
   const { merchantId, environment } = request;
-  const headers = { [REQUEST_ID_HEADER]: requestIdOf(context) };
-  const asked = { merchantId, environment, productId: request.window.value };
-  const { product } = await products.getProduct(asked, { headers, signal: context.signal });
+  const { product } = await products.getProduct(
+    { merchantId, environment, productId: request.window.value },
+    { ...callFor(context), signal: context.signal },
+  );
   return product?.refundWindowDays;
 }
 

@@ -23,7 +23,7 @@ export type Opening = Readonly<{
   approvalMode: ApprovalMode | null;
   /** Limits exceeded and PAYMENT_DISPUTED while a dispute of the payment is open. */
   policyBlockers: readonly (LimitBlocker | 'PAYMENT_DISPUTED')[];
-  /** When the merchant's review ends, should the case come to one. */
+  /** When the merchant's review ends, if the case starts with one. */
   merchantReviewDeadlineAt: Date;
 }>;
 

@@ -10,7 +10,7 @@ import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { startExecution } from './refund-execution.ts';
 
-/** Commits that a case's execution has started; its workflow carries it on. */
+/** Commits the start of a case's execution, which a workflow then carries out. */
 export function startRefund(writes: Writes, request: StartRefundRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof StartRefundResponseSchema>(request, context, async (tx) => {

@@ -1,6 +1,6 @@
 import type { Static, TObject } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/in-process-transport.ts';
+import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/call-context.ts';
 import { noSuchPage } from '../shell/failures.ts';
 import type { Outcome, Pages } from '../shell/pages.ts';
 import type { Page, View } from '../shell/view.ts';

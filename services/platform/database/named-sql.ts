@@ -15,38 +15,24 @@ export interface PositionalStatement {
 /** `:name`, but neither the cast `::type` nor the time format 'HH24:MI'. */
 const PARAMETER = /(?<![:\w]):([a-zA-Z]\w*)/g;
 
-interface CompiledSql {
-  readonly text: string;
-  /** In the order of $1, $2 …, each once. */
-  readonly names: readonly string[];
-}
-
-const compiled = new Map<string, CompiledSql>();
+type Bind = (sql: string, parameters: NamedParameters) => PositionalStatement;
 
 /**
- * Binds a statement for node-postgres. Statements are compiled once, so SQL must not be assembled from values.
- * Throws TypeError for a parameter without a value.
+ * Binds a statement for node-postgres: $1, $2 …, one for each name. Statements are compiled once, so SQL must not be
+ * assembled from values. Throws TypeError for a parameter without a value.
  */
-export function bindNamed(sql: string, parameters: NamedParameters): PositionalStatement {
-  let statement = compiled.get(sql);
-  if (!statement) {
-    statement = compile(sql);
-    compiled.set(sql, statement);
-  }
-  const values = statement.names.map((name) => valueNamed(parameters, name));
-  return { text: statement.text, values };
-}
+export const bindNamed: Bind = binder((name, names) => {
+  if (!names.includes(name)) names.push(name);
+  return `$${names.indexOf(name) + 1}`;
+});
 
-function compile(sql: string): CompiledSql {
-  const names: string[] = [];
-  const text = sql.replaceAll(PARAMETER, (_, name: string) => {
-    if (!names.includes(name)) names.push(name);
-    return `$${names.indexOf(name) + 1}`;
-  });
-  return { text, names };
-}
+/** Binds a statement for the entity manager: `?` for each use of a name. */
+const bindForEntityManager: Bind = binder((name, names) => {
+  names.push(name);
+  return '?';
+});
 
-/** Runs a statement in a transaction of the entity manager; answers its rows. */
+/** Runs a statement in a transaction of the entity manager; returns its rows. */
 export async function executeNamed<Row>(
   em: EntityManager,
   sql: string,
@@ -56,7 +42,7 @@ export async function executeNamed<Row>(
   return em.execute<Row[]>(text, values);
 }
 
-/** Runs a statement in a transaction of the entity manager; answers how many rows it changed. */
+/** Runs a statement in a transaction of the entity manager; returns how many rows it changed. */
 export async function countAffectedNamed(
   em: EntityManager,
   sql: string,
@@ -67,14 +53,23 @@ export async function countAffectedNamed(
   return affectedRows;
 }
 
-/** The entity manager takes `?` for each use of a parameter. */
-function bindForEntityManager(sql: string, parameters: NamedParameters): PositionalStatement {
-  const values: unknown[] = [];
-  const text = sql.replaceAll(PARAMETER, (_, name: string) => {
-    values.push(valueNamed(parameters, name));
-    return '?';
-  });
-  return { text, values };
+/** @param placeholder returns the placeholder of a use of a name, and adds to the names of the values to pass. */
+function binder(placeholder: (name: string, names: string[]) => string): Bind {
+  const compiled = new Map<string, { readonly text: string; readonly names: readonly string[] }>();
+  const compile = (sql: string) => {
+    const names: string[] = [];
+    const text = sql.replaceAll(PARAMETER, (_, name: string) => placeholder(name, names));
+    return { text, names };
+  };
+  return (sql, parameters) => {
+    let statement = compiled.get(sql);
+    if (!statement) {
+      statement = compile(sql);
+      compiled.set(sql, statement);
+    }
+    const values = statement.names.map((name) => valueNamed(parameters, name));
+    return { text: statement.text, values };
+  };
 }
 
 function valueNamed(parameters: NamedParameters, name: string): unknown {

@@ -40,7 +40,8 @@ export function prepareRead<P extends object, Row>(
 }
 
 function parametersOf<P extends object>(given: Record<string, unknown>): ReadParameters<P> {
-  const placeholder = (name: keyof P) => sql.val(new Placeholder(String(name)));
+  const placeholder = <K extends keyof P>(name: K) =>
+    sql<NonNullable<P[K]>>`${new Placeholder(String(name))}`;
   const has = (name: keyof P) => given[String(name)] !== undefined;
-  return Object.assign(placeholder, { has }) as unknown as ReadParameters<P>;
+  return Object.assign(placeholder, { has });
 }

@@ -14,6 +14,9 @@ export interface Actor {
   readonly ipAddress: string;
 }
 
+/** Request header with which internal callers propagate the id of the causing request. */
+export const REQUEST_ID_HEADER = 'request-id';
+
 /** Request headers with which a caller that holds the grant on-behalf-of names the person it acts for. */
 export const ACTOR_HEADERS = { accountId: 'acting-account', ipAddress: 'acting-address' } as const;
 
@@ -37,6 +40,11 @@ export function callerOf(values: ContextValues): Caller | undefined {
 /** The id of the request that caused this call; events and logs carry it. */
 export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
   return context.values.get(requestIdKey);
+}
+
+/** The options of a call to another area: it belongs to the request that caused this call. */
+export function callFor(context: Pick<HandlerContext, 'values'>) {
+  return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) } };
 }
 
 /** Stores the person named in the headers, if any; the interceptors check the grant. */

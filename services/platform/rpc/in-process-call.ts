@@ -7,7 +7,8 @@ import {
   type UnaryRequest,
 } from '@connectrpc/connect';
 
-type HeadersSource = ConstructorParameters<typeof Headers>[0];
+/** The headers of a call, in any form that fetch accepts. */
+export type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
 /**
  * One unary call inside the process: the interceptors' request and the implementation's context in one object. Headers and

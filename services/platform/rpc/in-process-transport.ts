@@ -18,16 +18,12 @@ import {
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { type Caller, identifyActor, identifyCall } from './call-context.ts';
-import { InProcessCall, InProcessResponse } from './in-process-call.ts';
+import { type Caller, identifyActor, identifyCall, REQUEST_ID_HEADER } from './call-context.ts';
+import { type HeadersSource, InProcessCall, InProcessResponse } from './in-process-call.ts';
 import type { ServiceBinding } from './service-binding.ts';
-
-/** Header with which internal callers propagate the id of the causing request. */
-export const REQUEST_ID_HEADER = 'request-id';
 
 type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
 type Implementation = (message: unknown, context: HandlerContext) => unknown;
-type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
 /**
  * A transport to services of the same process: runs the same interceptors as the port, then the implementation, without

@@ -3,10 +3,9 @@ import type { HandlerContext } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { unauthenticated } from '../errors.ts';
 import type { ServiceToken } from '../process/setting-parsers.ts';
-import { type Caller, identifyActor, identifyCall } from './call-context.ts';
+import { type Caller, identifyActor, identifyCall, REQUEST_ID_HEADER } from './call-context.ts';
 import { toConnectError } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
-import { REQUEST_ID_HEADER } from './in-process-transport.ts';
 
 const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
 const REQUEST_ID = /^[\x21-\x7e]{1,100}$/;

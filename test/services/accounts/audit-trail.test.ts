@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
-import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/in-process-transport.ts';
+import { ACTOR_HEADERS, REQUEST_ID_HEADER } from '../../../services/platform/rpc/call-context.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 

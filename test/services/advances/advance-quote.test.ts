@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import {
   type AdvanceableInstallment,
   advanceFeeMinor,
-  quoteAdvance,
+  quoteInstallments,
 } from '../../../services/advances/advance-quote.ts';
 import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
 import { DomainError } from '../../../services/platform/errors.ts';
@@ -21,7 +21,7 @@ test('48.00 at 2.5 % a month over 30, 60 and 90 days leaves 46.80, 45.60 and 44.
 });
 
 test('the quote of those three installments is 144.00, fee 7.20, net 136.80', () => {
-  const quote = quoteAdvance(
+  const quote = quoteInstallments(
     [installment('c', 90, 4800n), installment('a', 30, 4800n), installment('b', 60, 4800n)],
     RATE,
   );
@@ -43,20 +43,22 @@ test('half a cent of fee is rounded up, less is rounded down', () => {
 test('the nearest whole installments are covered while they fit', () => {
   const installments = [installment('a', 10, 100n), installment('b', 20, 100n), installment('c', 30, 1n)];
   expect(
-    quoteAdvance(installments, { ...RATE, maxAmountMinor: 199n }).installments.map(({ id }) => id),
+    quoteInstallments(installments, { ...RATE, maxAmountMinor: 199n }).installments.map(({ id }) => id),
   ).toEqual(['a']);
   expect(
-    quoteAdvance(installments, { ...RATE, maxAmountMinor: 200n }).installments.map(({ id }) => id),
+    quoteInstallments(installments, { ...RATE, maxAmountMinor: 200n }).installments.map(({ id }) => id),
   ).toEqual(['a', 'b']);
 });
 
 test('there is no quote when nothing fits or the fee takes it all', () => {
   const nothing = expect.objectContaining({ kind: 'FAILED_PRECONDITION', reason: 'NOTHING_TO_ADVANCE' });
-  expect(() => quoteAdvance([], RATE)).toThrow(nothing);
+  expect(() => quoteInstallments([], RATE)).toThrow(nothing);
   const tooLarge = [installment('a', 30, 100n)];
-  expect(() => quoteAdvance(tooLarge, { ...RATE, maxAmountMinor: 99n })).toThrow(nothing);
-  expect(() => quoteAdvance([installment('a', 1200, 100n)], RATE)).toThrow(nothing);
-  expect(quoteAdvance([installment('a', 1199, 100n)], { ...RATE, monthlyRateBps: 247 }).netMinor).toBe(1n);
+  expect(() => quoteInstallments(tooLarge, { ...RATE, maxAmountMinor: 99n })).toThrow(nothing);
+  expect(() => quoteInstallments([installment('a', 1200, 100n)], RATE)).toThrow(nothing);
+  expect(quoteInstallments([installment('a', 1199, 100n)], { ...RATE, monthlyRateBps: 247 }).netMinor).toBe(
+    1n,
+  );
 });
 
 test('fees are the exact fractions rounded to the nearest cent, up to the largest amounts', () => {
@@ -101,9 +103,9 @@ test('a quote sums its installments, keeps net = amount - fee above 0 and stays 
   );
 });
 
-function quoteIfAny(...quoted: Parameters<typeof quoteAdvance>) {
+function quoteIfAny(...quoted: Parameters<typeof quoteInstallments>) {
   try {
-    return quoteAdvance(...quoted);
+    return quoteInstallments(...quoted);
   } catch (error) {
     if (error instanceof DomainError && error.reason === 'NOTHING_TO_ADVANCE') return undefined;
     throw error;

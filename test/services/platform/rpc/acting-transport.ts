@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Transport } from '@connectrpc/connect';
-import { ACTOR_HEADERS } from '../../../../services/platform/rpc/call-context.ts';
-import { REQUEST_ID_HEADER } from '../../../../services/platform/rpc/in-process-transport.ts';
+import { ACTOR_HEADERS, REQUEST_ID_HEADER } from '../../../../services/platform/rpc/call-context.ts';
 
 /** A call that succeeded: its RPC, its request's id and its answer's text. */
 export interface ActedCall {

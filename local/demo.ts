@@ -15,6 +15,7 @@ import {
   WebhookSubscriptionService,
 } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { callService, ServiceStoppedError } from './demo/call-service.ts';
 import { DemoConsole } from './demo/demo-console.ts';
 import type { DemoFile } from './demo/demo-file.ts';
 import type { ReceivedDelivery } from './demo/demo-receiver.ts';
@@ -82,7 +83,7 @@ async function main(output: DemoConsole): Promise<void> {
 function internalApi({ grpc }: DemoFile) {
   const bearer: Interceptor = (next) => (call) => {
     call.header.set('authorization', `Bearer ${grpc.token}`);
-    return next(call);
+    return callService(grpc.baseUrl, () => next(call));
   };
   const transport = createGrpcTransport({ baseUrl: grpc.baseUrl, interceptors: [bearer] });
   return {
@@ -93,14 +94,10 @@ function internalApi({ grpc }: DemoFile) {
 }
 
 async function subscribe({ sandbox }: DemoFile, url: string): Promise<{ id: string; state: string }> {
-  const response = await request(`${sandbox.baseUrl}/v1/webhook-subscriptions`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${sandbox.apiKey}`,
-      'content-type': 'application/json',
-      'idempotency-key': randomUUID(),
-    },
-    body: JSON.stringify({ url, eventTypes: ['refund.requested.v1', 'refund.merchant_decided.v1'] }),
+  const subscription = { url, eventTypes: ['refund.requested.v1', 'refund.merchant_decided.v1'] };
+  const response = await post(sandbox, '/v1/webhook-subscriptions', {
+    headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+    body: JSON.stringify(subscription),
   });
   const body = (await response.body.json()) as { id: string; state: string; detail?: string };
   if (response.statusCode !== 201) throw new Error(`creating the subscription failed: ${body.detail}`);
@@ -108,12 +105,33 @@ async function subscribe({ sandbox }: DemoFile, url: string): Promise<{ id: stri
 }
 
 async function disable({ sandbox }: DemoFile, id: string): Promise<void> {
-  const url = `${sandbox.baseUrl}/v1/webhook-subscriptions/${id}/disable`;
-  const headers = { authorization: `Bearer ${sandbox.apiKey}` };
-  const response = await request(url, { method: 'POST', headers });
+  const response = await post(sandbox, `/v1/webhook-subscriptions/${id}/disable`);
   await response.body.dump();
   if (response.statusCode !== 200)
     throw new Error(`disabling the subscription failed: ${response.statusCode}`);
+}
+
+interface PostOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | null;
+}
+
+/** POSTs to the public API of the sandbox. */
+function post(
+  { baseUrl, apiKey }: DemoFile['sandbox'],
+  path: string,
+  { headers = {}, body = null }: PostOptions = {},
+) {
+  const authorization = `Bearer ${apiKey}`;
+  return callService(baseUrl, () =>
+    request(`${baseUrl}${path}`, { method: 'POST', headers: { ...headers, authorization }, body }),
+  );
+}
+
+/** One line. Connect wraps what its interceptors throw. */
+function messageOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  return cause instanceof ServiceStoppedError ? cause.message : message;
 }
 
 /** Throws unless the secret signed the delivery. */
@@ -127,6 +145,6 @@ try {
   process.exit(0);
 } catch (error) {
   output.end();
-  console.error((error as Error).message);
+  console.error(messageOf(error));
   process.exit(1);
 }

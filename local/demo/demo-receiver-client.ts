@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { callService } from './call-service.ts';
 import type { DemoFile } from './demo-file.ts';
 import type { ReceivedDelivery } from './demo-receiver.ts';
 
@@ -30,9 +31,7 @@ export class DemoReceiverClient {
 
   /** Makes the receiver return 500 to the next delivery. */
   async failNext(): Promise<void> {
-    const url = `${this.#origin}/fail?count=1&status=500&path=${this.#path}`;
-    const { body } = await request(url, { method: 'POST', dispatcher: this.#dispatcher });
-    await body.dump();
+    await this.#request('POST', `/fail?count=1&status=500&path=${this.#path}`);
   }
 
   /** Waits for the first delivery of an event type to which the receiver returned this status. */
@@ -50,9 +49,15 @@ export class DemoReceiverClient {
   }
 
   async #deliveries(): Promise<ReceivedDelivery[]> {
-    const url = `${this.#origin}/deliveries?path=${this.#path}`;
-    const { body } = await request(url, { dispatcher: this.#dispatcher });
-    return ((await body.json()) as { deliveries: ReceivedDelivery[] }).deliveries;
+    const text = await this.#request('GET', `/deliveries?path=${this.#path}`);
+    return (JSON.parse(text) as { deliveries: ReceivedDelivery[] }).deliveries;
+  }
+
+  #request(method: 'GET' | 'POST', path: string): Promise<string> {
+    return callService(this.#origin, async () => {
+      const { body } = await request(`${this.#origin}${path}`, { method, dispatcher: this.#dispatcher });
+      return body.text();
+    });
   }
 }
 

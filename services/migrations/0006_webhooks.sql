@@ -81,7 +81,7 @@ create table webhooks.signing_secret (
   -- Null for the current secret. An older one signs too until then.
   expires_at timestamptz(3),
   revealed_at timestamptz(3),
-  -- A hash of the caller and idempotency key that revealed it: the same call may be repeated.
+  -- A hash of the caller and idempotency key that revealed it, so that the call can be repeated.
   revealed_with bytea,
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, subscription_id) references webhooks.subscription,

@@ -9,7 +9,7 @@ import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { addBlocker } from './refund-execution.ts';
 
-/** Adds a blocker of another team to an open case. */
+/** Adds a blocker set by another team to an open case. */
 export function addBlockerToCase(writes: Writes, request: AddBlockerRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof AddBlockerResponseSchema>(request, context, async (tx) => {

@@ -9,7 +9,7 @@ import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, publishEvents } from './refund-case-store.ts';
 import { announceDeadline } from './refund-review.ts';
 
-/** Tells the merchant, once, that the deadline of its review approaches. */
+/** Notifies the merchant, once, that the deadline of its review approaches. */
 export function announceReviewDeadline(
   writes: Writes,
   noticeMs: number,

@@ -11,7 +11,7 @@ import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { awaitsFundingOnly, clearBlocker } from './refund-execution.ts';
 
-/** Clears a blocker of another team; what it kept from being funded is tried again. */
+/** Clears a blocker set by another team. If the balance is then the case's only blocker, funding is tried again. */
 export function clearBlockerOfCase(writes: Writes, request: ClearBlockerRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof ClearBlockerResponseSchema>(request, context, async (tx) => {

@@ -13,7 +13,7 @@ import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
 import { decideAsMerchant } from './refund-review.ts';
 
-/** The merchant's decision; it races the deadline for the case's lock, and the first wins. */
+/** Records the merchant's decision. It competes with the deadline for the case's lock: the first one wins. */
 export function decideRefundCase(
   writes: Writes,
   limits: RefundLimits,

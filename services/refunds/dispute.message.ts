@@ -2,7 +2,7 @@ import { type Dispute, DisputeOutcome } from '../../proto/gen/payments/refunds/v
 import { environmentEnum } from '../platform/tenant.ts';
 import type { DisputeReadRow } from './dispute.queries.ts';
 
-/** Converts a dispute's row to its message. */
+/** The message of a dispute that a hot read returned. */
 export function disputeMessage(row: DisputeReadRow): Dispute {
   return {
     $typeName: 'payments.refunds.v1.Dispute',

@@ -5,7 +5,7 @@ import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DisputeEntity } from './refund-case.entity.ts';
 
-/** A dispute's row. */
+/** A dispute as hot reads return it. */
 export type DisputeReadRow = ReadTable<typeof DisputeEntity>;
 
 const db = queryBuilder<{ 'refunds.dispute': DisputeReadRow }>();

@@ -9,7 +9,7 @@ import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { expireMerchantReview } from './refund-review.ts';
 
-/** The deadline of a merchant's review has passed undecided. */
+/** Expires a merchant's review whose deadline has passed without a decision. */
 export function expireReview(writes: Writes, request: ExpireMerchantReviewRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof ExpireMerchantReviewResponseSchema>(request, context, async (tx) => {

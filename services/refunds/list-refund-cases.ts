@@ -17,7 +17,7 @@ import {
   selectUndecidedCases,
 } from './refund-case.queries.ts';
 
-/** A page of refund cases, newest first or, of those that wait for the merchant, soonest first, in one statement. */
+/** A page of refund cases, newest first; those awaiting the merchant's decision can be listed by deadline, soonest first. */
 export async function listRefundCases(
   database: Database,
   pagination: Pagination,

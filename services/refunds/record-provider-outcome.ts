@@ -14,7 +14,7 @@ import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
 
-/** What the provider says of a refund; a failed one has its debit reversed. */
+/** Records the provider's report on a refund. If the refund failed, its debit is reversed. */
 export function recordProviderOutcome(
   writes: Writes,
   request: RecordProviderOutcomeRequest,

@@ -11,7 +11,7 @@ import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { recordDebit } from './refund-execution.ts';
 
-/** The outcome of an execution's debit: PROCESSING or FUNDING_REQUIRED. */
+/** Records the outcome of an execution's debit: PROCESSING or FUNDING_REQUIRED. */
 export function recordRefundDebit(
   writes: Writes,
   request: RecordRefundDebitRequest,

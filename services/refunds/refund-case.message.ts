@@ -17,7 +17,7 @@ import type { ManualBlocker } from './refund-case.ts';
 
 const CURRENCY = 'BRL';
 
-/** Converts a refund case's row to its message. */
+/** The message of a refund case that a hot read returned. */
 export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {
   return {
     $typeName: 'payments.refunds.v1.RefundCase',
@@ -77,7 +77,7 @@ function refundWindow(row: RefundCaseReadRow): RefundWindow | undefined {
   };
 }
 
-/** Converts a refund case loaded in a transaction to its message. */
+/** The message of a refund case inside a transaction. */
 export const refundCaseMessageOf = (row: RefundCaseRow): RefundCase => refundCaseMessage(readRowOf(row));
 
 /** Narrows the blocker of a validated request to those that internal teams can set. */

@@ -8,7 +8,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { RefundCaseEntity } from './refund-case.entity.ts';
 import type { Initiator, RefundStatus } from './refund-case.ts';
 
-/** A refund case as hot reads answer it. */
+/** A refund case as hot reads return it. */
 export type RefundCaseReadRow = ReadTable<typeof RefundCaseEntity>;
 
 const db = queryBuilder<{ 'refunds.refund_case': RefundCaseReadRow }>();
@@ -30,7 +30,7 @@ export const selectRefundCase = prepareRead<RefundCaseKey, RefundCaseReadRow>((p
   refundCases(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-/** Which page of a merchant's cases; an undefined filter does not narrow it. */
+/** A page of a merchant's cases; undefined filters are ignored. */
 export interface RefundCasePage extends Tenant, PageSpec {
   readonly initiator: Initiator | undefined;
   readonly orderId: string | undefined;
@@ -53,12 +53,12 @@ export const reviewDeadlineOrder: ListOrder<UndecidedReadRow> = {
   direction: 'asc',
 };
 
-/** A page of refund cases in their order. */
+/** One page of refund cases. */
 export const selectRefundCases = prepareRead<RefundCasePage, RefundCaseReadRow>((parameters) =>
   inOrder(matchingCases(parameters), refundCaseOrder, parameters).compile(),
 );
 
-/** A page of the refund cases that await the merchant, in the order of their deadlines. */
+/** One page of the refund cases that await the merchant, in the order of their deadlines. */
 export const selectUndecidedCases = prepareRead<RefundCasePage, UndecidedReadRow>((parameters) => {
   // A literal, not a parameter: only then does the planner use the partial index on undecided cases.
   const undecided = matchingCases(parameters)

@@ -3,8 +3,8 @@ import { type LimitBlocker, limitBlockers, type RefundLimits } from './refund-po
 
 /**
  * The limits of 24 hours that a refund exceeds, counted with the merchant's other cases requested in the 24 hours
- * before `at`, but for those canceled or rejected. Cases dated after `at` count too, so that neither a backdated
- * write nor one that waited for another exceeds the limits. Two refunds of a merchant are counted one by one.
+ * before `at`, except canceled and rejected ones. Cases dated after `at` count too, so that neither a backdated write
+ * nor one that waited for another exceeds the limits. A lock serializes the counts of a merchant.
  */
 export async function exceededLimits(
   tx: TenantTransaction,

@@ -1,7 +1,7 @@
 /** A merchant's other refund cases requested in the 24 hours before a decision. Amount in centavos. */
 export type RecentRefunds = Readonly<{ count: number; amountMinor: bigint }>;
 
-/** How much a merchant may refund in 24 hours without review: both limits are still allowed. */
+/** How much a merchant may refund in 24 hours without review; both limits are inclusive. */
 export type RefundLimits = Readonly<{ maxCount24h: number; maxAmountMinor24h: bigint }>;
 
 export type LimitBlocker = 'REFUND_FREQUENCY_24H' | 'REFUND_VOLUME_24H';

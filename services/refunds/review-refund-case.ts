@@ -11,7 +11,7 @@ import { refundCaseMessageOf } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { approveInReview, rejectInReview } from './refund-review.ts';
 
-/** What operations or risk policy decided in SERVICE_REVIEW. */
+/** Records the decision of operations or risk policy in SERVICE_REVIEW. */
 export function reviewRefundCase(writes: Writes, request: ReviewRefundCaseRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   const reviewer = request.approvalMode === ApprovalMode.OPERATIONS ? 'OPERATIONS' : 'RISK_POLICY';

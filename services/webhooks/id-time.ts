@@ -6,8 +6,8 @@ const NANOS_PER_MS = 1_000_000;
 export const idTimeMs = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 /**
- * The least UUIDv7 of a time: what was made at or after it has no lesser id, what was made before it has one. Ids tell
- * milliseconds, so a time within one counts as the next; none tells a time before 1970.
+ * The smallest UUIDv7 of a time: ids created at or after the time are not smaller, ids created before it are. Ids have
+ * millisecond precision, so the time is rounded up to a millisecond; times before 1970 count as 1970.
  */
 export function firstIdFrom({ seconds, nanos }: Timestamp): string {
   const ms = Math.max(Number(seconds) * 1_000 + Math.ceil(nanos / NANOS_PER_MS), 0);

@@ -16,7 +16,7 @@ import { ResendEntity } from './resends/resend.entity.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscriptions/subscription.entity.ts';
 import { subscriptionService } from './subscriptions/subscriptions.service.ts';
 
-/** @param createGuards of what subscriptions may point at; a test has names resolve as it likes. */
+/** @param createGuards creates the egress guards; tests replace name resolution with it. */
 export function webhooksArea(
   createGuards: (config: Config) => EnvironmentGuards = createEnvironmentGuards,
 ): Area {

@@ -1,9 +1,9 @@
 import type { Config } from '../platform/process/config.ts';
 
-/** The address of a workflow in the Temporal UI; undefined where TEMPORAL_UI_URL is not set. */
+/** The URL of a workflow in the Temporal UI; undefined unless TEMPORAL_UI_URL is set. */
 export type WorkflowLink = (workflowId: string) => string | undefined;
 
-/** Links to workflows, as these settings have them. */
+/** Creates links to workflows from the settings. */
 export function workflowLink({
   TEMPORAL_UI_URL: ui,
   TEMPORAL_NAMESPACE: namespace,

@@ -20,7 +20,7 @@ type RowSelection<E> = Pick<FindOptions<E>, 'orderBy' | 'limit' | 'offset' | 'lo
 
 /**
  * A transaction of one tenant: every statement that use cases make through it carries merchant and environment.
- * What it adds to the outbox is delivered only when the transaction commits.
+ * Events and commands that it adds to the outbox are delivered only if the transaction commits.
  */
 export class TenantTransaction {
   readonly tenant: Tenant;
@@ -35,12 +35,12 @@ export class TenantTransaction {
     this.requestId = requestId;
   }
 
-  /** What was added to the outbox, if anything. */
+  /** What the transaction has added to the outbox; undefined for nothing. */
   get outboxWork(): OutboxWork | undefined {
     return this.#outboxWork;
   }
 
-  /** The first row of this tenant that fits. */
+  /** The tenant's first matching row. */
   findOne<E extends TenantOwned>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
@@ -49,12 +49,12 @@ export class TenantTransaction {
     return this.#em.findOne<E>(entity, this.#within<E>(where), options);
   }
 
-  /** The first row of this tenant that fits, locked until the transaction ends. */
+  /** The tenant's first matching row, locked until the transaction ends. */
   lockOne<E extends TenantOwned>(entity: EntityName<E>, where: FilterQuery<NoInfer<E>>) {
     return this.findOne(entity, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
-  /** The rows of this tenant that fit. */
+  /** The tenant's matching rows. */
   find<E extends TenantOwned>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
@@ -63,7 +63,7 @@ export class TenantTransaction {
     return this.#em.find<E>(entity, this.#within<E>(where), options);
   }
 
-  /** The rows of this tenant that fit, locked until the transaction ends; give an order to lock without deadlocks. */
+  /** The tenant's matching rows, locked until the transaction ends. Pass an order to avoid deadlocks. */
   lock<E extends TenantOwned>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
@@ -97,14 +97,14 @@ export class TenantTransaction {
     this.#em.remove(row);
   }
 
-  /** Writes what has changed now; afterwards statements see it. */
+  /** Writes pending changes now, so that later statements see them. */
   flush(): Promise<void> {
     return this.#em.flush();
   }
 
   /**
-   * A statement in SQL, for what entities cannot say. It must name merchant_id and environment itself: `:merchantId`
-   * and `:environment` are bound here, other names from the parameters.
+   * Runs SQL that entities cannot express. It must filter by merchant_id and environment itself: `:merchantId` and
+   * `:environment` are bound here, other names from the parameters.
    */
   execute<Row>(sql: string, parameters: NamedParameters = {}): Promise<Row[]> {
     if (!sql.includes(':environment')) {
@@ -113,7 +113,7 @@ export class TenantTransaction {
     return this.executeForMerchant(sql, parameters);
   }
 
-  /** The same on tables whose rows hold in both of a merchant's environments: it must name `:merchantId`. */
+  /** Like `execute`, for tables without an environment: the statement must use `:merchantId`. */
   executeForMerchant<Row>(sql: string, parameters: NamedParameters = {}): Promise<Row[]> {
     if (!sql.includes(':merchantId')) throw new TypeError('a statement of a merchant names :merchantId');
     return executeNamed(this.#em, sql, { ...parameters, ...this.tenant });

@@ -19,7 +19,7 @@ with ${endDeliveries('where d.merchant_id = :merchantId and d.environment = :env
 })}
 select open_status from ended`;
 
-/** Ends an open delivery as CANCELED, and unblocks the next of its object; repeating is no error. */
+/** Ends an open delivery as CANCELED, and unblocks the next delivery of its object. Idempotent. */
 export function cancelDelivery(
   writes: Writes,
   link: WorkflowLink,

@@ -4,15 +4,15 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import type { DeliveryStatusName } from './delivery.ts';
 import { endDeliveries } from './end-deliveries.ts';
 
-/** The column that names what deliveries belong to. */
+/** The column with the id of the deliveries' owner. */
 type Owner = 'subscription_id' | 'resend_id';
 
-/** A failing endpoint may have a million open deliveries: short transactions keep others from waiting for their rows. */
+/** A failing endpoint may have a million open deliveries: short transactions do not lock their rows for long. */
 const STEP = 1_000;
 
 /**
- * Of a subscription only while it is DISABLED, in what the statement sees: one that was enabled again meanwhile keeps
- * what is new.
+ * A subscription's deliveries are canceled only while the statement sees it DISABLED: if it was reactivated in the
+ * meantime, it keeps its new deliveries.
  */
 const WHILE: Readonly<Record<Owner, string>> = {
   subscription_id: `exists (
@@ -34,15 +34,14 @@ with picked as materialized (
 )}
 select id, open_status from ended order by id`;
 
-/** How many were canceled, and the last of them if more may be open. */
+/** The number of canceled deliveries, and the last one if more may be open. */
 export interface CanceledDeliveries {
   readonly count: number;
   readonly last: string | undefined;
 }
 
 /**
- * Cancels the oldest thousand open deliveries of a resend, or of a subscription that is DISABLED, with their retry
- * workflows.
+ * Cancels the oldest thousand open deliveries of a resend or of a DISABLED subscription, and their retry workflows.
  * @param after only deliveries after this one.
  */
 export async function cancelOpenDeliveries(

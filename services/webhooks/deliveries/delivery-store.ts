@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { failedPrecondition, notFound } from '../../platform/errors.ts';
 import { DeliveryEntity, type DeliveryRow } from './delivery.entity.ts';
 
-/** What every RPC answers for a delivery that this merchant does not have in this environment. */
+/** NOT_FOUND (DELIVERY_NOT_FOUND): the merchant has no such delivery in this environment. */
 export const deliveryNotFound = () => notFound('DELIVERY_NOT_FOUND', 'there is no such delivery');
 
 /** The delivery as it is now, not locked. NOT_FOUND (DELIVERY_NOT_FOUND). */
@@ -12,6 +12,6 @@ export async function readDelivery(tx: TenantTransaction, id: string): Promise<D
   return delivery;
 }
 
-/** FAILED_PRECONDITION (DELIVERY_STATE), with the state that the delivery is in. */
+/** FAILED_PRECONDITION (DELIVERY_STATE), with the delivery's status. */
 export const deliveryState = ({ status }: DeliveryRow) =>
   failedPrecondition('DELIVERY_STATE', `the delivery is ${status}`, { state: status });

@@ -14,7 +14,7 @@ import type { WorkflowLink } from '../workflow-link.ts';
 import type { DeliveryRow } from './delivery.entity.ts';
 import type { AttemptReadRow, DeliveryReadRow } from './delivery.queries.ts';
 
-/** The message of a delivery that a hot read answered, with a link to its workflow. */
+/** The message of a delivery that a hot read returned, with a link to its workflow. */
 export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Delivery {
   const workflowId = workflowIdOf(row);
   return {
@@ -40,11 +40,11 @@ export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Deliv
   };
 }
 
-/** The message of a delivery that a transaction read. */
+/** The message of a delivery inside a transaction. */
 export const storedDeliveryMessage = (row: DeliveryRow, link: WorkflowLink): Delivery =>
   deliveryMessage(readRowOf(row), link);
 
-/** The message of an attempt that a hot read answered. */
+/** The message of an attempt that a hot read returned. */
 export function attemptMessage(row: AttemptReadRow): Attempt {
   return {
     $typeName: 'payments.webhooks.v1.Attempt',

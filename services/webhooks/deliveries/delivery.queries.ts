@@ -8,10 +8,10 @@ import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 import type { DeliveryEntity } from './delivery.entity.ts';
 import type { AttemptFailureName, DeliveryStatusName } from './delivery.ts';
 
-/** A delivery as hot reads answer it; its id holds the time of its creation. */
+/** A delivery as hot reads return it; its id contains the time of its creation. */
 export type DeliveryReadRow = ReadTable<typeof DeliveryEntity>;
 
-/** An attempt as hot reads answer it. */
+/** An attempt as hot reads return it. */
 export interface AttemptReadRow {
   number: number;
   started_at: Timestamp;
@@ -70,12 +70,12 @@ interface DeliveryPage extends Tenant, PageSpec {
   readonly toId: string | undefined;
 }
 
-/** Deliveries are listed newest first: ids are in the order of their creation. */
+/** Deliveries are listed newest first; their ids are in creation order. */
 export const deliveryOrder: ListOrder<DeliveryReadRow> = { columns: ['id'], direction: 'desc' };
 
 /**
- * A status stands in the statement itself: so the planner leaves out the table that has none such, and finds the index
- * of those that are few.
+ * The status is a literal, not a parameter: only then does the planner skip the table that cannot have it, and use the
+ * partial indexes of rare statuses.
  */
 const preparePage = (status: DeliveryStatusName | undefined) =>
   prepareRead<DeliveryPage, DeliveryReadRow>((parameters) => {
@@ -95,8 +95,8 @@ const preparePage = (status: DeliveryStatusName | undefined) =>
   });
 
 /**
- * By the events of a request or an object, which are few: their log has indexes by both, that of deliveries does
- * without.
+ * Filters by the events of a request or an object, of which there are few: the event log has indexes for both, ended
+ * deliveries have neither.
  */
 function ofEvents(
   query: ReturnType<typeof deliveries>,
@@ -121,7 +121,7 @@ function ofEvents(
 
 const pages = new Map<DeliveryStatusName | undefined, ReturnType<typeof preparePage>>();
 
-/** A page of deliveries in their order, of all states or of one. */
+/** One page of deliveries, in all statuses or in one. */
 export function selectDeliveries(status: DeliveryStatusName | undefined, page: DeliveryPage) {
   const prepared = pages.get(status) ?? preparePage(status);
   pages.set(status, prepared);

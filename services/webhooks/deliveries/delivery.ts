@@ -22,20 +22,20 @@ export type AttemptFailureName =
   | 'UNREACHABLE'
   | 'PROXY';
 
-/** What is known of a delivery when an attempt of it is reported. */
+/** The state of a delivery when one of its attempts is reported. */
 export interface DeliveryState {
   readonly status: DeliveryStatusName;
-  /** Attempts recorded, one under way included. */
+  /** The number of recorded attempts, including one in flight. */
   readonly attemptCount: number;
   readonly nextAttemptAt: Date | null;
   readonly endedAt: Date | null;
-  /** Until when an attempt counts as under way. */
+  /** Until when an attempt counts as in flight. */
   readonly inFlightUntil: Date | null;
-  /** Of the reported attempt: whether it is recorded, and whether it has ended. */
+  /** Whether the reported attempt is recorded, and whether it has ended. */
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
 }
 
-/** How an attempt ended: by an answer or by a failure. */
+/** How an attempt ended: with a response or with a failure. */
 export interface AttemptResult {
   readonly endedAt: Date;
   readonly latencyMs?: number | undefined;
@@ -45,22 +45,22 @@ export interface AttemptResult {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** An attempt as a worker reports it: with its result, or until when it may still be under way. */
+/** A worker's report of an attempt: its result, or the deadline of an attempt that is still in flight. */
 export interface ReportedAttempt {
   readonly deliveryId: string;
   readonly number: number;
-  /** Of the subscription, when the attempt was handed out. */
+  /** The subscription's generation when the attempt was handed out. */
   readonly generation: bigint;
   readonly startedAt: Date;
   readonly outcome: { readonly result: AttemptResult } | { readonly deadlineAt: Date };
 }
 
-/** A delivery after a report. */
+/** The new state of a delivery after a report. */
 export interface DeliveryChange {
   readonly status: DeliveryStatusName;
   readonly nextAttemptAt: Date | null;
   readonly endedAt: Date | null;
-  /** Until when the attempt counts as under way. */
+  /** Until when the attempt counts as in flight. */
   readonly inFlightUntil: Date | null;
 }
 
@@ -68,16 +68,16 @@ const JITTER = 0.2;
 
 export const isSuccess = ({ httpStatus = 0 }: AttemptResult) => httpStatus >= 200 && httpStatus < 300;
 
-/** A report that changes nothing: of an attempt that is recorded already, or that was never handed out. */
+/** Whether a report changes nothing because its attempt is already recorded or was never handed out. */
 export function isKnown({ attempt, attemptCount }: DeliveryState, report: ReportedAttempt): boolean {
   if (attempt === 'UNKNOWN') return report.number !== attemptCount + 1;
   return attempt === 'ENDED' || !('result' in report.outcome);
 }
 
 /**
- * The delivery after a new report. A PENDING delivery becomes RETRYING, if the caller's limit allows another workflow; a HELD
- * one stays HELD, because nothing would start its workflow; an ended one does not change. A failed attempt that another
- * has followed changes nothing but its own record.
+ * The delivery after a new report. A PENDING delivery becomes RETRYING, if the caller's limit allows another workflow; a
+ * HELD one stays HELD, because nothing would start its workflow; an ended one does not change. A failed attempt does not
+ * change a delivery whose next attempt has already started.
  * @param schedule waits before each attempt, in milliseconds.
  * @param random 0 to 1, for the jitter.
  */
@@ -106,7 +106,7 @@ export function afterReport(
   return { status: open, nextAttemptAt: next, endedAt: null, inFlightUntil: null };
 }
 
-/** When the attempt after a failed one is due: by the schedule or as the receiver asked, whichever is later. */
+/** When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. */
 export function nextAttempt(
   number: number,
   { endedAt, retryAfterMs = 0 }: AttemptResult,

@@ -13,20 +13,21 @@ const KEPT = [
   'batch_id',
 ];
 
-/** What an ended delivery becomes, as SQL over `d`, the open one, and over what is joined to it. */
+/** The final columns of a delivery, as SQL over `d`, the open delivery, and the rows joined to it. */
 export interface DeliveryEnd {
   readonly status: string;
-  /** As timestamptz. */
+  /** A timestamptz. */
   readonly endedAt: string;
-  /** Absent: it stays. */
+  /** Absent: unchanged. */
   readonly attemptCount?: string;
   /** Further columns of the result. */
   readonly returning?: string;
 }
 
 /**
- * The one way deliveries end: parts of a `with` clause that move them from the open to the ended ones. The first part
- * is named `ended`, and answers the delivery, `open_status` as it was, `end_status`, `end_count` and `end_at`.
+ * Parts of a `with` clause that move deliveries from open_delivery to ended_delivery: the only way that deliveries end.
+ * The first part is named `ended`, and returns the delivery, its previous `open_status`, `end_status`, `end_count` and
+ * `end_at`.
  * @param which the rest of `delete from webhooks.open_delivery d`: `[using …] where …`.
  */
 export function endDeliveries(which: string, end: DeliveryEnd): string {

@@ -12,8 +12,9 @@ import { storedDeliveryMessage } from './delivery.message.ts';
 import { deliveryState, readDelivery } from './delivery-store.ts';
 
 /**
- * What is HELD goes to the batches, unless its subscription is paused: pausing waits for the key share lock, or is
- * seen by it. What is under way stays. Times are cut to milliseconds: rounded up, what is due now would wait.
+ * A HELD delivery becomes PENDING, unless its subscription is paused; a concurrent pause waits for the key share lock, or
+ * is visible to it. An attempt in flight is left alone. Times are truncated to milliseconds: rounded up, a delivery that
+ * is due now would wait.
  */
 const MAKE_DUE = `
 with subscription as materialized (
@@ -30,7 +31,7 @@ update webhooks.open_delivery d
    and d.status in ('RETRYING', 'HELD') and (d.in_flight_until is null or d.in_flight_until < now())
 returning d.status`;
 
-/** Makes the next attempt of an open delivery due now; one that waits for its turn or is under way stays as it is. */
+/** Makes the next attempt of an open delivery due now, unless it is queued, blocked or in flight already. */
 export function retryDelivery(
   writes: Writes,
   link: WorkflowLink,
@@ -42,16 +43,19 @@ export function retryDelivery(
     const [due] = await tx.execute<Pick<DeliveryRow, 'status'>>(MAKE_DUE, { id, subscriptionId });
     const delivery = await readDelivery(tx, id);
     if (delivery.endedAt) throw deliveryState(delivery);
-    if (due) await tellWorkflow(tx, delivery);
+    if (due) await signalWorkflow(tx, delivery);
     return { delivery: storedDeliveryMessage(delivery, link) };
   });
 }
 
 /**
- * Has the retry workflow ask again. Of one that is RETRYING it is started first, which leaves one that runs alone: a
- * signal alone would be lost on a workflow that is missing, and the delivery wait for being overdue.
+ * Signals the retry workflow to check again. Starts the workflow of a RETRYING delivery first, which has no effect if it
+ * is running: a signal to a missing workflow would be lost, and the delivery would wait until it is overdue.
  */
-async function tellWorkflow(tx: TenantTransaction, { id, status, ...delivery }: DeliveryRow): Promise<void> {
+async function signalWorkflow(
+  tx: TenantTransaction,
+  { id, status, ...delivery }: DeliveryRow,
+): Promise<void> {
   if (status === 'RETRYING') {
     const { subscriptionId, requestId, eventType } = delivery;
     const input = { ...tx.tenant, deliveryId: id, subscriptionId, requestId, eventType };

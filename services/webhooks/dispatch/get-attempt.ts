@@ -68,14 +68,14 @@ function answerForBatch(row: OpenRow, batchId: string, caller: string): AttemptA
 }
 
 function answerForRetry(row: OpenRow, decision: RetryDecision | undefined): AttemptAnswer {
-  // What waits in the table is carried by batches: its retry workflow is done.
+  // A delivery in this status continues in a batch: its retry workflow is done.
   const waits = row.status === 'PENDING' || row.status === 'HELD';
   if (waits) return { kind: 'SKIP', status: 'HELD', retry: undefined };
   if (row.status !== 'RETRYING' || !decision) return { kind: 'SKIP', status: row.status, retry: undefined };
   return decision === 'SEND' ? { kind: 'SEND', row, secrets: [] } : { kind: 'NOT_NOW', ...decision };
 }
 
-/** Adds the secrets that sign, current first; a subscription whose secret cannot be opened holds up only itself. */
+/** Adds the signing secrets, current first. If a secret cannot be decrypted, only its own subscription is affected. */
 function withSecrets(deps: Dependencies, answers: readonly AttemptAnswer[]): AttemptAnswer[] {
   const opened = new Map<string, readonly string[]>();
   const rows = answers.flatMap((answer) => (answer.kind === 'SEND' ? [answer.row] : []));

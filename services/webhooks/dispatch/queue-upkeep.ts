@@ -3,7 +3,7 @@ import type { CrossTenantDatabase, Statement } from '../../platform/database/cro
 
 /**
  * Every poll reads these tables from their start, where rows are deleted: it scans dead rows until they are vacuumed, and
- * autovacuum runs once a minute. This vacuum neither waits for locks nor holds up others.
+ * autovacuum runs once a minute. This vacuum neither waits for locks nor delays others.
  */
 const VACUUM: Statement = {
   name: 'vacuum_queues',

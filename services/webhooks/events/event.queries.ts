@@ -5,7 +5,7 @@ import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/lis
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 
-/** An event's row; `data` is JSON text. */
+/** An event as hot reads return it, with its data as JSON text. */
 export interface EventReadRow {
   merchant_id: string;
   environment: EnvironmentName;

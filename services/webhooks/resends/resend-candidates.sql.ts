@@ -1,25 +1,25 @@
 import type { ResendRow } from './resend.entity.ts';
 
-/** What statements about candidates take of a resend. */
+/** The parameters of statements about a resend's candidates. */
 export function candidateParameters(resend: ResendRow) {
   const { afterEventId, lastEventId, eventRequestId, subscriptionId } = resend;
   return { afterEventId, lastEventId, eventRequestId, subscriptionId };
 }
 
-/** Of events in the log or the outbox: those selected that it has not gone through. */
+/** A condition on events in the log or the outbox: selected, and after the resend's position. */
 export function isSelected({ eventRequestId }: Pick<ResendRow, 'eventRequestId'>): string {
   const isNext = `merchant_id = :merchantId and environment = :environment
      and id >= :afterEventId and id <= :lastEventId`;
   return eventRequestId === null ? isNext : `${isNext} and request_id = :eventRequestId`;
 }
 
-/** Of subscriptions: those that it is for. A ping has no type to subscribe to, so it never goes again. */
+/** A condition on the resend's target subscriptions. Pings have no type to subscribe to, so they are never resent. */
 export const TARGET = `s.merchant_id = :merchantId and s.environment = :environment
      and s.id = coalesce(:subscriptionId::uuid, s.id) and s.state <> 'DISABLED'`;
 
 /**
- * Whether an event `e` goes again to a subscription `s`. Deliveries are found by their event alone, whatever the planner
- * thinks: of a subscription there may be millions.
+ * Whether an event `e` is resent to a subscription `s`. `is not distinct from` keeps the planner from using an index by
+ * subscription, which may have millions of deliveries: they are found by their event.
  */
 export function isWanted({ onlyFailed }: Pick<ResendRow, 'onlyFailed'>): string {
   const of = `d.merchant_id = :merchantId and d.environment = :environment

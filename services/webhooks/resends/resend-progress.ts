@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { ResendRow } from './resend.entity.ts';
 
-/** Of deliveries that are listed as open, those that have ended; one that retention has dropped was exhausted. */
+/** The deliveries that have ended since they were listed as open; those that retention has dropped were exhausted. */
 const ENDED = `
 with gone as materialized (
   select listed.id from unnest(:openIds::uuid[]) as listed (id)
@@ -24,7 +24,7 @@ const COUNTS = {
   CANCELED: 'canceledCount',
 } as const;
 
-/** Counts what has ended of a resend, which the transaction has locked. */
+/** Counts the ended deliveries of a resend. The transaction must have locked the resend. */
 export async function countEnded(tx: TenantTransaction, resend: ResendRow): Promise<void> {
   if (resend.openIds.length === 0) return;
   const ended = await tx.execute<EndedRow>(ENDED, { openIds: uuidArray(resend.openIds) });
@@ -33,5 +33,5 @@ export async function countEnded(tx: TenantTransaction, resend: ResendRow): Prom
   resend.openIds = resend.openIds.filter((id) => !gone.has(id));
 }
 
-/** As PostgreSQL reads an array. */
+/** Formats ids as a PostgreSQL array. */
 export const uuidArray = (ids: readonly string[]) => `{${ids.join(',')}}`;

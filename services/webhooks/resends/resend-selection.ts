@@ -7,7 +7,7 @@ import type {
 import { invalidArgument } from '../../platform/errors.ts';
 import type { ResendRow } from './resend.entity.ts';
 
-/** What a resend selects, and the ids of events that it goes through for it, both inclusive. */
+/** The selection of a resend, and the first and last id of the events to examine, both inclusive. */
 export type ResendSelection = Pick<
   ResendRow,
   'eventId' | 'eventRequestId' | 'periodFrom' | 'periodTo' | 'afterEventId' | 'lastEventId'
@@ -16,8 +16,8 @@ export type ResendSelection = Pick<
 const NONE = { eventId: null, eventRequestId: null, periodFrom: null, periodTo: null };
 
 /**
- * The selection of a validated request. What is published after `now` is on its way anyway, so a period ends there at
- * the latest. INVALID_ARGUMENT (RESEND_SELECTION).
+ * The selection of a validated request. A period ends at `now` at the latest, because later events are being delivered
+ * anyway. INVALID_ARGUMENT (RESEND_SELECTION).
  */
 export function selectionOf(
   { selection, subscriptionId }: Pick<ResendDeliveriesRequest, 'selection' | 'subscriptionId'>,
@@ -31,7 +31,7 @@ export function selectionOf(
     case 'requestId':
       return { ...NONE, eventRequestId: selection.value, afterEventId: NIL, lastEventId: MAX };
     case 'period':
-      if (subscriptionId === undefined) throw invalidSelection('a period takes a subscription_id');
+      if (subscriptionId === undefined) throw invalidSelection('a period requires a subscription_id');
       return { ...NONE, ...periodOf(selection.value, now) };
     case undefined:
       throw new TypeError('a validated request has a selection');
@@ -40,7 +40,7 @@ export function selectionOf(
   }
 }
 
-/** Events are published when their ids say: to the millisecond. */
+/** The time of publishing is the one in the event's id, in milliseconds. */
 function periodOf({ from, to }: PublishedPeriod, now: Date) {
   const [periodFrom, periodTo] = [timestampDate(from!), timestampDate(to!)];
   if (periodTo <= periodFrom) throw invalidSelection('the period does not end after it begins');

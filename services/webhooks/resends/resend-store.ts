@@ -5,7 +5,7 @@ import { ResendEntity, type ResendRow } from './resend.entity.ts';
 
 const MAX_RUNNING = 10;
 
-/** What every RPC answers for a resend that this merchant does not have in this environment. */
+/** NOT_FOUND (RESEND_NOT_FOUND): the merchant has no such resend in this environment. */
 export const resendNotFound = () => notFound('RESEND_NOT_FOUND', 'there is no such resend');
 
 /** The resend, locked until the transaction ends. NOT_FOUND (RESEND_NOT_FOUND). */
@@ -15,7 +15,7 @@ export async function lockResend(tx: TenantTransaction, id: string): Promise<Res
   return resend;
 }
 
-/** Refuses an eleventh running resend; no other can start until the transaction ends. RESEND_LIMIT_REACHED. */
+/** Allows at most ten running resends; no other can start until the transaction ends. RESEND_LIMIT_REACHED. */
 export async function requireBelowResendLimit(tx: TenantTransaction): Promise<void> {
   await tx.awaitNamedLock('webhook resends');
   const [row] = await tx.execute<{ running: string }>(

@@ -6,7 +6,7 @@ import type { WorkflowLink } from '../workflow-link.ts';
 import type { ResendRow } from './resend.entity.ts';
 import type { ResendReadRow } from './resend.queries.ts';
 
-/** The message of a resend that a hot read answered. */
+/** The message of a resend that a hot read returned. */
 export function resendMessage(row: ResendReadRow, link: WorkflowLink): Resend {
   const { period_from: from, period_to: to } = row;
   return {
@@ -33,6 +33,6 @@ export function resendMessage(row: ResendReadRow, link: WorkflowLink): Resend {
   };
 }
 
-/** The message of a resend that a transaction holds. */
+/** The message of a resend inside a transaction. */
 export const storedResendMessage = (row: ResendRow, link: WorkflowLink): Resend =>
   resendMessage({ ...readRowOf(row), open_count: BigInt(row.openIds.length) }, link);

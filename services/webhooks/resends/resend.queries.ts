@@ -28,7 +28,7 @@ const COLUMNS = [
   'canceled_count',
 ] as const;
 
-/** A resend as hot reads answer it; its counts are as of the last time its workflow continued it. */
+/** A resend as hot reads return it; its counts are as of the last time its workflow continued it. */
 export type ResendReadRow = Pick<ResendColumns, (typeof COLUMNS)[number]> & { readonly open_count: bigint };
 
 const db = queryBuilder<{ 'webhooks.resend': ResendColumns }>();
@@ -55,10 +55,10 @@ interface ResendPage extends Tenant, PageSpec {
   readonly state: ResendStateName | undefined;
 }
 
-/** Resends are listed newest first: ids are in the order of their creation. */
+/** Resends are listed newest first; their ids are in creation order. */
 export const resendOrder: ListOrder<ResendReadRow> = { columns: ['id'], direction: 'desc' };
 
-/** A page of resends in their order. */
+/** One page of resends. */
 export const selectResends = prepareRead<ResendPage, ResendReadRow>((parameters) => {
   let query = resends(parameters);
   if (parameters.has('state')) query = query.where('state', '=', parameters('state'));

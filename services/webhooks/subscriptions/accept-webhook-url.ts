@@ -3,8 +3,8 @@ import type { WebhookUrl, WebhookUrlRefusal } from '../../platform/egress/webhoo
 import { type DomainError, invalidArgument } from '../../platform/errors.ts';
 
 /**
- * The URL that a text is, written as it must be and with a public host, by its spelling and, within a second, by DNS.
- * INVALID_WEBHOOK_URL; INVALID_ARGUMENT for one that is too long.
+ * Parses a webhook URL. Checks its syntax and that its host is public: by name and, waiting at most a second, by DNS.
+ * INVALID_WEBHOOK_URL; INVALID_ARGUMENT if it is too long.
  */
 export async function acceptWebhookUrl(guard: EgressGuard, text: string): Promise<WebhookUrl> {
   const written = guard.judgeUrl(text);

@@ -10,9 +10,9 @@ import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { SubscriptionRequest } from './move-open-deliveries.ts';
 
 /**
- * Cancels what is still open of a subscription that is DISABLED, in transactions as short as others can wait for; of
- * any other it leaves everything. Nothing of it is sent meanwhile.
- * @param forMs what is left then, the periodic task cancels.
+ * Cancels the remaining open deliveries of a subscription in short transactions; no effect unless it is DISABLED. None of
+ * them is sent in the meantime.
+ * @param forMs the time limit, in milliseconds; the periodic task cancels the rest.
  */
 export async function cancelBacklog(
   writes: Writes,
@@ -44,7 +44,7 @@ interface BacklogRow {
   readonly id: string;
 }
 
-/** Goes on with what a disabling left open: more than it had time for, or what a process died over. */
+/** Cancels deliveries of DISABLED subscriptions that were left open because time ran out or the process died. */
 export const disabledBacklogs: PeriodicTask = {
   name: 'disabled-webhook-backlogs',
   intervalMs: 60_000,

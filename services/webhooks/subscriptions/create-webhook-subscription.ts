@@ -26,8 +26,8 @@ interface Dependencies {
 }
 
 /**
- * Creates a subscription with its signing secret and has it pinged. The key comes first: what was created is replayed
- * whatever has become of the catalogue and of the address since. DNS is asked outside the transaction.
+ * Creates a subscription with its signing secret, and publishes a ping. Checks the idempotency key first, so that a replay
+ * succeeds even if the catalogue or the host's DNS has changed since. Queries DNS outside the transaction.
  */
 export async function createWebhookSubscription(
   { config, guards, writes }: Dependencies,

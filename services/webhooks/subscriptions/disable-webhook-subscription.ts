@@ -9,10 +9,10 @@ import { disableSubscription } from './disable-subscription.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription } from './subscription-store.ts';
 
-/** What waits is canceled by the answer, if it takes no longer. */
+/** The time limit for canceling open deliveries before the response. */
 const TIMEOUT_MS = 5_000;
 
-/** Stops delivery at once; repeating is no error. */
+/** Stops delivery at once. Idempotent. */
 export async function disableWebhookSubscription(
   writes: Writes,
   request: DisableWebhookSubscriptionRequest,

@@ -2,9 +2,9 @@ import * as notifyContact from '../../contracts/accounts/notify-contact.contract
 import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
 
 /**
- * The end of a statement that notifies contacts of subscriptions that have entered ERROR.
- * @param changed a part of its `with` clause, with a subscription's merchant_id, environment, id, state, `was`, the
- * state before, and request_id, of the request that brought it there.
+ * The final part of a statement, which notifies the contacts of subscriptions that have entered ERROR.
+ * @param changed the name of a `with` query that returns merchant_id, environment, id, state, `was` (the previous state)
+ * and request_id (the request that caused the change) of subscriptions.
  */
 export const insertErrorNotices = (changed: string): string => {
   const notice = { merchantId: '', environment: 'live', kind: 'WEBHOOK_ERROR', subjectId: '' } as const;

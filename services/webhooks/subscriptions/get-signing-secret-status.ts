@@ -7,7 +7,7 @@ import { tenantOf } from '../../platform/tenant.ts';
 import { selectSigningSecrets } from './signing-secret.queries.ts';
 import { subscriptionNotFound } from './subscription-store.ts';
 
-/** What may be known of the secrets that sign for a subscription. Each has a current one. */
+/** The status of the secrets that sign for a subscription, which always include a current one. */
 export async function getSigningSecretStatus(
   database: Database,
   request: GetSigningSecretStatusRequest,

@@ -7,32 +7,32 @@ import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 
-/** A delivery that was moved, and what it was. */
+/** A delivery that was moved, and its previous status. */
 export interface MovedDelivery {
   readonly id: string;
   readonly status: DeliveryStatusName;
 }
 
-/** Which deliveries of a subscription to move, in SQL over `s` and `d`, and what they become. */
+/** The deliveries of a subscription to move, as SQL over `s` and `d`, and their new status. */
 export interface Move {
-  /** Holds of the subscription as long as there is anything to move. */
+  /** The condition on the subscription; once it is false, the move stops. */
   readonly while: string;
   readonly from: string;
   readonly to: DeliveryStatusName;
-  /** Until when those under way count as such, where that changes. */
+  /** Until when attempts in flight count as such, if that changes. */
   readonly inFlightUntil?: string;
-  /** In the transaction that moves them. */
+  /** Called in the transaction that moves them. */
   readonly onMoved?: (tx: TenantTransaction, moved: readonly MovedDelivery[]) => Promise<void>;
 }
 
-/** What a request about one subscription names. */
+/** The subscription of a request. */
 export interface SubscriptionRequest {
   readonly merchantId: string;
   readonly environment: Environment;
   readonly subscriptionId: string;
 }
 
-/** So few that nothing of others waits long for their rows. */
+/** Few enough to lock their rows only briefly. */
 const STEP = 1_000;
 
 const moveSome = (move: Move) => `
@@ -57,8 +57,8 @@ with subscription as materialized (
 select id, status from picked order by id`;
 
 /**
- * Moves open deliveries of a subscription between waiting and held, oldest first, in transactions as short as others
- * can wait for: of an endpoint in trouble there may be a million. A subscription that changes meanwhile ends it.
+ * Moves open deliveries of a subscription to another status, oldest first, in short transactions, because a failing
+ * endpoint may have a million of them. Stops if the subscription changes in the meantime.
  */
 export async function moveOpenDeliveries(
   writes: Writes,

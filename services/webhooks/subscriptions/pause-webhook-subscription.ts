@@ -16,15 +16,15 @@ const HOLD: Move = {
   while: 's.paused_at is not null',
   from: `d.status in ('PENDING', 'RETRYING')`,
   to: 'HELD',
-  // A batch's lease is longer than any attempt that it has begun, and no other begins.
+  // The lease of a batch outlasts every attempt that it has started, and no other attempt starts.
   inFlightUntil: `case when d.in_flight_until is not null
                    then least(d.in_flight_until, now() + interval '${RETRY_IN_FLIGHT_MS} ms') end`,
   onMoved: endRetryWorkflows,
 };
 
 /**
- * Holds the deliveries of a subscription; no effect if it is paused. From the first commit on, new deliveries are held;
- * those that wait for a batch or in a retry workflow are then moved, and the call returns once none is left.
+ * Puts the deliveries of a subscription on hold; no effect if it is paused. New deliveries are held from the first commit
+ * on. Existing PENDING and RETRYING deliveries are then moved, and the call returns once none is left.
  */
 export async function pauseWebhookSubscription(
   writes: Writes,
@@ -46,7 +46,7 @@ export async function pauseWebhookSubscription(
   }));
 }
 
-/** A retry workflow that asks while its delivery is HELD ends. */
+/** A retry workflow ends when it checks its delivery and finds it HELD. */
 async function endRetryWorkflows(tx: TenantTransaction, moved: readonly MovedDelivery[]): Promise<void> {
   for (const { id, status } of moved) {
     if (status === 'RETRYING') await tx.command(retryDelivery.recheckCommand(id));

@@ -13,7 +13,10 @@ import { requireDisabled } from './subscription.ts';
 import { lockSubscriptionCount, requireBelowLimit, withSubscriptionLock } from './subscription-limit.ts';
 import { lockSubscription } from './subscription-store.ts';
 
-/** DISABLED to PENDING, within the limit, with a new ping. What happened meanwhile is not sent, nor what waited before. */
+/**
+ * DISABLED to PENDING, within the limit, with a new ping. Sends neither events published while it was DISABLED nor
+ * deliveries that were open before.
+ */
 export async function reactivateWebhookSubscription(
   writes: Writes,
   limit: number,

@@ -5,21 +5,21 @@ import type { KeyRing } from '../../platform/key-ring.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { openSecret, sealSecret } from './signing-secret.ts';
 
-/** What came of a run. */
+/** The result of a run. */
 export interface Reencryption {
-  /** Secrets that this run sealed with the key that writes. */
+  /** Number of secrets that this run sealed with the current key. */
   readonly resealed: number;
-  /** Subscriptions with a secret that could not be opened, and that stays as it was. */
+  /** Ids of subscriptions with a secret that could not be decrypted and was left unchanged. */
   readonly unopened: readonly string[];
-  /** Secrets that are still sealed with another key: those unopened, those of a run that was stopped, new ones. */
+  /** Number of secrets still sealed with another key: undecryptable ones, new ones, and those after an early stop. */
   readonly left: number;
 }
 
 interface Options {
   readonly batchSize?: number;
-  /** Stops the run between two batches. */
+  /** Stops the run after the current batch. */
   readonly signal?: AbortSignal;
-  /** Told after each batch how many were resealed by then. */
+  /** Called after each batch with the number of secrets resealed so far. */
   readonly onBatch?: (resealed: number) => void;
 }
 
@@ -34,7 +34,7 @@ interface SecretRow {
 
 const BATCH_SIZE = 200;
 
-/** Runs at the same time take turns, and a row is passed over by none. */
+/** Concurrent runs take turns, so that none skips a row that another has locked. */
 const TAKE_TURN = `select pg_advisory_xact_lock(hashtextextended('reencrypt signing secrets', 0))`;
 
 const LOCK_BATCH = `
@@ -60,8 +60,8 @@ interface SecretPosition {
 }
 
 /**
- * Seals every signing secret of all merchants with the key that writes, a batch per transaction. It can be stopped at
- * any moment and run again, beside services that deliver, reveal and rotate: a row is locked while it is resealed.
+ * Seals the signing secrets of all merchants with the current key, a batch per transaction. It can be stopped at any time
+ * and run again, while services deliver, reveal and rotate: each row is locked while it is resealed.
  */
 export async function reencryptSecrets(
   client: Client,
@@ -81,7 +81,7 @@ export async function reencryptSecrets(
   return { resealed, unopened, left: await countSealedWithOldKeys(client, keys) };
 }
 
-/** How many secrets are sealed with another key than the one that writes. */
+/** The number of secrets that are not sealed with the current key. */
 export async function countSealedWithOldKeys(client: Client, keys: KeyRing): Promise<number> {
   const { rows } = await client.query<{ left: number }>(bindNamed(COUNT_LEFT, { keyId: keys.current.id }));
   return rows[0]!.left;
@@ -111,7 +111,7 @@ async function resealBatch(client: Client, keys: KeyRing, after: SecretPosition,
   };
 }
 
-/** The secret under the key that writes; undefined when it cannot be opened, so that it holds up no other. */
+/** The secret sealed with the current key; undefined if it cannot be decrypted, so that the run continues with the others. */
 function reseal(keys: KeyRing, row: SecretRow): Uint8Array | undefined {
   const {
     merchant_id: merchantId,
@@ -131,9 +131,9 @@ function reseal(keys: KeyRing, row: SecretRow): Uint8Array | undefined {
 async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
-    const answer = await work();
+    const result = await work();
     await client.query('commit');
-    return answer;
+    return result;
   } catch (error) {
     await client.query('rollback');
     throw error;

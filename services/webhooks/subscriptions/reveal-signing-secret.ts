@@ -17,8 +17,8 @@ import { lockSubscription } from './subscription-store.ts';
 const REPEATED_FOR_MS = 5 * 60_000;
 
 /**
- * Answers the current secret once. The record of the idempotency key holds no secret: a repeated key has it looked
- * up again, for five minutes.
+ * Returns the current secret once. The idempotency record does not contain the secret: a replay within five minutes reads
+ * it again.
  */
 export async function revealSigningSecret(
   writes: Writes,

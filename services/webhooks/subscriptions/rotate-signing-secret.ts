@@ -19,7 +19,7 @@ interface Dependencies {
   readonly writes: Writes;
 }
 
-/** Makes a new current secret, beside which earlier ones sign for the overlap. The answer holds no secret. */
+/** Creates a new current secret; earlier ones keep signing for the overlap. The response contains no secret. */
 export function rotateSigningSecret(
   { config, writes }: Dependencies,
   request: RotateSigningSecretRequest,
@@ -45,7 +45,7 @@ export function rotateSigningSecret(
   });
 }
 
-/** Ends the secrets there are, and removes those that sign no more. Answers when the last of them ends. */
+/** Sets the end of the existing secrets, and deletes those that no longer sign. Returns when the last of them ends. */
 async function endEarlierSecrets(
   tx: TenantTransaction,
   subscriptionId: string,
@@ -59,7 +59,7 @@ async function endEarlierSecrets(
     if (ends[index]! > now) secret.expiresAt = ends[index]!;
     else tx.remove(secret);
   }
-  // Now, because there is one current secret at any time.
+  // Flush now: the database allows only one current secret at any time.
   await tx.flush();
   return ends.filter((end) => end > now).sort((a, b) => b.getTime() - a.getTime())[0];
 }

@@ -1,6 +1,6 @@
 import { failedPrecondition } from '../../platform/errors.ts';
 
-/** A stored secret, as far as it matters when it signs. */
+/** A stored secret's times, which determine whether it signs. */
 export interface SecretTimes {
   /** Absent: the current one. */
   readonly expiresAt?: Date | null;
@@ -8,17 +8,17 @@ export interface SecretTimes {
   readonly revealedAt?: Date | null;
 }
 
-/** Secrets of a subscription that sign at a time: each adds a signature to every delivery. */
+/** The most secrets of a subscription that sign at a time; each adds a signature to every delivery. */
 const MAX_SIGNING = 3;
 
-/** When an earlier secret ends, once another becomes the current one at `now`: never later than before. */
+/** When an earlier secret stops signing after another becomes current at `now`: never later than before. */
 export function endOfEarlierSecret(secret: SecretTimes, now: Date, overlapMs: number): Date {
   if (!secret.revealedAt) return now;
   const end = new Date(now.getTime() + overlapMs);
   return secret.expiresAt && secret.expiresAt < end ? secret.expiresAt : end;
 }
 
-/** Refuses a further secret beside these. SIGNING_SECRET_LIMIT_REACHED. */
+/** Throws if these leave no place for another secret. SIGNING_SECRET_LIMIT_REACHED. */
 export function requireBelowSecretLimit(earlierEnds: readonly Date[], now: Date): void {
   const signing = earlierEnds.filter((end) => end > now).sort((a, b) => a.getTime() - b.getTime());
   if (signing.length < MAX_SIGNING) return;

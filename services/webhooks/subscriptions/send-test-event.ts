@@ -8,7 +8,7 @@ import { publishPing } from '../events/ping.event.ts';
 import { requireEnabled } from './subscription.ts';
 import { readSubscription } from './subscription-store.ts';
 
-/** Has a subscription pinged. One that is paused gets it once it is resumed, one that is disabled meanwhile never. */
+/** Publishes a ping for a subscription. If it is paused, the ping is sent once it is resumed. */
 export function sendTestEvent(writes: Writes, request: SendTestEventRequest, context: HandlerContext) {
   return writes.run<typeof SendTestEventResponseSchema>(request, context, async (tx) => {
     const subscription = await readSubscription(tx, request.subscriptionId);

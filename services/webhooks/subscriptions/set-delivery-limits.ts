@@ -7,7 +7,7 @@ import type { Writes } from '../../platform/writes/writes.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription } from './subscription-store.ts';
 
-/** Sets what a subscription may be sent at a time and per second; what is absent goes back to the default. */
+/** Sets a subscription's limits of concurrent attempts and attempts per second; an absent limit is reset to its default. */
 export function setDeliveryLimits(
   writes: Writes,
   request: SetDeliveryLimitsRequest,

@@ -7,13 +7,13 @@ const SECRET_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A signing secret as it is stored: which key sealed it, then nonce, ciphertext and tag. */
+/** A signing secret as stored: the id of the key that sealed it; nonce, ciphertext and tag. */
 export interface SealedSecret {
   readonly keyId: number;
   readonly sealed: Uint8Array;
 }
 
-/** Whose secret it is: a sealed one opens for its own subscription only. */
+/** The owner of a secret, which is authenticated: a sealed secret opens only for its own subscription. */
 export interface SecretOwner extends Tenant {
   readonly subscriptionId: string;
 }
@@ -21,7 +21,7 @@ export interface SecretOwner extends Tenant {
 /** A new secret: `whsec_` and base64 of 32 random bytes. */
 export const newSigningSecret = () => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** Encrypts a secret with the key that writes. */
+/** Encrypts a secret with the current key. */
 export function sealSecret(keys: KeyRing, owner: SecretOwner, secret: string): SealedSecret {
   const { id, secret: key } = keys.current;
   const nonce = randomBytes(NONCE_BYTES);
@@ -30,7 +30,7 @@ export function sealSecret(keys: KeyRing, owner: SecretOwner, secret: string): S
   return { keyId: id, sealed: Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]) };
 }
 
-/** Decrypts a secret. Throws where its key is not configured, or it was sealed for another or changed. */
+/** Decrypts a secret. Throws if its key is not configured, or if it was sealed for another owner or tampered with. */
 export function openSecret(keys: KeyRing, owner: SecretOwner, { keyId, sealed }: SealedSecret): string {
   const key = keys.find(keyId);
   if (!key) throw new Error(`WEBHOOK_SECRET_KEYS lacks v${keyId}, which sealed a signing secret`);

@@ -5,7 +5,7 @@ import { failedPrecondition, unavailable } from '../../platform/errors.ts';
 const LONGEST_PAUSE_MS = 50;
 const TIMEOUT_MS = 10_000;
 
-/** Another transaction adds or enables a subscription of the tenant just now. */
+/** Another transaction is adding or enabling a subscription of the tenant. */
 class SubscriptionCountLocked extends Error {}
 
 /**
@@ -30,12 +30,12 @@ export async function withSubscriptionLock<T>(write: () => Promise<T>): Promise<
   }
 }
 
-/** Keeps others from adding or enabling subscriptions of the tenant until the transaction ends. Run it in `withSubscriptionLock`. */
+/** Locks the tenant's number of subscriptions until the transaction ends. Call it within `withSubscriptionLock`. */
 export async function lockSubscriptionCount(tx: TenantTransaction): Promise<void> {
   if (!(await tx.tryNamedLock('webhook subscriptions'))) throw new SubscriptionCountLocked();
 }
 
-/** Refuses one more than the limit of subscriptions that are not DISABLED. WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */
+/** Throws if as many subscriptions as the limit allows are not DISABLED. WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */
 export async function requireBelowLimit(tx: TenantTransaction, limit: number): Promise<void> {
   const [row] = await tx.execute<{ enabled: string }>(
     `select count(*) as enabled from webhooks.subscription

@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { notFound } from '../../platform/errors.ts';
 import { SubscriptionEntity, type SubscriptionRow } from './subscription.entity.ts';
 
-/** What every RPC answers for a subscription that this merchant does not have in this environment. */
+/** NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND): the merchant has no such subscription in this environment. */
 export const subscriptionNotFound = () =>
   notFound('WEBHOOK_SUBSCRIPTION_NOT_FOUND', 'there is no such webhook subscription');
 

@@ -12,7 +12,7 @@ import type { SubscriptionRow } from './subscription.entity.ts';
 import type { SubscriptionReadRow } from './subscription.queries.ts';
 import type { SubscriptionError } from './subscription.ts';
 
-/** The message of a subscription that a hot read answered. */
+/** The message of a subscription that a hot read returned. */
 export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscription {
   return {
     $typeName: 'payments.webhooks.v1.WebhookSubscription',
@@ -62,6 +62,6 @@ function errorMessage(error: SubscriptionError, since: Timestamp | undefined): S
   }
 }
 
-/** The message of a subscription that a transaction holds. */
+/** The message of a subscription inside a transaction. */
 export const storedSubscriptionMessage = (row: SubscriptionRow): WebhookSubscription =>
   subscriptionMessage(readRowOf(row));

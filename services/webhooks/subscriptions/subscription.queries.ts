@@ -5,7 +5,7 @@ import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { SubscriptionEntity } from './subscription.entity.ts';
 
-/** A subscription as hot reads answer it. */
+/** A subscription as hot reads return it. */
 export type SubscriptionReadRow = ReadTable<typeof SubscriptionEntity>;
 
 const db = queryBuilder<{ 'webhooks.subscription': SubscriptionReadRow }>();
@@ -33,7 +33,7 @@ export const subscriptionOrder: ListOrder<SubscriptionReadRow> = {
   direction: 'desc',
 };
 
-/** A page of subscriptions in their order. */
+/** One page of subscriptions. */
 export const selectSubscriptions = prepareRead<Tenant & PageSpec, SubscriptionReadRow>((parameters) =>
   inOrder(subscriptions(parameters), subscriptionOrder, parameters).compile(),
 );

@@ -3,7 +3,7 @@ import type { AttemptFailureName, AttemptResult } from '../deliveries/delivery.t
 
 export type SubscriptionState = 'PENDING' | 'ACTIVE' | 'ERROR' | 'DISABLED';
 
-/** Why a subscription is in ERROR, or was disabled by its endpoint: as the JSON column holds it. */
+/** Why a subscription is in ERROR or was disabled by its endpoint, as stored in a JSON column. */
 export type SubscriptionError =
   | {
       /** The last attempt of a delivery failed. */
@@ -21,7 +21,7 @@ export type SubscriptionError =
       readonly retentionDays: number;
     }
   | {
-      /** The endpoint answered HTTP 410. */
+      /** The endpoint returned HTTP 410. */
       readonly cause: 'GONE';
       readonly httpStatus: number;
       readonly deliveryId: string;
@@ -42,18 +42,18 @@ export const exhaustionError = (
   eventId: delivery.event_id,
 });
 
-/** What outcomes of deliveries change in a subscription. */
+/** The state of a subscription that outcomes of deliveries change. */
 export interface SubscriptionHealth {
   readonly state: SubscriptionState;
-  /** Why and since when it is, or last was, in ERROR; kept until it is ACTIVE. */
+  /** The current or last error, and since when; kept until it is ACTIVE. */
   readonly error: { readonly details: SubscriptionError; readonly at: Date } | undefined;
-  /** Whether deliveries are HELD, and when the next of them goes as a probe; no time: they flow. */
+  /** Set if deliveries are HELD. `probeAt` is when the next one is sent as a probe; undefined while all may be sent. */
   readonly held: { readonly probeAt: Date | undefined } | undefined;
 }
 
 export const PROBE_INTERVAL_MS = 5_000;
 
-/** After a 2xx: ACTIVE, and what is held flows again. */
+/** After a 2xx: ACTIVE, and all held deliveries may be sent. */
 export function afterSuccess(health: SubscriptionHealth): SubscriptionHealth {
   if (health.state === 'DISABLED') return health;
   return { state: 'ACTIVE', error: undefined, held: health.held && { probeAt: undefined } };
@@ -66,18 +66,18 @@ export function afterExhaustion(
   at: Date,
 ): SubscriptionHealth {
   if (health.state === 'DISABLED') return health;
-  // What an earlier error was, before it was disabled, is not why it is in ERROR now.
+  // An error from before it was disabled is not the reason for the present ERROR.
   const error = health.state === 'ERROR' ? health.error : undefined;
   return { ...health, state: 'ERROR', error: error ?? { details, at } };
 }
 
-/** After the limit of retry workflows held a failed delivery: held deliveries are probed. */
+/** After a failed delivery was held because of the limit of retry workflows: held deliveries are probed. */
 export function afterHolding(health: SubscriptionHealth, at: Date): SubscriptionHealth {
   const probeAt = health.held?.probeAt ?? new Date(at.getTime() + PROBE_INTERVAL_MS);
   return { ...health, held: { probeAt } };
 }
 
-/** Whether two are the same, so that nothing is to be written. */
+/** Whether two are equal, so that there is nothing to write. */
 export function isSameHealth(a: SubscriptionHealth, b: SubscriptionHealth): boolean {
   return (
     a.state === b.state &&
@@ -87,12 +87,12 @@ export function isSameHealth(a: SubscriptionHealth, b: SubscriptionHealth): bool
   );
 }
 
-/** Only what is DISABLED can be reactivated. WEBHOOK_SUBSCRIPTION_STATE. */
+/** Requires a DISABLED subscription. WEBHOOK_SUBSCRIPTION_STATE. */
 export function requireDisabled(state: SubscriptionState): void {
   if (state !== 'DISABLED') throw subscriptionState(state);
 }
 
-/** What is DISABLED delivers nothing. WEBHOOK_SUBSCRIPTION_STATE. */
+/** Requires a subscription that is not DISABLED. WEBHOOK_SUBSCRIPTION_STATE. */
 export function requireEnabled(state: SubscriptionState): void {
   if (state === 'DISABLED') throw subscriptionState(state);
 }

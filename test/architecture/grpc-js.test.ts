@@ -88,14 +88,14 @@ async function blockWrites(): Promise<() => Promise<void>> {
 /** Sends a write again until the abandoned one has given up its idempotency key. */
 const sentAgain = (write: Write) => vi.waitFor(async () => expect(await write.send(1)).toBeDefined(), 10_000);
 
-describe.each(Object.entries(WRITES))('grpc-js calls %s', (_area, newWrite) => {
-  it('and writes', async () => {
+describe.each(Object.entries(WRITES))('a grpc-js client calls %s', (_area, newWrite) => {
+  it('and can write', async () => {
     const write = newWrite();
     const first = await write.send(1);
     expect(first).toBeDefined();
   });
 
-  it('and reads the reason of a refusal from the ErrorInfo', async () => {
+  it('and reads the reason of an error from ErrorInfo', async () => {
     const write = newWrite();
     await write.send(1);
     const error = await write.send(2).catch((thrown: ServiceError) => thrown);
@@ -106,7 +106,7 @@ describe.each(Object.entries(WRITES))('grpc-js calls %s', (_area, newWrite) => {
     });
   });
 
-  it('and meets its deadline, and can send the write again', async () => {
+  it('and gets its deadline enforced, and can repeat the write', async () => {
     const release = await blockWrites();
     const write = newWrite();
     await expect(write.send(1, { timeoutMs: 300 })).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
@@ -114,7 +114,7 @@ describe.each(Object.entries(WRITES))('grpc-js calls %s', (_area, newWrite) => {
     await sentAgain(write);
   });
 
-  it('and cancels, and can send the write again', async () => {
+  it('and can cancel and repeat the write', async () => {
     const release = await blockWrites();
     const write = newWrite();
     const canceled = write.send(1, { signal: AbortSignal.timeout(300) });

@@ -10,23 +10,23 @@ describe('the code', () => {
     imports = await readImports(files);
   });
 
-  test('imports only what a room may know', () => {
+  test('imports only what its folder may import', () => {
     expect(forbiddenImports(imports)).toEqual([]);
   });
 
-  test('reaches a database from services alone, and from workflows nothing that is not replayed', () => {
+  test('accesses the database from services only, and keeps non-deterministic code out of workflows', () => {
     expect(forbiddenReaches(imports)).toEqual([]);
   });
 
-  test('has no import cycles, types counted', () => {
+  test('has no import cycles, including type imports', () => {
     expect(importCycles(imports)).toEqual([]);
   });
 
-  test('names its files in kebab-case, for what they hold', () => {
+  test('names files in kebab-case, after their contents', () => {
     expect(badNames(files)).toEqual([]);
   });
 
-  test('is read as a whole', () => {
+  test('is parsed completely', () => {
     expect(files.length).toBeGreaterThan(100);
     expect(imports).toContainEqual({
       from: 'services/main.ts',
@@ -61,11 +61,11 @@ describe('the rules', () => {
     ['local/start.ts', 'test/support/harness.ts'],
     ['gateway/app.ts', '(computed)'],
     ['elsewhere/main.ts', 'services/platform/process/config.ts'],
-  ])('refuse that %s imports %s', (from, to) => {
+  ])('forbid %s to import %s', (from, to) => {
     expect(forbiddenImports(imported(from, to))).toEqual([`${from} imports ${to}`]);
   });
 
-  test('allow what architecture is made of', () => {
+  test('allow the imports of the architecture', () => {
     const allowed = [
       imported('gateway/app.ts', 'services/platform/errors.ts', 'proto/gen/a_pb.js', 'fastify'),
       imported('services/refunds/start-refund.ts', 'services/contracts/refunds/refund-execution.contract.ts'),
@@ -80,7 +80,7 @@ describe('the rules', () => {
     expect(forbiddenImports(allowed.flat())).toEqual([]);
   });
 
-  test('refuse a database at the end of a path, unless only types lead there', () => {
+  test('forbid a database at the end of an import chain, unless only types are imported', () => {
     const path = [
       ...imported('gateway/app.ts', 'services/platform/reads/pages.ts'),
       ...imported('services/platform/reads/pages.ts', 'services/platform/database/database.ts'),
@@ -92,7 +92,7 @@ describe('the rules', () => {
     expect(forbiddenReaches(path.map((one) => ({ ...one, typeOnly: true })))).toEqual([]);
   });
 
-  test('allow gateways to count requests in a database, and nothing besides', () => {
+  test('allow gateways to count rate limits in a database, and nothing else', () => {
     const store = [
       ...imported('gateway/app.ts', 'gateway/rate-limits/rate-limit-store.ts'),
       ...imported('gateway/rate-limits/rate-limit-store.ts', 'pg'),
@@ -103,7 +103,7 @@ describe('the rules', () => {
     ).toHaveLength(1);
   });
 
-  test('refuse that a workflow runs its activities or anything of Node', () => {
+  test('forbid workflows to import their activities or Node.js modules', () => {
     const workflow = 'workflows/refunds/refund.workflow.ts';
     for (const to of ['node:crypto', 'proto/gen/a_pb.js', 'services/platform/errors.ts']) {
       expect(forbiddenReaches(imported(workflow, to))).toHaveLength(1);
@@ -115,7 +115,7 @@ describe('the rules', () => {
     expect(forbiddenReaches([...typed, ...activities])).toEqual([]);
   });
 
-  test('find a cycle once, and none where paths only meet again', () => {
+  test('find each cycle once, and none in import chains that merely meet', () => {
     const round = [
       ...imported('services/a.ts', 'services/b.ts'),
       ...imported('services/b.ts', 'services/c.ts'),
@@ -130,7 +130,7 @@ describe('the rules', () => {
     expect(importCycles(meeting)).toEqual([]);
   });
 
-  test('refuse names that are not kebab-case or say nothing', () => {
+  test('reject names that are not kebab-case or are meaningless', () => {
     const bad = ['services/funds/PartStore.ts', 'services/funds/part_store.ts', 'gateway/date-utils.ts'];
     bad.push('services/common/dates.ts', 'local/helpers.ts', 'services/funds/part-manager.ts');
     expect(badNames([...bad, 'services/funds/installment-store.ts', 'services/funds/funds.area.ts'])).toEqual(
@@ -139,7 +139,7 @@ describe('the rules', () => {
   });
 });
 
-test('imports are found in every form they are written in', () => {
+test('every form of import is found', () => {
   const source = `
     import fastify from 'fastify';
     import './side-effect.ts';

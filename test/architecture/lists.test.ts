@@ -21,7 +21,7 @@ async function pagingRpcs(): Promise<string[]> {
 
 const isService = (value: unknown): value is DescService => (value as { kind?: unknown }).kind === 'service';
 
-test('every RPC that answers pages runs the suite of lists', async () => {
+test('every paginated RPC runs the list test suite', async () => {
   const suites: string[] = [];
   for await (const file of glob('test/services/*/list-*.test.ts', { cwd: root })) {
     const text = await readFile(new URL(file, root), 'utf8');

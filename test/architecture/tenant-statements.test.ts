@@ -64,15 +64,18 @@ describe('statements', () => {
   });
   afterAll(() => harness.close());
 
-  test.for(Object.entries(SCENARIOS))('of %s keep to one merchant in one environment', async ([, play]) => {
-    statements.length = 0;
-    await play(harness);
-    expect(statements).not.toEqual([]);
-    const stray = statements.filter(({ rpc, sql }) => !ACROSS_MERCHANTS.test(rpc) && !keepsToTenant(sql));
-    expect(stray).toEqual([]);
-  });
+  test.for(Object.entries(SCENARIOS))(
+    'of %s are limited to one merchant in one environment',
+    async ([, play]) => {
+      statements.length = 0;
+      await play(harness);
+      expect(statements).not.toEqual([]);
+      const stray = statements.filter(({ rpc, sql }) => !ACROSS_MERCHANTS.test(rpc) && !keepsToTenant(sql));
+      expect(stray).toEqual([]);
+    },
+  );
 
-  test('were seen of every RPC there is', async () => {
+  test('were recorded for every RPC', async () => {
     expect([...succeeded].sort()).toEqual(await declaredRpcs());
   });
 });
@@ -115,7 +118,7 @@ describe('the rule', () => {
     ],
     [false, `select * from funds.installment as p join funds.sale as s on s.id = p.sale_id where ${scoped}`],
     [false, "insert into funds.installment (id, note) values ('1', 'merchant_id environment')"],
-  ])('says %j of %s', (keeps, sql) => {
+  ])('reports %j for %s', (keeps, sql) => {
     expect(keepsToTenant(sql)).toBe(keeps);
   });
 });

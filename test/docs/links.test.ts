@@ -49,7 +49,7 @@ function isBroken(link: string, file: string): boolean {
   return anchor !== undefined && !anchorsOf(textOf(target)).has(anchor);
 }
 
-it('every relative link leads to a file and a heading that exist', () => {
+it('every relative link points to an existing file and heading', () => {
   const broken = files.flatMap((file) =>
     [...textOf(file).replaceAll(CODE_BLOCK, '').matchAll(LINK)]
       .map(([, markdown, html]) => (markdown ?? html)!)

@@ -7,7 +7,7 @@ import { testConfig } from '../support/harness.ts';
 import { call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
-test('the log holds no API key, wherever a request shows it', async () => {
+test('the log contains no API key, wherever a request contains it', async () => {
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
   const transport = remoteTransport('http://127.0.0.1:1', 'mps_token');

@@ -26,7 +26,7 @@ afterAll(() => gateways.close());
 
 const apiKeys = () => createClient(ApiKeyService, gateways.harness.transports.inProcess);
 
-describe('a request without a good key', () => {
+describe('a request without a valid key', () => {
   it.each([
     ['no header', {}],
     ['no token', { authorization: 'Bearer' }],
@@ -49,7 +49,7 @@ describe('a request without a good key', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
-  it('is API_KEY_ENVIRONMENT_MISMATCH on the host of the other environment, which the detail names', async () => {
+  it('is API_KEY_ENVIRONMENT_MISMATCH on the host of the other environment, and the detail names that environment', async () => {
     const { keys } = await newMerchant(gateways);
     expectProblem(
       await call(live, PATH, { key: keys.test }),
@@ -66,7 +66,7 @@ describe('a request without a good key', () => {
     expect((await call(gateways.ports.test, PATH, { key: keys.test })).status).toBe(200);
   });
 
-  it('is API_KEY_EXPIRED after the expiry, even where the key was good a moment ago', async () => {
+  it('is API_KEY_EXPIRED after the expiry, even if the key was valid a moment ago', async () => {
     const expiresAt = Date.now() + 1_000;
     const { key } = await apiKeys().issueApiKey({
       ...{ merchantId: randomUUID(), environment: Environment.LIVE, idempotencyKey: newKey(), name: 'short' },
@@ -78,7 +78,7 @@ describe('a request without a good key', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
-  it('is API_KEY_INVALID within five seconds after the key was revoked, in every process that knew it', async () => {
+  it('is API_KEY_INVALID within five seconds after the key was revoked, in every process that has cached it', async () => {
     const other = await startOtherGateway(gateways.harness);
     onTestFinished(() => other.close());
     const { key, apiKeyId, merchantId } = await newKeyInUse([live, other.port]);
@@ -90,7 +90,7 @@ describe('a request without a good key', () => {
   });
 });
 
-describe('a key that is rotated', () => {
+describe('a rotated key', () => {
   const rotate = async (key: { merchantId: string; apiKeyId: string }, overlapSeconds: number) => {
     const { merchantId, apiKeyId } = key;
     const request = { merchantId, apiKeyId, environment: Environment.LIVE, idempotencyKey: newKey() };
@@ -98,7 +98,7 @@ describe('a key that is rotated', () => {
     return { successor, expiresAt: timestampMs(rotated!.expiresAt!) };
   };
 
-  it('works beside its successor for the overlap, then is API_KEY_EXPIRED', async () => {
+  it('works beside its successor during the overlap, then is API_KEY_EXPIRED', async () => {
     const old = await newKeyInUse([live]);
     const { successor, expiresAt } = await rotate(old, 2);
     expect((await call(live, PATH, { key: successor })).status).toBe(200);
@@ -109,7 +109,7 @@ describe('a key that is rotated', () => {
     expect((await call(live, PATH, { key: successor })).status).toBe(200);
   });
 
-  it('without an overlap is API_KEY_EXPIRED at once where it was not known', async () => {
+  it('without an overlap is API_KEY_EXPIRED at once where it was not cached', async () => {
     const { key, apiKeyId } = await gateways.issueKey(MERCHANT, Environment.LIVE);
     await rotate({ merchantId: MERCHANT, apiKeyId }, 0);
     expectProblem(await call(live, PATH, { key }), 'API_KEY_EXPIRED');
@@ -117,7 +117,7 @@ describe('a key that is rotated', () => {
 });
 
 describe('the last use of a key', () => {
-  it('is written after the answer: a request waits for nobody who holds the key’s record', async () => {
+  it('is written after the response: a request does not wait for a lock on the key’s record', async () => {
     const { key, apiKeyId } = await gateways.issueKey(randomUUID(), Environment.LIVE);
     const lock = new Client({ connectionString: gateways.harness.databaseUrl });
     await lock.connect();
@@ -159,7 +159,7 @@ async function refusedWithin(key: string, deadline: number, port = live) {
   }
 }
 
-describe('each operation takes its scope', () => {
+describe('each operation requires its scope', () => {
   const id = randomUUID();
   const operations: [method: string, path: string, scope: ApiKeyScopeName][] = [
     ['GET', PATH, 'refunds:read'],
@@ -172,7 +172,7 @@ describe('each operation takes its scope', () => {
     ['POST', `/v1/webhook-subscriptions/${id}/disable`, 'webhooks:manage'],
   ];
 
-  it.each(Object.entries(API_KEY_SCOPES))('%s opens its operations and no other', async (name, scope) => {
+  it.each(Object.entries(API_KEY_SCOPES))('%s allows its own operations only', async (name, scope) => {
     const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, [scope]);
     for (const [method, path, needed] of operations) {
       const answer = await call(live, path, { method, key });
@@ -181,7 +181,7 @@ describe('each operation takes its scope', () => {
     }
   });
 
-  it('and nothing opens it to a key that has all the others', async () => {
+  it('a key with all other scopes is refused', async () => {
     for (const [method, path, needed] of operations) {
       const others = ALL_SCOPES.filter((scope) => scope !== API_KEY_SCOPES[needed]);
       const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, others);
@@ -189,14 +189,14 @@ describe('each operation takes its scope', () => {
     }
   });
 
-  it('and a refusal for want of it counts, as its headers tell', async () => {
+  it('a refusal for a missing scope counts against the quota, as its headers show', async () => {
     const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.FUNDS_READ]);
     const refused = await call(live, PATH, { key });
     expect(refused.headers.ratelimit).toBe('"key";r=99;t=1');
   });
 });
 
-it('the scheme is read in any case', async () => {
+it('the scheme is case-insensitive', async () => {
   const { keys } = await newMerchant(gateways);
   const answer = await call(live, PATH, { headers: { authorization: `bearer ${keys.live}` } });
   expect(answer.status).toBe(200);

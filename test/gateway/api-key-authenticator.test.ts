@@ -27,7 +27,7 @@ function newAuthenticator() {
   return { authenticator, questions, asked };
 }
 
-test('requests that show a key at the same time ask once', async () => {
+test('concurrent requests with the same key share one lookup', async () => {
   const { authenticator, questions, asked } = newAuthenticator();
   const key = newApiKey('live');
   const both = [authenticator.authenticate(key, '1'), authenticator.authenticate(key, '2')];
@@ -37,7 +37,7 @@ test('requests that show a key at the same time ask once', async () => {
   expect(questions).toHaveLength(1);
 });
 
-test('an answer counts for four seconds from when it was asked for, however late it came', async () => {
+test('a lookup is valid for four seconds from its start, however late it completes', async () => {
   const { authenticator, questions, asked } = newAuthenticator();
   const key = newApiKey('live');
   const first = authenticator.authenticate(key, '1');
@@ -52,7 +52,7 @@ test('an answer counts for four seconds from when it was asked for, however late
   expect(authenticator.wasValid(key)).toBe(true);
 });
 
-test('a request asks again when an older question is not answered in the time that its answer counts', async () => {
+test('a request looks the key up again if an earlier lookup is not completed within its validity', async () => {
   const { authenticator, questions, asked } = newAuthenticator();
   const key = newApiKey('live');
   const slow = authenticator.authenticate(key, '1');
@@ -69,7 +69,7 @@ test('a request asks again when an older question is not answered in the time th
   expect(authenticator.findCached(key)).toBeUndefined();
 });
 
-test('only keys that were found good are remembered, until they are no more', async () => {
+test('only valid keys are cached, until they become invalid', async () => {
   const { authenticator, questions, asked } = newAuthenticator();
   const key = newApiKey('live');
   const good = authenticator.authenticate(key, '1');
@@ -86,7 +86,7 @@ test('only keys that were found good are remembered, until they are no more', as
   expect(authenticator.wasValid(key)).toBe(false);
 });
 
-test('of more keys than it remembers, those asked for last stay', async () => {
+test('the cache evicts the least recently looked-up keys', async () => {
   const transport = createRouterTransport((router) => {
     router.rpc(ApiKeyService.method.authenticateApiKey, () => ({ merchantId: 'm' }));
   });

@@ -67,7 +67,7 @@ it.each([
   ['a refusal before the route’s own checks', 414, 'GET', `?${'a'.repeat(8_000)}`],
   ['a failure of our own', 500, 'GET', '?fails=UNKNOWN'],
 ] as const)(
-  '%s of a deprecated route says since when, until when and where to read on',
+  '%s of a deprecated route has the headers with the dates and the documentation link',
   async (_what, status, method, query) => {
     const answer = await app.inject({ method, url: `/v1/old-thing${query}` });
     expect(answer.statusCode).toBe(status);
@@ -79,14 +79,14 @@ it.each([
   },
 );
 
-it('says nothing of the kind on other routes, nor where there is none', async () => {
+it('other routes have no such headers, nor do routes of an API without deprecations', async () => {
   for (const url of ['/v1/new-thing', '/v1/new-thing?fails=KNOWN', '/v1/old-thing/', '/docs/']) {
     const { headers } = await app.inject({ url });
     for (const name of ['deprecation', 'sunset', 'link']) expect(headers[name]).toBeUndefined();
   }
 });
 
-it('the OpenAPI document says it', async () => {
+it('the OpenAPI document marks the deprecated operation', async () => {
   const { paths } = (await app.inject({ url: '/openapi.json' })).json();
   expect(paths['/v1/old-thing'].get.deprecated).toBe(true);
   expect(paths['/v1/new-thing'].get).not.toHaveProperty('deprecated');
@@ -104,7 +104,7 @@ it('the OpenAPI document says it', async () => {
   }
 });
 
-it('refuses a date that is none, before anything is served', () => {
+it('an invalid date is rejected at startup', () => {
   const { config } = harness;
   const transport = harness.services.transportFor(GATEWAY_CALLER);
   const gateway = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });

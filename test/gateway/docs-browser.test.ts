@@ -88,12 +88,12 @@ describe('the reference', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('asks nothing of other hosts and keeps to its own policy', () => {
+  it('sends no requests to other hosts and follows its own policy', () => {
     expect(foreign).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
-  it('leads to the entry of an error', async () => {
+  it('links to the entry of an error', async () => {
     await page.goto(`${origin}/docs/#description/codes`);
     const link = page.getByRole('link', { name: 'RATE_LIMITED' }).first();
     await page.goto(new URL((await link.getAttribute('href'))!, page.url()).href);

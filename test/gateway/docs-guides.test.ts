@@ -29,7 +29,7 @@ const defaults = readConfig({}, { unused: KEY_RINGS });
 const UNITS = { s: 1_000, min: 60_000, h: 3_600_000 } as const;
 
 describe('the guides', () => {
-  it('hold the samples that the tests run, and nothing is left to fill in', () => {
+  it('contain the samples that the tests run, without unfilled placeholders', () => {
     for (const file of [
       'verify-webhook.ts',
       'verify_webhook.py',
@@ -59,7 +59,7 @@ describe('the guides', () => {
   it.each([
     ['live', defaults.WEBHOOK_SCHEDULE_LIVE],
     ['sandbox', defaults.WEBHOOK_SCHEDULE_SANDBOX],
-  ])('say when a %s delivery is tried again', (environment, [first, ...waits]) => {
+  ])('give the times at which a %s delivery is retried', (environment, [first, ...waits]) => {
     const [, said = ''] = guides.match(new RegExp(`^\\| ${environment} \\| ([0-9].*) \\|$`, 'm')) ?? [];
     const saidMs = said.split(', ').map((wait) => {
       const [count, unit] = wait.split(' ') as [string, keyof typeof UNITS];
@@ -69,7 +69,7 @@ describe('the guides', () => {
     expect(saidMs).toEqual(waits);
   });
 
-  it('say where the listener is, what it limits, and where the other environment is', () => {
+  it('give the address of the listener, its limits, and the address of the other environment', () => {
     const oneLine = guides.replaceAll('\n', ' ');
     expect(guides).toContain('API=https://api.payments.example\nKEY=mpk_live_…\n');
     expect(guides).toContain('| live | https://api.payments.example (this host) | `mpk_live_` | `"live"` |');
@@ -84,7 +84,7 @@ describe('the guides', () => {
     expect(sandbox.match(/mpk_live_…|"environment": "live"/g)).toBeNull();
   });
 
-  it('say what follows each status of a refund case, an advance request and a release', () => {
+  it('list the transitions of each status of a refund case, an advance request and a release', () => {
     const statuses = (schema: { response: { 200: unknown } }) =>
       [...objectsIn(schema.response[200])].flatMap(([at, { enum: names }]) =>
         names && at.at(-1) === 'status' ? [names] : [],
@@ -101,7 +101,7 @@ describe('the guides', () => {
     }
   });
 
-  it('name what is deprecated, and say so where nothing is', () => {
+  it('list what is deprecated, or say that nothing is', () => {
     const deprecation = { since: '2027-01-01', sunset: '2028-07-01', link: '/docs/#tag/catalog' };
     const schema = { ...refundCaseListSchema, deprecation };
     const said = readGuides(listener, [{ method: 'GET', url: '/v1/refund-cases', schema }]);
@@ -120,7 +120,7 @@ describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('getting started'
   });
   afterAll(() => gateways.close());
 
-  it('has commands that work as they stand', async () => {
+  it('has commands that work verbatim', async () => {
     const { keys } = await newMerchant(gateways);
     const [, section = ''] = guides.split('# Getting started');
     const [, setting = '', ...commands] = section.split('# Authentication')[0]!.split('```sh\n');

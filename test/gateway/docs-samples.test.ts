@@ -126,7 +126,7 @@ function expectVerdicts(cwd: string, program: string, ...args: string[]): void {
 }
 
 describe('the TypeScript sample', () => {
-  it.each(DELIVERIES)('has a delivery $what $verdict', ({ verdict, secret, body, ...sent }) => {
+  it.each(DELIVERIES)('judges a delivery $what: $verdict', ({ verdict, secret, body, ...sent }) => {
     const headers = {
       ...(sent.id && { 'webhook-id': sent.id }),
       ...(sent.timestamp && { 'webhook-timestamp': sent.timestamp }),
@@ -139,7 +139,7 @@ describe('the TypeScript sample', () => {
 });
 
 describe('the sample in', () => {
-  it.skipIf(!isCi && lacks('python3', '--version'))('Python judges every delivery rightly', () => {
+  it.skipIf(!isCi && lacks('python3', '--version'))('Python judges every delivery correctly', () => {
     expectVerdicts(copied('verify_webhook.py', 'driver.py'), 'python3', 'driver.py');
   });
 
@@ -155,7 +155,7 @@ describe('the sample in', () => {
     expectVerdicts(own, 'java', '-cp', '.', 'Driver');
   });
 
-  it.skipIf(lacks('php', '--version'))('PHP judges every delivery rightly', () => {
+  it.skipIf(lacks('php', '--version'))('PHP judges every delivery correctly', () => {
     expectVerdicts(copied('verify_webhook.php', 'driver.php'), 'php', 'driver.php');
   });
 });

@@ -18,7 +18,7 @@ afterAll(() => gateways.close());
 describe.each(['live', 'test'] as const)('on the %s listener', (environment) => {
   const get = (path: string, options = {}) => call(gateways.ports[environment], path, options);
 
-  it('/docs leads to the reference, without a key', async () => {
+  it('/docs shows the reference, without a key', async () => {
     const moved = await get('/docs');
     expect(moved).toMatchObject({ status: 301, text: '', headers: { location: '/docs/' } });
     const page = await get(moved.headers.location!);
@@ -28,7 +28,7 @@ describe.each(['live', 'test'] as const)('on the %s listener', (environment) => 
     expect((await get('/openapi.json')).status).toBe(200);
   });
 
-  it('every error has an entry with what it means, what to do and an example', async () => {
+  it('every error has an entry with its meaning, what to do and an example', async () => {
     const page = await get('/docs/errors');
     expect(page.status).toBe(200);
     for (const code of CODES) {
@@ -44,7 +44,7 @@ describe.each(['live', 'test'] as const)('on the %s listener', (environment) => 
 });
 
 describe('the policy of', () => {
-  it('the reference lets no other host in and no script but its own', async () => {
+  it('the reference allows no other host and no script but its own', async () => {
     const { headers, text } = await call(gateways.ports.live, '/docs/');
     const policy = parsePolicy(headers['content-security-policy']);
     const inline = text.match(/<script type="text\/javascript">(.*?)<\/script>/s)![1]!;
@@ -62,7 +62,7 @@ describe('the policy of', () => {
     expectOwnHeaders({ headers });
   });
 
-  it('the errors lets nothing in but their own style', async () => {
+  it('the error pages allow nothing but their own style', async () => {
     const { headers, text } = await call(gateways.ports.live, '/docs/errors');
     const style = text.match(/<style>(.*?)<\/style>/s)![1]!;
     expect(parsePolicy(headers['content-security-policy'])).toMatchObject({
@@ -72,7 +72,7 @@ describe('the policy of', () => {
     expect(text).not.toContain('<script');
   });
 
-  it('everything else stays as it was, refusals below /docs too', async () => {
+  it('all other responses keep their policy, including errors below /docs', async () => {
     const strict = "default-src 'none'; frame-ancestors 'none'";
     for (const path of ['/docs', '/docs/nope', '/v1/refund-cases']) {
       const { headers } = await call(gateways.ports.live, path);
@@ -83,7 +83,7 @@ describe('the policy of', () => {
 });
 
 describe('the script', () => {
-  it('is compressed for whoever takes gzip', async () => {
+  it('is compressed for clients that accept gzip', async () => {
     const plain = await call(gateways.ports.live, SCRIPT);
     expect(plain.headers['content-encoding']).toBeUndefined();
     const response = await fetch(`http://127.0.0.1:${gateways.ports.live}${SCRIPT}`, {
@@ -96,12 +96,12 @@ describe('the script', () => {
     expect(compressedLength).toBeLessThan(plain.text.length / 2);
   });
 
-  it.each(['', 'br', 'gzip;q=0', 'gzip; q=0.0, br'])('is not for "%s"', async (accepted) => {
+  it.each(['', 'br', 'gzip;q=0', 'gzip; q=0.0, br'])('is not compressed for "%s"', async (accepted) => {
     const { headers } = await call(gateways.ports.live, SCRIPT, { headers: { 'accept-encoding': accepted } });
     expect(headers['content-encoding']).toBeUndefined();
   });
 
-  it('fills no memory for clients that do not read it', async () => {
+  it('takes no memory for clients that do not read it', async () => {
     const { text } = await call(gateways.ports.live, SCRIPT);
     const before = process.memoryUsage().arrayBuffers;
     const sockets = Array.from({ length: 60 }, () => connect(gateways.ports.live, '127.0.0.1'));
@@ -118,7 +118,7 @@ describe('the script', () => {
 
 describe('everything below /docs', () => {
   it.each(['/docs', '/docs/', SCRIPT, '/docs/errors'])(
-    '%s answers HEAD as GET, without the body',
+    '%s responds to HEAD as to GET, without the body',
     async (path) => {
       const [got, headed] = [
         await call(gateways.ports.live, path),
@@ -131,7 +131,7 @@ describe('everything below /docs', () => {
     },
   );
 
-  it.each(['/docs', '/docs/', SCRIPT, '/docs/errors'])('%s is there for GET and HEAD only', async (path) => {
+  it.each(['/docs', '/docs/', SCRIPT, '/docs/errors'])('%s allows GET and HEAD only', async (path) => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const answer = await call(gateways.ports.live, path, { method });
       expectProblem(answer, 'METHOD_NOT_ALLOWED');
@@ -144,7 +144,7 @@ describe('everything below /docs', () => {
     async (path) => expectProblem(await call(gateways.ports.live, path), 'ROUTE_NOT_FOUND'),
   );
 
-  it('a host that is none is an invalid request', async () => {
+  it('an invalid host is an invalid request', async () => {
     for (const path of ['/docs', '/docs/']) {
       const answer = await call(gateways.ports.live, path, { headers: { host: '%' } });
       expectProblem(answer, 'INVALID_REQUEST', 'Header Host');
@@ -152,7 +152,7 @@ describe('everything below /docs', () => {
   });
 });
 
-it('reading is limited by address, and costs no key anything', async () => {
+it('reading is limited by address, and does not count against any key', async () => {
   const limited = await startGateways({ RATE_LIMIT_ADDRESS: '1' });
   try {
     const { keys } = await newMerchant(limited);

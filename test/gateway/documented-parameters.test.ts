@@ -134,7 +134,7 @@ async function expectBodyFaults(ask: Ask, schema: Schema): Promise<void> {
 }
 
 it.each(operationsOf(document))(
-  '$operationId says which parameter is at fault and what it may be',
+  '$operationId names the invalid parameter and its allowed values',
   async ({ method, path, operation }) => {
     const inPlace = (place: string) =>
       new Map<string, Schema>(

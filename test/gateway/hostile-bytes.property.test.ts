@@ -163,7 +163,7 @@ function expectGoodAnswer(answer: Answer): void {
   expect(answer.headers.allow === undefined).toBe(answer.status !== 405);
 }
 
-it('whatever bytes come, what leaves is a success or an error of the table, and the connection ends', async () => {
+it('any bytes get a success or an error of the table, and the connection ends', async () => {
   const seen = new Set<number>();
   const connections = fc.array(connection, {
     minLength: CONNECTIONS_AT_ONCE,

@@ -155,7 +155,7 @@ test.each<[moment: string, lose: (crashable: Crashable) => LossyProxy]>([
 );
 
 test(
-  'writes of services that were killed before they committed are made once, when they are asked for again',
+  'writes of services that were killed before the commit happen once when repeated',
   async () => {
     const crashable = await startCrashable();
     const kill = await crashable.startServices();

@@ -62,7 +62,7 @@ describe('a creation over HTTP', () => {
     expect(await list()).toHaveLength(1);
   });
 
-  it('happens once of 50 at once, over two processes; the others replay it or are told it is running', async () => {
+  it('happens once among 50 concurrent requests to two processes; the others are replays or conflicts', async () => {
     const { merchantId, post } = await newShop();
     const [key, body] = [randomUUID(), newBody()];
     const answers = await Promise.all(
@@ -80,7 +80,7 @@ describe('a creation over HTTP', () => {
     expectReplay(await post(body, key), first!);
   });
 
-  it('is the same under a key bare and quoted, of any printable characters', async () => {
+  it('has the same key bare and quoted, with any printable characters', async () => {
     const { post } = await newShop();
     for (const [bare, quoted] of [
       ['a-key', '"a-key"'],
@@ -93,7 +93,7 @@ describe('a creation over HTTP', () => {
     }
   });
 
-  it('is another under a key that differs in case or in a space inside', async () => {
+  it('has another key if it differs in case or in inner spaces', async () => {
     const { post } = await newShop();
     for (const key of ['key one', 'Key one', 'key  one']) {
       expect((await post(newBody(), key)).headers['idempotency-replayed']).toBeUndefined();
@@ -111,7 +111,7 @@ describe('a creation over HTTP', () => {
       (url) =>
         `{"\\u0075rl":"${url.replaceAll('/', '\\/').replace('h', '\\u0068')}","eventTypes":${JSON.stringify(EVENTS).replace('r', '\\u0072')}}`,
     ],
-  ])('is replayed to a body that differs in %s only', async (_what, spell) => {
+  ])('is replayed for a body that differs only in %s', async (_what, spell) => {
     const { post } = await newShop();
     const [key, body] = [randomUUID(), newBody()];
     const first = await post(body, key);
@@ -128,7 +128,7 @@ describe('a creation over HTTP', () => {
     ['URL, too long when written,', (body) => ({ ...body, url: `https://a.example/${'é'.repeat(1_000)}` })],
     ['event type, which is unknown,', (body) => ({ ...body, eventTypes: ['nothing.v1'] })],
     ['order of the event types', (body) => ({ ...body, eventTypes: EVENTS.toReversed() })],
-  ])('is 422 with another %s under the same key, and makes nothing', async (_what, change) => {
+  ])('is 422 with another %s under the same key, and creates nothing', async (_what, change) => {
     const { post, list } = await newShop();
     const [key, body] = [randomUUID(), newBody()];
     const first = await post(body, key);
@@ -141,14 +141,14 @@ describe('a creation over HTTP', () => {
     ['no JSON', 'INVALID_REQUEST', '{'],
     ['a member missing', 'INVALID_REQUEST', { eventTypes: EVENTS }],
     ['half a character', 'INVALID_WEBHOOK_URL', { url: 'https://a/\ud800', eventTypes: EVENTS }],
-  ])('is refused for the syntax of its body under a key that was used: %s', async (_what, code, body) => {
+  ])('is rejected for the syntax of its body even if the key was used: %s', async (_what, code, body) => {
     const { post } = await newShop();
     const key = randomUUID();
     await post(newBody(), key);
     expectProblem(await post(body, key), code);
   });
 
-  it('may be corrected under the same key after it was refused', async () => {
+  it('can be corrected under the same key after an error', async () => {
     const { post } = await newShop();
     const taken = newBody();
     await post(taken, randomUUID());
@@ -163,7 +163,7 @@ describe('a creation over HTTP', () => {
     expectReplay(await post(corrected, key), first);
   });
 
-  it('makes a new one when the key is 24 hours old, and not before', async () => {
+  it('creates a new resource once the key is 24 hours old, but not before', async () => {
     const { merchantId, post, list } = await newShop();
     const [key, body] = [randomUUID(), newBody()];
     const first = await post(body, key);
@@ -184,7 +184,7 @@ describe('a creation over HTTP', () => {
     expect(await list()).toHaveLength(2);
   });
 
-  it('has a key of its own in each environment, for each merchant, and beside internal callers', async () => {
+  it('has separate keys for each environment, each merchant, and internal callers', async () => {
     const [one, two] = [await newShop(), await newShop()];
     const key = randomUUID();
     const answers = [

@@ -12,11 +12,11 @@ it.each([
   ['[{"a":1},{"a":1}]', undefined],
   ['{"a":"a","b":"\\"a\\":{,"}', undefined],
   ['"a"', undefined],
-])('the member that is repeated in %s is %s', (json, pointer) => {
+])('the duplicate member in %s is %s', (json, pointer) => {
   expect(repeatedMember(json)).toBe(pointer);
 });
 
-it('no value that is written by JSON.stringify repeats a member, whatever its strings hold', () => {
+it('output of JSON.stringify never has duplicate members, whatever its strings contain', () => {
   fc.assert(
     fc.property(fc.jsonValue({ noUnicodeString: false }), fc.nat(3), (value, space) => {
       expect(repeatedMember(JSON.stringify(value, undefined, space))).toBeUndefined();
@@ -24,7 +24,7 @@ it('no value that is written by JSON.stringify repeats a member, whatever its st
   );
 });
 
-it('a member beside one of its name is found, wherever it stands', () => {
+it('a duplicate member is found at any position', () => {
   const step = fc.oneof(fc.string({ unit: 'binary' }), fc.nat(3));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 5 }), fc.string({ unit: 'binary' }), (path, name) => {
@@ -45,6 +45,6 @@ it('a member beside one of its name is found, wherever it stands', () => {
   );
 });
 
-it('reads 64 KiB of opening brackets', () => {
+it('64 KiB of opening brackets are read', () => {
   expect(repeatedMember(`${'['.repeat(32_000)}${']'.repeat(32_000)}`)).toBeUndefined();
 });

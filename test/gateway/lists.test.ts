@@ -72,7 +72,7 @@ describeList(
 );
 describeList(`GET ${WEBHOOKS}`, () => overHttp(subscriptionList(gateways.harness), WEBHOOKS), 6);
 
-it('a cursor of one list is none of another', async () => {
+it('a cursor of one list is rejected by every other', async () => {
   const { seed, get } = await newShop();
   for (let n = 0; n < 2; n += 1) await seed.refundCase();
   const after: string = (await get('/v1/refund-cases?limit=1')).json.nextCursor;
@@ -81,7 +81,7 @@ it('a cursor of one list is none of another', async () => {
 });
 
 describe('funds', () => {
-  it('the calendar of a month holds the dates of its releases', async () => {
+  it('the calendar of a month contains the dates of its releases', async () => {
     const { seed, get } = await newShop();
     await seed.sale(1_200n, 12);
     await seed.sale(500n, 0);
@@ -104,7 +104,7 @@ describe('funds', () => {
   });
 
   it.each(['from=0001-01-01', 'to=9999-12-31', 'from=2024-02-29&to=2024-02-29'])(
-    'releases of %s are no error',
+    'releases of %s are a valid request',
     async (query) => {
       const { get } = await newShop();
       expect((await get(`/v1/funds/releases?${query}`)).json.data).toEqual([]);
@@ -112,7 +112,7 @@ describe('funds', () => {
   );
 });
 
-it('the last page of advance requests has no nextCursor, of other lists a null', async () => {
+it('the last page of advance requests has no nextCursor; the last page of other lists has null', async () => {
   const { get } = await newShop();
   expect((await get('/v1/advance/requests')).text).toBe('{"data":[]}');
   for (const path of ['/v1/refund-cases', '/v1/funds/releases', WEBHOOKS]) {
@@ -120,7 +120,7 @@ it('the last page of advance requests has no nextCursor, of other lists a null',
   }
 });
 
-it('the largest amount goes through the whole system without losing a centavo', async () => {
+it('the largest amount passes through the whole system exactly', async () => {
   const { seed, get } = await newShop();
   const exactly = `:${MAX}`;
   await seed.refundCase({ amountMinor: MAX });

@@ -10,7 +10,7 @@ import { ALL_SCOPES } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
-test('it serves both environments in front of services in another process, and says whether it can', async () => {
+test('serves both environments with services in another process, and reports its readiness', async () => {
   const harness = await startHarness();
   const transport = harness.transports.grpc;
   const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
@@ -56,7 +56,7 @@ test('it serves both environments in front of services in another process, and s
   expect(await exited).toEqual({ exitCode: 0, stderr: '' });
 });
 
-test('it serves the dashboard where people have somewhere to sign in', async () => {
+test('serves the dashboard if an identity provider is configured', async () => {
   const harness = await startHarness();
   const dashboard = await findFreePort();
   const { child, exited, logged } = startRuntime('gateway/main.ts', {
@@ -85,7 +85,7 @@ test.each([
     'PUBLIC_URL_DASHBOARD',
   ],
   [{ OIDC_ISSUER: 'http://issuer.example' }, 'OIDC_ISSUER'],
-])('it serves no dashboard in the clear: %j', async (settings, fault) => {
+])('does not serve the dashboard over plain HTTP: %j', async (settings, fault) => {
   const { exitCode, stderr } = await startRuntime('gateway/main.ts', {
     ...{ LIVE_PORT: '0', SANDBOX_PORT: '0', OPS_PORT: '0', DASHBOARD_PORT: '0' },
     ...{ SERVICES_URL: 'http://127.0.0.1:9', SERVICE_TOKEN: 'x', DASHBOARD_SERVICE_TOKEN: 'x', ...settings },
@@ -94,7 +94,7 @@ test.each([
   expect(stderr).toContain(`  ${fault} must be an https URL`);
 });
 
-test('without services to ask it does not start', async () => {
+test('does not start without services', async () => {
   const { exitCode, stderr } = await startRuntime('gateway/main.ts', { LIVE_PORT: 'x' }).exited;
   expect(exitCode).toBe(1);
   expect(stderr.match(/^ {2}[A-Z_]+ .*$/gm)?.map((line) => line.trim().split(' ')[0])).toEqual([

@@ -26,7 +26,7 @@ async function run(script: string, settings: Record<string, string>): Promise<st
   }
 }
 
-it('a client typed by the served document compiles, refuses misuse, and calls all eight operations', async () => {
+it('a client typed from the served document compiles, rejects misuse, and calls all eight operations', async () => {
   const { merchantId, keys } = await newMerchant(gateways);
   const seed = seedMerchant(gateways.harness.transports.inProcess, merchantId, Environment.LIVE);
   const cases: string[] = [];

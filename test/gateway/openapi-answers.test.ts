@@ -59,7 +59,7 @@ async function walk(operationId: string, path: string): Promise<number> {
   }
 }
 
-describe('real answers are as documented', () => {
+describe('real responses match the document:', () => {
   it.each([
     ['listRefundCases', '/v1/refund-cases', 200],
     ['listFundsReleases', '/v1/funds/releases', 100],
@@ -68,19 +68,19 @@ describe('real answers are as documented', () => {
     expect(await walk(operationId, path)).toBeGreaterThanOrEqual(atLeast);
   });
 
-  it('of the release calendar, past and to come', async () => {
+  it('the release calendar, past and future', async () => {
     for (const month of ['', '?month=2020-01', `?month=${monthFromNow(-1)}`, `?month=${monthFromNow(1)}`]) {
       expectDocumented('getReleaseCalendar', await ask(`/v1/funds/releases/calendar${month}`));
     }
   });
 
-  it('of a product', async () => {
+  it('a product', async () => {
     const product = expectDocumented('getProduct', await ask(`/v1/products/${access.live.productId}`));
     expect(product.prices).not.toEqual([]);
     expect(product.offers).not.toEqual([]);
   });
 
-  it('of the subscriptions: created, replayed, listed, disabled', async () => {
+  it('subscriptions: created, replayed, listed, disabled', async () => {
     const create = () =>
       ask('/v1/webhook-subscriptions', {
         body: { url: 'https://hooks.example.com/a', eventTypes: ['refund.requested.v1'] },
@@ -104,7 +104,7 @@ describe('real answers are as documented', () => {
   it.each([
     ['INVALID_WEBHOOK_URL', { url: 'http://hooks.example.com/', eventTypes: ['refund.requested.v1'] }],
     ['INVALID_EVENT_TYPE', { url: 'https://hooks.example.com/b', eventTypes: ['refund.opened.v1'] }],
-  ] as const)('of a refused subscription: %s', async (code, body) => {
+  ] as const)('a rejected subscription: %s', async (code, body) => {
     const answer = await ask('/v1/webhook-subscriptions', {
       body,
       headers: { 'idempotency-key': randomUUID() },
@@ -124,8 +124,8 @@ const monthFromNow = (months: number) => {
     .slice(0, 7);
 };
 
-describe('real events are as documented', () => {
-  it('byte for byte as they are signed and sent, of every area and the ping', async () => {
+describe('real events match the document', () => {
+  it('byte for byte as signed and sent, for every area and the ping', async () => {
     const dispatch = createClient(DispatchService, gateways.harness.transports.inProcess);
     const client = new pg.Client({ connectionString: gateways.harness.databaseUrl });
     await client.connect();

@@ -87,7 +87,7 @@ const parameters = operationsOf(document).flatMap(({ operationId, method, path, 
   })),
 );
 
-describe('a parameter is accepted when the document says so, and only then:', () => {
+describe('a parameter is accepted if and only if the document allows it:', () => {
   it.each(parameters.filter((parameter) => parameter.in !== 'header'))(
     '$operationId $name',
     async ({ method, path, name, schema, place, in: within }) => {
@@ -115,7 +115,7 @@ const post = (headers: Record<string, string>, body: unknown) =>
   call(port, create!.path, { method: 'POST', key, headers, body: JSON.stringify(body) });
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-it('an Idempotency-Key likewise, bare and quoted', async () => {
+it('the same holds for an Idempotency-Key, bare and quoted', async () => {
   const { place } = parameters.find(({ name }) => name === 'Idempotency-Key')!;
   const body = create!.operation.requestBody.content['application/json'].example;
   const written = fc.string({
@@ -138,7 +138,7 @@ it('an Idempotency-Key likewise, bare and quoted', async () => {
   );
 });
 
-it('a body likewise', async () => {
+it('the same holds for a body', async () => {
   const place = [...create!.at, 'requestBody', 'content', 'application/json', 'schema'];
   const names: string[] = document.components.schemas.EventType.enum;
   const url = fc.oneof(

@@ -26,7 +26,7 @@ describe('every operation', () => {
     }
   });
 
-  it('has complete examples that are valid', () => {
+  it('has complete, valid examples', () => {
     const faults: string[] = [];
     let examples = 0;
     for (const [at, { schema, ...media }] of objectsIn(document)) {
@@ -48,7 +48,7 @@ describe('every operation', () => {
     expect(examples).toBeGreaterThan(8 * 15);
   });
 
-  it('shows for each error the body that is really answered', () => {
+  it('shows the actual body of each error', () => {
     for (const { operation, path } of operationsOf(document)) {
       for (const [status, response] of Object.entries<Document>(operation.responses)) {
         const problem = response.content['application/problem+json'];
@@ -67,7 +67,7 @@ describe('every operation', () => {
     }
   });
 
-  it('together answer every error but those that come before any operation', () => {
+  it('together document every error except those that occur before routing', () => {
     const written = JSON.stringify(operationsOf(document));
     const missing = Object.keys(PROBLEM_TYPES).filter((code) => !written.includes(`"${code}"`));
     expect(missing).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED']);
@@ -75,7 +75,7 @@ describe('every operation', () => {
 });
 
 describe('every schema', () => {
-  it('is closed where it is an object, and says what each member is', () => {
+  it('allows no additional properties, and describes each property', () => {
     const { components, paths, webhooks } = document;
     const open: string[] = [];
     const silent: string[] = [];
@@ -92,7 +92,7 @@ describe('every schema', () => {
     expect(silent).toEqual([]);
   });
 
-  it('names the resources, and refers to them by name', () => {
+  it('names the resources, and references them by name', () => {
     const names = Object.keys(document.components.schemas);
     for (const name of ['RefundCase', 'Product', 'Price', 'Offer', 'FundsRelease', 'ReleaseCalendarDay']) {
       expect(names).toContain(name);
@@ -103,7 +103,7 @@ describe('every schema', () => {
     expect(names.filter((name) => !used.has(name))).toEqual([]);
   });
 
-  it('says of every integer that 32 bits may not hold that it has 64, so that generated clients do not cut it', () => {
+  it('declares 64 bits for every integer that may exceed 32 bits, so that generated clients do not truncate it', () => {
     const integers = [...objectsIn(document)].filter(([, { type }]) => [type].flat().includes('integer'));
     const wide = integers.filter(([, { maximum = Infinity }]) => maximum > 2 ** 31 - 1);
     expect(wide.length).toBeGreaterThan(40);
@@ -112,7 +112,7 @@ describe('every schema', () => {
     expect(sequences).toHaveLength(webhooksOf(document).length);
   });
 
-  it('bounds every amount by what JSON parsers read exactly', () => {
+  it('limits every amount to what JSON parsers read exactly', () => {
     const { schemas } = document.components;
     const amounts = [...objectsIn(schemas)].filter(
       ([at]) => /amount/i.test(at.at(-1)!) && !at.includes('examples'),
@@ -128,14 +128,14 @@ describe('every schema', () => {
 const nameOf = ($ref: string | undefined) => $ref?.split('/').at(-1) ?? '';
 
 describe('webhooks', () => {
-  it('are exactly the catalogue and the ping', () => {
+  it('are exactly the event catalogue and the ping', () => {
     const names = EVENT_CATALOGUE.map(({ name }) => name);
     expect(names).toHaveLength(26);
     expect(webhooksOf(document).map(({ type }) => type)).toEqual([...names, 'webhook.ping.v1']);
     expect(document.components.schemas.EventType.enum).toEqual(names);
   });
 
-  it('take the data of their own type alone, in the envelope that is sent', () => {
+  it('accept only the data of their own type, in the envelope that is sent', () => {
     for (const { type, at, operation } of webhooksOf(document)) {
       const { example } = operation.requestBody.content['application/json'];
       const place = [...at, 'requestBody', 'content', 'application/json', 'schema'];

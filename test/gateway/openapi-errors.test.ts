@@ -125,7 +125,7 @@ describe.each(operationsOf(document).map((documented) => [documented.operationId
       ),
     );
 
-    it.each(answers)('answers $status $code as documented', async ({ code, status, response, example }) => {
+    it.each(answers)('returns $status $code as documented', async ({ code, status, response, example }) => {
       standIn.failure = REFUSALS[code] ?? AWAY;
       standIn.scopes = code === 'INSUFFICIENT_SCOPE' ? [] : ALL_SCOPES;
       const answer = await provoke(documented, code);
@@ -150,7 +150,7 @@ describe.each(operationsOf(document).map((documented) => [documented.operationId
       }
     });
 
-    it('documents no status twice and no code under another status', () => {
+    it('documents each status once, and each code under one status', () => {
       for (const { code, status } of answers) expect(PROBLEM_TYPES[code].status).toBe(Number(status));
       expect(new Set(answers.map(({ code }) => code)).size).toBe(answers.length);
     });

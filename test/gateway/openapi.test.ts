@@ -48,7 +48,7 @@ describe('the document', () => {
     expect(JSON.stringify(answer.json.paths)).not.toContain(`"environment":"${other}"`);
   });
 
-  it('names the address that merchants see', async () => {
+  it('names the public address', async () => {
     const { port } = await listen('test', { PUBLIC_URL_SANDBOX: 'https://sandbox.payments.example' });
     const { json } = await call(port, '/openapi.json');
     expect(json.servers[0].url).toBe('https://sandbox.payments.example');
@@ -58,7 +58,7 @@ describe('the document', () => {
     expect(value.type).toBe('https://sandbox.payments.example/docs/errors#API_KEY_MISSING');
   });
 
-  it('tells the limits that are set, and where the other environment is', async () => {
+  it('states the configured limits, and where the other environment is', async () => {
     const { port } = await listen('test', {
       ...{ RATE_LIMIT_SANDBOX: '7', RATE_LIMIT_ADDRESS: '13', HTTP_REQUEST_TIMEOUT: '11s' },
       PUBLIC_URL_LIVE: 'https://payments.example',
@@ -80,7 +80,7 @@ describe('the document', () => {
     expect(policy).toBe('"address";q=13;w=1');
   });
 
-  it('is not sent again to who has it', async () => {
+  it('is not sent again to clients that have it', async () => {
     const { port } = await listen('live');
     const { etag } = (await call(port, '/openapi.json')).headers;
     for (const tags of [etag!, `W/${etag}`, `"other", W/"another" , ${etag}`, '*']) {
@@ -96,7 +96,7 @@ describe('the document', () => {
     }
   });
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('responds to HEAD as to GET, without the body', async () => {
     const { port } = await listen('live');
     const got = await call(port, '/openapi.json');
     const headed = await call(port, '/openapi.json', { method: 'HEAD' });
@@ -105,7 +105,7 @@ describe('the document', () => {
       expect(headed.headers[name]).toBe(got.headers[name]);
   });
 
-  it('is 503 while the catalogue of events is away; once known, it is not asked for again', async () => {
+  it('is 503 while the event catalogue is unavailable; once loaded, the catalogue is not requested again', async () => {
     let asked = 0;
     let away = true;
     const { port } = await listen(
@@ -127,7 +127,7 @@ describe('the document', () => {
     expect(asked).toBe(2);
   });
 
-  it('is valid OpenAPI 3.1 and holds valid JSON Schemas', async () => {
+  it('is valid OpenAPI 3.1 and contains valid JSON Schemas', async () => {
     const document = await read('live');
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(await validate(document)).toMatchObject({ valid: true });
@@ -137,7 +137,7 @@ describe('the document', () => {
     expect(schemas.filter(([, schema]) => !ajv.validateSchema(schema)).map(([name]) => name)).toEqual([]);
   });
 
-  it('has exactly the operations that are routed below /v1', async () => {
+  it('has exactly the operations routed below /v1', async () => {
     const { app, port } = await listen('live');
     const { json } = await call(port, '/openapi.json');
     const documented = operationsOf(json).map(({ method, path }) => `${method} ${path}`);

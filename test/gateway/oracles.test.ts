@@ -95,7 +95,7 @@ describe('a key', () => {
   const revoke = ({ merchantId, apiKeyId }: Awaited<ReturnType<typeof issue>>) =>
     apiKeys().revokeApiKey({ merchantId, apiKeyId, environment: Environment.LIVE, idempotencyKey: newKey() });
 
-  it('that never was and one that was revoked are answered alike, with the same one read', async () => {
+  it('that does not exist and one that was revoked get the same response, with the same read', async () => {
     const revoked = await issue();
     await revoke(revoked);
     const seen = [await show(newApiKey('live')), await show(revoked.key), await show(newApiKey('live'))];
@@ -106,7 +106,7 @@ describe('a key', () => {
     expect(statements).toHaveLength(1);
   });
 
-  it('of the other environment that never was or was revoked is answered like one of this', async () => {
+  it('of the other environment gets the same response whether it does not exist or was revoked', async () => {
     const merchantId = randomUUID();
     const { key, apiKeyId } = await gateways.issueKey(merchantId, Environment.TEST);
     const environment = Environment.TEST;
@@ -116,7 +116,7 @@ describe('a key', () => {
     expect(await show(newApiKey('test'))).toEqual(never);
   });
 
-  it('that is mistyped is answered like one that never was, and asks nothing of the database', async () => {
+  it('that is mistyped gets the same response as one that does not exist, without a database read', async () => {
     const never = await show(newApiKey('live'));
     const { key } = await issue();
     const mistyped = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
@@ -126,7 +126,7 @@ describe('a key', () => {
   });
 });
 
-describe('a thing of another merchant, or of the other environment, is answered like one that never was', () => {
+describe('a resource of another merchant or environment gets the same response as one that does not exist', () => {
   /** Without the reading of the asker's own key, which the gateway does every few seconds. */
   const observeThing = async (said: string, ask: () => Promise<Answer>) => {
     const { statements: all, ...observed } = await observe(said, ask);
@@ -172,7 +172,7 @@ describe('a thing of another merchant, or of the other environment, is answered 
     expect(JSON.parse(never.text)).toEqual({ data: [], hasMore: false, nextCursor: null });
   });
 
-  it('its cursor, like garbage', async () => {
+  it('its cursor, which gets the same response as garbage', async () => {
     for (const environment of [Environment.LIVE, Environment.TEST]) {
       const seed = victim.seed(environment);
       await seed.refundCase();

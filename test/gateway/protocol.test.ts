@@ -39,7 +39,7 @@ describe('methods', () => {
     expect(answer.headers.allow).toBe(allow);
   });
 
-  it('HEAD answers as GET, without the body', async () => {
+  it('HEAD responds as GET, without the body', async () => {
     const got = await call(live, '/v1/refund-cases', { key });
     const headed = await call(live, '/v1/refund-cases', { key, method: 'HEAD' });
     expect(headed).toMatchObject({ status: 200, text: '' });
@@ -52,7 +52,7 @@ describe('methods', () => {
   });
 });
 
-it('a target that names its origin is its path', async () => {
+it('a target in absolute form is reduced to its path', async () => {
   const origin = 'https://api.example';
   expect((await call(live, `${origin}/v1/refund-cases`, { key })).status).toBe(200);
   const refused = await call(live, `${origin}/v1/refund-cases?limit=1`, { method: 'PUT' });
@@ -122,7 +122,7 @@ describe('on the socket', () => {
     ['large headers', 'HEADERS_TOO_LARGE', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`],
     ['a very long target', 'URI_TOO_LONG', `GET /${'a'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
     ['half a request', 'REQUEST_TIMEOUT', 'GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\n'],
-  ])('%s is answered with %s', async (_what, code, bytes) => {
+  ])('%s gets %s', async (_what, code, bytes) => {
     const answer = await sendRaw(live, bytes);
     expectProblem(answer, code);
     expect(answer.headers.connection).toBe('close');
@@ -134,7 +134,7 @@ describe('on the socket', () => {
     ['get', `http://a${SUBSCRIPTIONS}`, 'GET, HEAD, POST'],
     ['PLAY', `${SUBSCRIPTIONS}/${uuid}/disable`, 'POST'],
     ['CONNECT', '/v1/refund-cases', 'GET, HEAD'],
-  ])('the method %s, which is none of HTTP’s, on %s is 405 and allows %s', async (method, target, allow) => {
+  ])('the method %s, unknown to HTTP, on %s is 405 and allows %s', async (method, target, allow) => {
     const answer = await sendRaw(live, `${method} ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
     expectProblem(
       answer,
@@ -145,23 +145,23 @@ describe('on the socket', () => {
     expect(answer.json.instance).toBe(/\/v1[^?]*/.exec(target)![0]);
   });
 
-  it('a long method is shown in part', async () => {
+  it('a long method is truncated', async () => {
     const answer = await sendRaw(live, `${'M'.repeat(9_000)} /v1/refund-cases HTTP/1.1\r\n\r\n`);
     expectProblem(answer, 'METHOD_NOT_ALLOWED', /^The method M{50} is/);
   });
 
-  it('an expectation that nobody knows is no error', async () => {
+  it('an unknown expectation is not an error', async () => {
     const head = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n`;
     expect((await sendRaw(live, `${head}Expect: wonders\r\n\r\n`)).status).toBe(200);
   });
 
-  it('a request for an upgrade is answered as what else it is', async () => {
+  it('a request for an upgrade is handled as an ordinary request', async () => {
     const head = `GET /nope HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\nUpgrade: websocket\r\n\r\n`;
     expectProblem(await sendRaw(live, head), 'ROUTE_NOT_FOUND');
   });
 });
 
-it('the id of a request is our own, on successes too, and never the client’s', async () => {
+it('the request id is our own, on successes too, and never the client’s', async () => {
   const headers = { 'request-id': 'mine', 'x-request-id': 'mine' };
   const [first, second] = await Promise.all([
     call(live, '/v1/refund-cases', { key, headers }),
@@ -177,7 +177,7 @@ it('the instance is the path, without the query', async () => {
   expect(json.instance).toBe('/v1/products/42');
 });
 
-describe('one connection, many requests', () => {
+describe('one connection with many requests', () => {
   const list = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer `;
   const get = () => `${list}${key}\r\n\r\n`;
   const last = () => `${list}${key}\r\nConnection: close\r\n\r\n`;
@@ -202,7 +202,7 @@ describe('one connection, many requests', () => {
     expect((await statuses(`${bytes()}${last()}`))?.slice(1)).toEqual([200]);
   });
 
-  it('answers what came before an error first, and then the error', async () => {
+  it('sends the responses to earlier requests before an error', async () => {
     expect(await statuses(`${get()}${get()}no HTTP\r\n\r\n`)).toEqual([200, 200, 400]);
     expect(await statuses(`${get()}${post(SUBSCRIPTIONS, 'Content-Length: 9\r\n\r\n{')}`)).toEqual([
       200, 408,
@@ -213,13 +213,13 @@ describe('one connection, many requests', () => {
     expect(await statuses(`${get()}${unknown}`)).toEqual([200, 405]);
   });
 
-  it('answers a request once, whatever follows its answer', async () => {
+  it('responds to a request once, whatever follows the response', async () => {
     expect(await statuses(`${last()}${get()}no HTTP\r\n\r\n`)).toEqual([200]);
     expect(await statuses(post('/nope', 'Transfer-Encoding: chunked\r\n\r\nno chunk\r\n'))).toEqual([404]);
     expect(await statuses(post('/nope', 'Content-Length: 9\r\n\r\n{'))).toEqual([404]);
   });
 
-  it('is never told to continue in the middle of an answer', async () => {
+  it('never gets a 100 Continue in the middle of a response', async () => {
     const expecting = post(SUBSCRIPTIONS, 'Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}');
     expect(await statuses(`${expecting}${last()}`)).toEqual([100, 400, 200]);
     const received = await exchange(live, `${get()}${expecting}`);
@@ -228,12 +228,12 @@ describe('one connection, many requests', () => {
     ]);
   });
 
-  it('is closed without a word when nothing was ever asked', async () => {
+  it('is closed silently if nothing was requested', async () => {
     expect(await exchange(live, '')).toBe('');
   });
 });
 
-describe('a client that goes away harms nobody else', () => {
+describe('a client that disconnects does not affect others', () => {
   it.each([
     ['CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
     ['no HTTP\r\n\r\n'],
@@ -250,7 +250,7 @@ describe('a client that goes away harms nobody else', () => {
   });
 });
 
-it('the answer to a large body reaches a client that sends all of it first', async () => {
+it('a client that sends its whole large body first gets the response', async () => {
   const size = 20_000_000;
   const head = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
   const type = `Content-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`;

@@ -101,7 +101,7 @@ const storeUp = async () =>
   /^payments_rate_limit_store_up\{environment="live"\} (\d)$/m.exec(await metrics.metrics())?.[1];
 
 describe('gateways that share a store', () => {
-  it('let in together what one would, of each key and in each environment apart', async () => {
+  it('share one quota for each key and environment', async () => {
     const [one, two] = [await startGateway('postgresql'), await startGateway('postgresql')];
     const sandboxes = [await startGateway('postgresql', 'test'), await startGateway('postgresql', 'test')];
     const [mine, other] = [await newMerchant(harness), await newMerchant(harness)];
@@ -115,7 +115,7 @@ describe('gateways that share a store', () => {
     expect([...one.told(), ...two.told()]).toEqual([]);
   });
 
-  it('tell on each answer what is left of the whole', async () => {
+  it('report the shared remaining quota in each response', async () => {
     const [one, two] = [await startGateway('postgresql'), await startGateway('postgresql')];
     const { key } = await harness.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.REFUNDS_READ]);
     for (const { port } of [one, two]) await call(port, PATH, { key });
@@ -128,7 +128,7 @@ describe('gateways that share a store', () => {
     ]);
   });
 
-  it('let in no more over several seconds, and as much again in each', async () => {
+  it('share the quota of each second', async () => {
     const ports = [(await startGateway('postgresql')).port, (await startGateway('postgresql')).port];
     const { keys } = await newMerchant(harness);
     for (const port of ports) await call(port, PATH, { key: keys.live });
@@ -145,14 +145,14 @@ describe('gateways that share a store', () => {
     expect(statuses(answers)[429]).toBeGreaterThan(100);
   });
 
-  it('refuse together an address that shows no good key, and let a good one through', async () => {
+  it('share the limit of an address without a valid key, and accept valid keys from it', async () => {
     const ports = [(await startGateway('postgresql')).port, (await startGateway('postgresql')).port];
     const { keys } = await newMerchant(harness);
     expect(await burst(ports, 12, (port) => call(port, PATH))).toEqual({ 401: 6, 429: 18 });
     expect(statuses(await Promise.all(ports.map(withKey(keys.live))))).toEqual({ 200: 2 });
   });
 
-  it('do so as processes of their own, in a database of their own', async () => {
+  it('do so as separate processes with a database of their own', async () => {
     const store = await createEmptyDatabase();
     const { baseUrl, token } = harness.harness;
     const start = async () => {
@@ -178,7 +178,7 @@ describe('gateways that share a store', () => {
     }
   });
 
-  it('need no more of a database than to read and write its one table', async () => {
+  it('require only read and write access to one table', async () => {
     const store = await createEmptyDatabase();
     await startGateway(store);
     const role = `counter_${randomUUID().slice(0, 8)}`;
@@ -196,8 +196,8 @@ describe('gateways that share a store', () => {
   });
 });
 
-describe('a store that is away', () => {
-  it('when it is killed leaves every gateway counting for itself, told once, until it is back', async () => {
+describe('a store that is unavailable', () => {
+  it('because it was killed makes every gateway count by itself, with one log line, until it is back', async () => {
     const data = temporaryDataFolder();
     const start = () => startPostgres({ folder: data.folder, log: () => undefined, throwaway: true });
     let postgres = await start();
@@ -238,7 +238,7 @@ describe('a store that is away', () => {
     expect(await storeUp()).toBe('1');
   }, 60_000);
 
-  it('holds a request up once when it hangs, not every one', async () => {
+  it('because it hangs delays one request, not every one', async () => {
     const store = new URL(await createEmptyDatabase());
     await using proxy = await startLossyProxy(Number(store.port));
     store.port = String(proxy.port);
@@ -256,7 +256,7 @@ describe('a store that is away', () => {
     proxy.heal();
   });
 
-  it('and comes back empty is made ready again', async () => {
+  it('and comes back empty is initialized again', async () => {
     const store = await createEmptyDatabase();
     const [one, two] = [await startGateway(store), await startGateway(store)];
     const { keys } = await newMerchant(harness);
@@ -270,7 +270,7 @@ describe('a store that is away', () => {
     expect(await burst(ports, 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
   });
 
-  it('at start keeps nobody from starting: the log says why, and requests are limited', async () => {
+  it('at startup does not prevent the start: the log has the reason, and requests are limited', async () => {
     const store = new URL(await createEmptyDatabase());
     const stranger = new URL(store);
     stranger.password = 'guess';
@@ -283,7 +283,7 @@ describe('a store that is away', () => {
   });
 });
 
-it('the store keeps nothing that is over, however much there was', async () => {
+it('the store deletes all past counts, however many there are', async () => {
   const url = await createEmptyDatabase();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -302,7 +302,7 @@ it('the store keeps nothing that is over, however much there was', async () => {
   await expect.poll(kept).toEqual([{ key: 'new1' }, { key: 'new2' }, { key: 'new3' }]);
 });
 
-it('a store that cannot be known ends the start with one line', async () => {
+it('an invalid store ends the start with one line', async () => {
   const gateway = (settings: Record<string, string>) =>
     startRuntime('gateway/main.ts', {
       ...{ SERVICES_URL: 'http://127.0.0.1:1', SERVICE_TOKEN: 'mps_x', ...settings },

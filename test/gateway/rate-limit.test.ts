@@ -55,27 +55,32 @@ describe('requests with a key', () => {
   it.each([
     ['live', 10],
     ['test', 3],
-  ] as const)('of %s have %i a second; the next is refused until it is over', async (environment, limit) => {
-    const key = (await newMerchant(gateways)).keys[environment];
-    const port = gateways.ports[environment];
-    await call(port, PATH, { key });
-    const answers = await burst(limit + 4, () => call(port, PATH, { key }));
-    const allowed = withStatus(answers, 200);
-    const refused = withStatus(answers, 429);
-    expect([allowed.length, refused.length]).toEqual([limit, 4]);
-    const left = allowed.map(({ headers }) => leftOf(headers.ratelimit));
-    expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: limit }, (_, used) => limit - 1 - used));
-    for (const answer of answers) expect(answer.headers['ratelimit-policy']).toBe(`"key";q=${limit};w=1`);
-    for (const answer of refused) {
-      expectProblem(answer, 'RATE_LIMITED', `More than ${limit} requests`);
-      expect(answer.headers['retry-after']).toBe('1');
-      expect(answer.headers.ratelimit).toBe('"key";r=0;t=1');
-    }
-    await delay(Number(refused[0]!.headers['retry-after']) * 1_000 + 100);
-    expect((await call(port, PATH, { key })).status).toBe(200);
-  });
+  ] as const)(
+    'of %s are limited to %i a second; the next is refused until the second is over',
+    async (environment, limit) => {
+      const key = (await newMerchant(gateways)).keys[environment];
+      const port = gateways.ports[environment];
+      await call(port, PATH, { key });
+      const answers = await burst(limit + 4, () => call(port, PATH, { key }));
+      const allowed = withStatus(answers, 200);
+      const refused = withStatus(answers, 429);
+      expect([allowed.length, refused.length]).toEqual([limit, 4]);
+      const left = allowed.map(({ headers }) => leftOf(headers.ratelimit));
+      expect(left.sort((a, b) => b - a)).toEqual(
+        Array.from({ length: limit }, (_, used) => limit - 1 - used),
+      );
+      for (const answer of answers) expect(answer.headers['ratelimit-policy']).toBe(`"key";q=${limit};w=1`);
+      for (const answer of refused) {
+        expectProblem(answer, 'RATE_LIMITED', `More than ${limit} requests`);
+        expect(answer.headers['retry-after']).toBe('1');
+        expect(answer.headers.ratelimit).toBe('"key";r=0;t=1');
+      }
+      await delay(Number(refused[0]!.headers['retry-after']) * 1_000 + 100);
+      expect((await call(port, PATH, { key })).status).toBe(200);
+    },
+  );
 
-  it('do not take from another key or the other environment', async () => {
+  it('do not count against another key or the other environment', async () => {
     const [one, other] = [await newMerchant(gateways), await newMerchant(gateways)];
     await burst(20, () => call(gateways.ports.live, PATH, { key: one.keys.live }));
     expect((await call(gateways.ports.live, PATH, { key: other.keys.live })).status).toBe(200);
@@ -83,7 +88,7 @@ describe('requests with a key', () => {
   });
 });
 
-describe('an answer to a request with a key tells its quota', () => {
+describe('a response to a request with a key has its quota in the headers', () => {
   it.each([
     ['GET', `${PATH}?limit=0`, undefined, 'INVALID_REQUEST'],
     ['GET', `${PATH}?after=abc`, undefined, 'INVALID_CURSOR'],
@@ -91,7 +96,7 @@ describe('an answer to a request with a key tells its quota', () => {
     ['POST', '/v1/webhook-subscriptions', 'text', 'UNSUPPORTED_MEDIA_TYPE'],
     ['POST', '/v1/webhook-subscriptions', { url: 'x'.repeat(70_000) }, 'PAYLOAD_TOO_LARGE'],
     ['POST', '/v1/webhook-subscriptions', {}, 'IDEMPOTENCY_KEY_MISSING'],
-  ] as const)('%s %s too, although it is an error', async (method, path, body, code) => {
+  ] as const)('%s %s has it too, although it is an error', async (method, path, body, code) => {
     const key = (await newMerchant(gateways)).keys.live;
     const answer = await call(gateways.ports.live, path, { method, key, body });
     expectProblem(answer, code);
@@ -102,7 +107,7 @@ describe('an answer to a request with a key tells its quota', () => {
     expect(answer.headers['retry-after']).toBeUndefined();
   });
 
-  it('also where the scope is missing: it counts, and stays 403 when there is no quota left', async () => {
+  it('including one without the scope: it counts, and stays 403 when the quota is used up', async () => {
     const { key } = await gateways.issueKey(randomUUID(), Environment.LIVE, [ApiKeyScope.FUNDS_READ]);
     await call(gateways.ports.live, PATH, { key });
     const answers = await burst(14, () => call(gateways.ports.live, PATH, { key }));
@@ -114,7 +119,7 @@ describe('an answer to a request with a key tells its quota', () => {
   });
 });
 
-it('by default 100 requests a second are let in with a live key, 25 with a sandbox key, 50 without one', async () => {
+it('by default, the limits per second are 100 for a live key, 25 for a sandbox key, 50 without a key', async () => {
   const standard = await startGateways({ SERVICES: 'refunds,api-keys' });
   try {
     const { keys } = await newMerchant(standard);
@@ -131,8 +136,8 @@ it('by default 100 requests a second are let in with a live key, 25 with a sandb
   }
 });
 
-describe('requests without a good key', () => {
-  it('are limited by address, and never without Retry-After', async () => {
+describe('requests without a valid key', () => {
+  it('are limited by address, with Retry-After in every refusal', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7' };
     await burst(20, (index) => call(gateways.ports.live, PATH, { headers, ...(index % 2 && { key: 'x' }) }));
     const refused = await call(gateways.ports.live, PATH, { headers });
@@ -145,7 +150,7 @@ describe('requests without a good key', () => {
     expectProblem(elsewhere, 'API_KEY_MISSING');
   });
 
-  it('do not take from the quota of a key that is known, although it comes from the same address', async () => {
+  it('do not count against the quota of a cached key from the same address', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     const key = (await newMerchant(gateways)).keys.live;
     expect((await call(gateways.ports.live, PATH, { key, headers })).status).toBe(200);
@@ -156,7 +161,7 @@ describe('requests without a good key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it('nor when that key has to be checked again', async () => {
+  it('nor when that key must be looked up again', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.11' };
     const key = (await newMerchant(gateways)).keys.live;
     expect((await call(gateways.ports.live, PATH, { key, headers })).status).toBe(200);
@@ -169,7 +174,7 @@ describe('requests without a good key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it('are refused from the limit on, exactly, however many come at once and whatever they show', async () => {
+  it('are refused exactly from the limit on, however many are concurrent and whatever keys they have', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.12' };
     for (const key of [() => newApiKey('live'), () => 'hello']) {
       const answers = await burst(20, () => call(gateways.ports.live, PATH, { headers, key: key() }));
@@ -179,7 +184,7 @@ describe('requests without a good key', () => {
     }
   });
 
-  it('are not asked for beyond the limit, however many come at once', async () => {
+  it('cause no lookups beyond the limit, however many are concurrent', async () => {
     const guesses = Array.from({ length: 50 }, () => newApiKey('live'));
     // Each twice: a guess that is refused makes no way for itself.
     const flood = guesses.flatMap((key) => [key, key]).map(getAs('203.0.113.14'));
@@ -196,14 +201,14 @@ describe('requests without a good key', () => {
     expect((await refusedQuestions()) - before).toBeLessThanOrEqual(2 * 5);
   });
 
-  it('one new key in many requests at once is one question', async () => {
+  it('concurrent requests with one new key cause one lookup', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.15' };
     const key = (await newMerchant(gateways)).keys.live;
     const answers = await burst(10, () => call(gateways.ports.live, PATH, { headers, key }));
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it('do not keep a good key out that was never seen, unless they guess keys', async () => {
+  it('do not keep a valid key from its first use, unless they guess keys', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.13' };
     const { keys } = await newMerchant(gateways);
     await burst(20, (index) =>
@@ -219,7 +224,7 @@ describe('requests without a good key', () => {
     expect((await call(gateways.ports.test, PATH, { headers, key: keys.test })).status).toBe(200);
   });
 
-  it('count the documentation too', async () => {
+  it('also count requests for the documentation', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.10' };
     const answers = await burst(8, () => call(gateways.ports.live, '/docs/errors', { headers }));
     expect(withStatus(answers, 200)).toHaveLength(5);
@@ -227,7 +232,7 @@ describe('requests without a good key', () => {
   });
 });
 
-describe('an address that is counted', () => {
+describe('the address that is counted', () => {
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
@@ -244,7 +249,7 @@ describe('an address that is counted', () => {
 });
 
 describe('a limit in memory', () => {
-  it('has a window of its own for each key, and forgets it when it is over', async () => {
+  it('has a separate window for each key, and deletes it when it is over', async () => {
     const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
     const limit = new RateLimit('key', limiter);
     const taken = async (key: string) => (await limit.take(key)).allowed;
@@ -255,7 +260,7 @@ describe('a limit in memory', () => {
     expect([await taken('a'), await taken('b')]).toEqual([true, false]);
   });
 
-  it('keeps no flood of keys', async () => {
+  it('does not store a flood of keys', async () => {
     const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
     const limit = new RateLimit('address', limiter);
     for (let flood = 0; flood < 20_000; flood += 1) await limit.take(String(flood));

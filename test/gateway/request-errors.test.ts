@@ -307,13 +307,13 @@ describe.each([
   ['bodies', BODIES],
   ['idempotency keys', IDEMPOTENCY],
   ['routes', ROUTES],
-])('refuses %s:', (_group, rows) => {
+])('rejects %s:', (_group, rows) => {
   it.each(rows)('%s with %s', async (_what, code, path, detail, options) => {
     expectProblem(await call(live, path, { key, ...options }), code, detail);
   });
 });
 
-describe('checks come in the order that is documented:', () => {
+describe('checks run in the documented order:', () => {
   const twice = (query: string) => `${SUBSCRIPTIONS}?${query}`;
   it.each<Row>([
     ['route before key', 'ROUTE_NOT_FOUND', '/nope', '', { key: 'x' }],

@@ -310,7 +310,7 @@ it.each([
   ],
   ['/v1/webhook-subscriptions', { data: [subscription], ...end }, false],
   ['/v1/webhook-subscriptions', { data: [subscription], ...more }, true],
-])('%s answers exactly its members', async (path, expected, everything) => {
+])('%s returns exactly its documented members', async (path, expected, everything) => {
   full = everything;
   const answer = await call(gateways.ports.live, path, { key });
   expect(answer.status).toBe(200);

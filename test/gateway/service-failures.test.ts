@@ -52,14 +52,14 @@ describe('the failure of a service', () => {
     ],
     ['a grant we lack', 'INTERNAL_ERROR', () => refusal('PERMISSION_DENIED', 'GRANT_MISSING')],
     ['a reason nobody knows', 'INTERNAL_ERROR', () => refusal('FAILED_PRECONDITION', 'PRODUCT_STATE')],
-  ])('%s is %s and says nothing of its cause', async (_what, code, thrown) => {
+  ])('%s is %s and reveals nothing about its cause', async (_what, code, thrown) => {
     const answer = await ask(thrown);
     expectProblem(answer, code);
     expect(answer.text).not.toContain('sesame');
   });
 });
 
-it('an answer that lacks a required member is an error, not half an answer', async () => {
+it('a response without a required member is an error, not a partial response', async () => {
   const other = await startGateways({ SERVICES: 'api-keys' }, (router) => {
     router.service(ProductService, { getProduct: () => ({ product: { name: 'no id, no dates' } }) });
   });
@@ -73,7 +73,7 @@ it.each([
   ['nobody listens', 'http://127.0.0.1:1'],
   // No connection is made to the broadcast address; Connect takes this failure for an error of the service.
   ['no network leads to', 'http://255.255.255.255:1'],
-])('keys cannot be checked where %s: 503, never let in', async (_what, servicesUrl) => {
+])('keys cannot be checked if %s: 503, never accepted', async (_what, servicesUrl) => {
   const app = createGateway({
     environment: 'live',
     config: testConfig(),

@@ -15,7 +15,7 @@ import { listenOnFreePort } from './listen.ts';
 
 const ANSWER_MS = 300;
 
-it('a listener that closes answers what it was asked, and waits for nobody who has said nothing', async () => {
+it('a closing listener answers requests in progress, and does not wait for silent connections', async () => {
   const transport = createRouterTransport(({ service }) => {
     service(ApiKeyService, {
       authenticateApiKey: async () => {

@@ -148,7 +148,7 @@ const step = fc.record({
   limit: fc.integer({ min: 1, max: 50 }),
 });
 
-it('whatever a key asks, and whatever it points at, it sees its own merchant and environment only', async () => {
+it('whatever a key requests and references, it sees only its own merchant and environment', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
       await Promise.all(
@@ -161,7 +161,7 @@ it('whatever a key asks, and whatever it points at, it sees its own merchant and
   );
 });
 
-it.each(Object.keys(OPERATIONS))('%s keeps every world from every other', async (operation) => {
+it.each(Object.keys(OPERATIONS))('%s keeps all tenants apart', async (operation) => {
   for (const caller of worlds) {
     for (const target of worlds) await OPERATIONS[operation]!(caller, target, 2);
   }

@@ -29,7 +29,7 @@ async function newShop() {
 }
 
 describe('creation', () => {
-  it('answers 201 with the record, its place, and no secret', async () => {
+  it('returns 201 with the record, its Location, and no secret', async () => {
     const { post } = await newShop();
     const url = newWebhookUrl();
     const answer = await post({ url, eventTypes: EVENTS });
@@ -44,7 +44,7 @@ describe('creation', () => {
     expectOwnHeaders(answer);
   });
 
-  it('keeps the URL as the WHATWG parser writes it, and knows it in every spelling', async () => {
+  it('stores the URL as the WHATWG parser serializes it, and recognizes it in every spelling', async () => {
     const { post } = await newShop();
     const answer = await post({ url: 'HTTPS://93.184.215.14:443/a/../b', eventTypes: EVENTS });
     expect(answer.json.url).toBe('https://93.184.215.14/b');
@@ -76,7 +76,7 @@ describe('creation', () => {
     ['a\0"', '"a\\u0000\\""'],
     ['\ud800', '"\\ud800"'],
     [`${'x'.repeat(99)}🙂${'x'.repeat(60_000)}`, `"${'x'.repeat(99)}\\ud83d…"`],
-  ])('refuses the event type %j by its place', async (eventType, shown) => {
+  ])('rejects the event type %j with a pointer to it', async (eventType, shown) => {
     const { post } = await newShop();
     const answer = await post({ url: newWebhookUrl(), eventTypes: [...EVENTS, eventType] });
     expectProblem(answer, 'INVALID_EVENT_TYPE');
@@ -96,7 +96,7 @@ describe('creation', () => {
 });
 
 describe('disabling', () => {
-  it('answers the record, twice as once, without a key or in spite of one, and reads ids in either case', async () => {
+  it('returns the record, is idempotent, ignores an idempotency key, and reads ids in either case', async () => {
     const { create, disable } = await newShop();
     const { json } = await create();
     const disabled = { ...json, state: 'DISABLED' };
@@ -105,12 +105,12 @@ describe('disabling', () => {
     expect((await disable(json.id)).json).toStrictEqual(disabled);
   });
 
-  it('of what is not there is 404', async () => {
+  it('of a subscription that does not exist is 404', async () => {
     const { disable } = await newShop();
     expectProblem(await disable(randomUUID()), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
   });
 
-  it('takes a content type without a body, as clients send it', async () => {
+  it('accepts a content type without a body, as clients send it', async () => {
     const { keys } = await newMerchant(gateways);
     const answer = await call(gateways.ports.live, `${PATH}/${randomUUID()}/disable`, {
       ...{ key: keys.live, method: 'POST', body: '' },

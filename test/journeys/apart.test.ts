@@ -9,7 +9,7 @@ import { startRuntime } from '../support/runtime-process.ts';
 
 const STARTED = { timeout: 20_000 };
 
-test('the containers of compose make one system: migrated, a key issued, the API answers, all stop in order', async () => {
+test('the containers of compose form one system: migrated, a key issued, the API responds, all stop in order', async () => {
   const { containers, env } = await readComposeFile();
   const databaseUrl = await createTestDatabase('template0');
   const [rpc, live, sandbox] = [await findFreePort(), await findFreePort(), await findFreePort()];

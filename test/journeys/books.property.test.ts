@@ -388,7 +388,7 @@ async function allPages<T>(page: (token: string) => Promise<{ items: T[]; next: 
   }
 }
 
-test('any commands of all areas, one by one or at once, leave what the rules allow in every list', async () => {
+test('any commands of all areas, sequential or concurrent, leave every list consistent with the rules', async () => {
   const property = fc.asyncProperty(steps, (all) => new Books().run(all));
   await fc.assert(property, { numRuns: propertyRuns(SEQUENCES) });
   if (env.FC_SEED || env.FC_RUNS) return;

@@ -50,7 +50,7 @@ const subscribe = (receiver: Receiver, eventTypes?: string[]) =>
   SandboxMerchant.subscribe(harness.transports.grpc, receiver, '/hook', eventTypes);
 
 describe('a webhook', () => {
-  it('tells a merchant that a refund case was opened over gRPC', async () => {
+  it('notifies a merchant of a refund case that was opened over gRPC', async () => {
     await using receiver = await startMoody(200);
     const merchant = await subscribe(receiver, ['refund.requested.v1']);
     await merchant.becomes(ACTIVE);
@@ -73,7 +73,7 @@ describe('a webhook', () => {
     expect(merchant.pings).toHaveLength(1);
   });
 
-  it('arrives after its receiver has failed twice, on schedule, under the same id', async () => {
+  it('arrives on schedule and under the same id after its receiver has failed twice', async () => {
     await using receiver = await startMoody(500, 503, 200);
     const merchant = await subscribe(receiver);
     const eventId = await merchant.publish();
@@ -91,7 +91,7 @@ describe('a webhook', () => {
     await merchant.becomes(ACTIVE);
   });
 
-  it('turns its subscription to ERROR when it is exhausted, and the next success back to ACTIVE', async () => {
+  it('puts its subscription in ERROR when it is exhausted; the next success makes it ACTIVE again', async () => {
     await using receiver = await startMoody(500, 500, 500, 500, 200);
     const merchant = await subscribe(receiver);
     await merchant.becomes(ACTIVE);
@@ -102,7 +102,7 @@ describe('a webhook', () => {
     await merchant.becomes(ACTIVE);
   });
 
-  it('disables its subscription when the receiver says 410', async () => {
+  it('disables its subscription when the receiver returns 410', async () => {
     await using receiver = await startMoody(410);
     const merchant = await subscribe(receiver);
     await merchant.becomes(ACTIVE);
@@ -111,7 +111,7 @@ describe('a webhook', () => {
     expect(merchant.arrivals).toHaveLength(1);
   });
 
-  it('is not tried again once its subscription is disabled', async () => {
+  it('is not retried once its subscription is disabled', async () => {
     await using receiver = await startMoody(500);
     const merchant = await subscribe(receiver);
     const eventId = await merchant.publish();
@@ -129,7 +129,7 @@ describe('a webhook', () => {
     expect(merchant.arrivals).toHaveLength(arrived);
   });
 
-  it('is delivered also before the ping is answered', async () => {
+  it('is delivered even before the ping got a response', async () => {
     await using receiver = await startReceiver(async (_request, response) => {
       const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
       if (type === 'webhook.ping.v1') await delay(3_000);

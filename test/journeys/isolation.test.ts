@@ -176,7 +176,7 @@ function tell(phases: readonly (readonly [name: string, latencies: readonly numb
   console.info(`ms from commit to arrival\n${textTable([columns, ...rows])}`);
 }
 
-it("leaves a merchant's latency as it is while another's endpoints are all in trouble", async () => {
+it('a merchant’s latency stays the same while all endpoints of another merchant fail', async () => {
   const healthy = newTenant(Environment.TEST);
   await fixture.subscribe(healthy, undefined, `https://localhost:${receiver.port}/healthy`);
   await measure(healthy, WARM_UP_S);

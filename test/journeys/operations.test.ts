@@ -96,14 +96,14 @@ const runningRetries = async ({ subscriptionId }: SandboxMerchant) =>
     )
   ).count;
 
-describe('one delivery in trouble', () => {
+describe('a failing delivery', () => {
   let running: RunningHarness;
   beforeAll(async () => {
     running = await RunningHarness.start({ WEBHOOK_SCHEDULE_SANDBOX: '0s,1h,1h,1h' });
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
-  it('is tried now in place of in an hour, and then waits an hour again', async () => {
+  it('is retried now instead of in an hour, and then waits an hour again', async () => {
     await using endpoint = await Endpoint.start(500);
     const merchant = await activeMerchant(running, endpoint);
     const eventId = await merchant.publish();
@@ -128,7 +128,7 @@ describe('one delivery in trouble', () => {
     expect(await workflow.result()).toBe('SUCCEEDED');
   });
 
-  it('is tried now also when its workflow is gone', async () => {
+  it('is retried now even if its workflow is gone', async () => {
     await using endpoint = await Endpoint.start(500);
     const merchant = await activeMerchant(running, endpoint);
     const eventId = await merchant.publish();
@@ -144,7 +144,7 @@ describe('one delivery in trouble', () => {
     await merchant.delivery(eventId, SUCCEEDED);
   });
 
-  it('is sent no more once it is canceled, and its workflow ends as canceled', async () => {
+  it('is not sent again once it is canceled, and its workflow ends as canceled', async () => {
     await using endpoint = await Endpoint.start(500);
     const merchant = await activeMerchant(running, endpoint);
     const eventId = await merchant.publish();
@@ -196,7 +196,7 @@ describe('a paused subscription', () => {
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
-  it('is sent nothing from a second after the answer on, and all of it when it is resumed', async () => {
+  it('is sent nothing from one second after the response on, and everything once it is resumed', async () => {
     await using endpoint = await Endpoint.start();
     const { merchant, stop } = await busyMerchant(running, endpoint);
     await vi.waitFor(() => expect(endpoint.times.length).toBeGreaterThan(20), 10_000);
@@ -205,7 +205,7 @@ describe('a paused subscription', () => {
     await merchant.received(await stop(), 40_000);
   }, 60_000);
 
-  it('is sent nothing also while its endpoint fails, and its retry workflows end', async () => {
+  it('is sent nothing while its endpoint fails either, and its retry workflows end', async () => {
     await using endpoint = await Endpoint.start(500);
     const { merchant, stop } = await busyMerchant(running, endpoint);
     const listed = async (status: DeliveryStatus) =>
@@ -223,7 +223,7 @@ describe('a paused subscription', () => {
     await vi.waitFor(async () => expect(await listed(HELD)).toBe(0), 20_000);
   }, 90_000);
 
-  it('is paused and resumed with Temporal away', async () => {
+  it('can be paused and resumed while Temporal is unavailable', async () => {
     await using endpoint = await Endpoint.start();
     const { merchant, stop } = await busyMerchant(running, endpoint);
     await vi.waitFor(() => expect(endpoint.times.length).toBeGreaterThan(5), 10_000);

@@ -108,7 +108,7 @@ describe('nothing that was committed is lost', () => {
     expect(second.errors).toBe('');
   }, 150_000);
 
-  it('when a worker is killed between sending and reporting: the event comes twice', async () => {
+  it('when a worker is killed between sending and reporting: the event is sent twice', async () => {
     const harness = await startHarness(loopbackSettings());
     const settings = {
       ...{ ...loopbackSettings(), SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token },

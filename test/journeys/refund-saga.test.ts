@@ -97,7 +97,7 @@ const RETURNED_LATE = [
   'after UnblockFunds',
 ];
 
-it('ends right, and debits once, wherever a process is killed on the way', async () => {
+it('ends correctly with a single debit, wherever a process is killed', async () => {
   const executions = await Promise.all(EXECUTION.map(() => prepare(400n)));
   const tooLittle = await Promise.all(TOO_LITTLE.map(() => prepare(1_200n)));
   const waiting = await Promise.all(BALANCE_RETURNS.map(() => prepare(1_200n)));

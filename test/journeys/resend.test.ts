@@ -96,7 +96,7 @@ const hasArrived = ({ merchant }: Past, least: number) =>
   });
 
 describe('a resend of two thousand events', () => {
-  it('tells its progress, lets a live event go first, and completes with each event delivered', async () => {
+  it('reports its progress, yields to a live event, and completes with each event delivered', async () => {
     await using receiver = await startReceiver();
     const past = await merchantWithPast(receiver);
     const { id, expectedCount } = await begin(past);
@@ -123,7 +123,7 @@ describe('a resend of two thousand events', () => {
     });
   }, 180_000);
 
-  it('stops when it is canceled in the middle', async () => {
+  it('stops when it is canceled halfway', async () => {
     await using receiver = await startReceiver();
     const past = await merchantWithPast(receiver);
     const { id } = await begin(past);
@@ -144,7 +144,7 @@ describe('a resend of two thousand events', () => {
     expect(await progress(past, id)).toEqual(canceled);
   }, 120_000);
 
-  it('goes on when Temporal has lost its workflow', async () => {
+  it('continues when Temporal has lost its workflow', async () => {
     await using receiver = await startReceiver();
     const past = await merchantWithPast(receiver);
     const { id } = await begin(past);

@@ -72,14 +72,14 @@ async function failTwice(merchant: SandboxMerchant) {
 }
 
 describe('a failing delivery', () => {
-  it('has a workflow, and names its address in the Temporal UI', async () => {
+  it('has a workflow with a link to the Temporal UI', async () => {
     await using failing = await startFailing(9);
     const { delivery } = await failTwice(await subscribe(failing));
     expect(delivery.workflowUrl).toBe(`${UI}/namespaces/default/workflows/delivery-${delivery.id}`);
     expect((await workflowOf(delivery).describe()).status.name).toBe('RUNNING');
   });
 
-  it('is tried at once by the signal retryNow', async () => {
+  it('is retried at once by the signal retryNow', async () => {
     await using failing = await startFailing(2);
     const merchant = await subscribe(failing);
     const { eventId, delivery } = await failTwice(merchant);
@@ -101,7 +101,7 @@ describe('a failing delivery', () => {
     expect(merchant.arrivals).toHaveLength(2);
   });
 
-  it('is retried on its schedule, also when its first attempt took so long that it was handed over', async () => {
+  it('is retried on its schedule even if its first attempt outlasted its batch', async () => {
     await using failing = await startFailing(1, 3_000);
     const merchant = await subscribe(failing);
     const { attempts } = await merchant.delivery(await merchant.publish(), SUCCEEDED, 15_000);

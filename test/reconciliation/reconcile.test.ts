@@ -56,7 +56,7 @@ const but = (change: (evidence: Evidence) => Partial<Evidence>) => {
 };
 
 describe('the reconciliation', () => {
-  it('finds nothing where everything arrived once', () => {
+  it('finds nothing if every event arrived once', () => {
     expect(reconcile(whole())).toEqual({
       ...{ expected: 3, missing: [], unwanted: [], badLogs: [], outOfOrder: [], unexplained: [] },
       badResends: [],
@@ -64,14 +64,14 @@ describe('the reconciliation', () => {
     });
   });
 
-  it('misses each arrival and each delivery that is not there, pings too', () => {
+  it('reports each missing arrival and delivery, including pings', () => {
     for (const n of [0, 1, 2]) {
       expect(but(({ arrivals }) => ({ arrivals: arrivals.toSpliced(n, 1) })).missing).toHaveLength(1);
       expect(but(({ deliveries }) => ({ deliveries: deliveries.toSpliced(n, 1) })).missing).toHaveLength(1);
     }
   });
 
-  it('asks nothing of an event that was published before its subscription was answered', () => {
+  it('expects nothing of an event that was published before the response to its subscription’s creation', () => {
     const early = event('e0', 0, T0 - 5);
     const result = but(({ accepted, events }) => ({
       accepted: [...accepted, early],
@@ -80,7 +80,7 @@ describe('the reconciliation', () => {
     expect(result).toMatchObject({ expected: 3, missing: [], unwanted: [] });
   });
 
-  it('sees what nobody asked for: an event of nobody, one published twice by a key, two deliveries of one', () => {
+  it('reports the unexpected: an unknown event, one published twice under a key, two deliveries of one event', () => {
     expect(but(({ arrivals }) => ({ arrivals: [...arrivals, arrival(9, 'e9', T0)] })).unwanted).toHaveLength(
       1,
     );
@@ -91,7 +91,7 @@ describe('the reconciliation', () => {
     );
   });
 
-  it('sees each gap in an attempt log', () => {
+  it('reports each gap in an attempt log', () => {
     const logOf = (...attempts: LoggedAttempt[]) =>
       but(({ deliveries }) => ({ deliveries: deliveries.toSpliced(1, 1, delivery('e1', ...attempts)) }))
         .badLogs;
@@ -105,7 +105,7 @@ describe('the reconciliation', () => {
     expect(logOf(attempt(1, T0 + 1_000), second)).toHaveLength(1);
   });
 
-  it('sees a later event of an object that came before the earlier one was answered', () => {
+  it('reports a later event of an object that arrived before the earlier one got a response', () => {
     const late = arrival(4, 'e1', T0 + 2_500);
     expect(but(({ arrivals }) => ({ arrivals: arrivals.toSpliced(1, 1, late) })).outOfOrder).toHaveLength(1);
     const refused = arrival(2, 'e1', T0 + 1_020, { answer: 500 });
@@ -114,7 +114,7 @@ describe('the reconciliation', () => {
     ).toHaveLength(1);
   });
 
-  it('takes a duplicate for explained only by a fault on the way of its report', () => {
+  it('accepts a duplicate only if a fault on the way of its report explains it', () => {
     const again = (faults: FaultWindow[]) =>
       but(({ arrivals }) => ({ arrivals: [...arrivals, arrival(4, 'e1', T0 + 61_000)], faults }));
     expect(again([]).unexplained).toHaveLength(2);
@@ -123,7 +123,7 @@ describe('the reconciliation', () => {
     expect(again([fault('worker-1', T0 + 9_100, T0 + 9_500)]).duplicates.size).toBe(1);
   });
 
-  it('takes what was asked to be sent again for no duplicate, and misses it where it was not sent', () => {
+  it('does not count a requested resend as a duplicate, and reports it if it was not sent', () => {
     const resend = { id: 'r', merchantId: 'm', subscriptionId: 's', eventIds: ['e1'], state: 'COMPLETED' };
     const again = { ...delivery('e1', attempt(1, T0 + 9_000)), id: 'again', resendId: 'r' };
     const resent = (more: Partial<Evidence>) =>
@@ -157,7 +157,7 @@ describe('the reconciliation', () => {
     expect(resent({ ...overtaking, arrivals: repeated }).unexplained).toHaveLength(2);
   });
 
-  it('sees an answer in the log that no endpoint has given', () => {
+  it('reports a response in the log that no endpoint has sent', () => {
     const wrong = arrival(2, 'e1', T0 + 1_020, { answer: 500 });
     expect(
       but(({ arrivals }) => ({ arrivals: arrivals.toSpliced(1, 1, wrong) })).unexplained.length,
@@ -166,12 +166,12 @@ describe('the reconciliation', () => {
 });
 
 describe('the schedule of faults', () => {
-  it('is the same for the same seed, and another for another', () => {
+  it('is the same for the same seed, and different for another', () => {
     expect(planFaults(7, 600_000)).toEqual(planFaults(7, 600_000));
     expect(planFaults(7, 600_000)).not.toEqual(planFaults(8, 600_000));
   });
 
-  it('kills every process, loses the state of Temporal, and breaks the network in every way, in any seed', () => {
+  it('kills every process, loses the state of Temporal, and causes every network fault, for any seed', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const faults = planFaults(seed, 600_000);
       const kinds = new Set(faults.map(({ kind }) => kind));
@@ -181,7 +181,7 @@ describe('the schedule of faults', () => {
     }
   });
 
-  it('kills every process and pauses a worker past its lease even in the short form, in any seed', () => {
+  it('kills every process and pauses a worker past its lease even in the short form, for any seed', () => {
     for (let seed = 1; seed <= 200; seed += 1) {
       const faults = planFaults(seed, 30_000);
       const targets = (of: string) =>

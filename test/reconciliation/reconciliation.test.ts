@@ -9,7 +9,7 @@ const FAULTS_MS = 30_000;
 const RUN_MS = 12 * 60_000;
 
 it(
-  'delivers every accepted event, whatever is killed, paused or cut off, and can account for it',
+  'every accepted event is delivered and accounted for, whatever is killed, paused or disconnected',
   async () => {
     const seed = Number(process.env.RECONCILE_SEED ?? randomInt(2 ** 31));
     const played: string[] = [];

@@ -23,7 +23,7 @@ function ask(path: string, times: number, address: string, init: RequestInit = {
 
 const refusedOf = (answers: readonly Response[]) => answers.filter(({ status }) => status === 429);
 
-test('one address is served so many pages in a second, whoever asks there, and others all the same', async () => {
+test('requests of one address are limited per second, across sessions; other addresses are not affected', async () => {
   const merchant = randomUUID();
   const { token } = await fixture.signIn({ [merchant]: Role.VIEWER });
   const cookies = [token, 'x'.repeat(43)].map((value) => ({ cookie: `__Host-session=${value}` }));
@@ -41,7 +41,7 @@ test('one address is served so many pages in a second, whoever asks there, and o
   expect(refusedOf(await ask('/sign-in', 1, '203.0.113.200'))).toEqual([]);
 });
 
-test('forms and ways in are counted as well, but no files', async () => {
+test('forms and sign-ins are counted too, but not files', async () => {
   const posts = await ask('/sign-out', 40, '203.0.113.101', { method: 'POST' });
   expect(refusedOf(posts).length).toBeGreaterThanOrEqual(40 - 4 * LIMIT);
   const callbacks = await ask('/sign-in/callback?state=x', 40, '203.0.113.102');

@@ -15,7 +15,7 @@ async function linksFor(referer: string): Promise<(string | undefined)[]> {
   return links.map((link) => link.getAttribute('href'));
 }
 
-test('a page that fails leads back to the page before it', async () => {
+test('a failure page links to the page before it', async () => {
   expect(await linksFor(`${fixture.baseUrl}/account?page=x`)).toEqual(['/account?page=x', '/']);
 });
 
@@ -26,6 +26,6 @@ test.for([
   '/.//evil.example/x',
   '/nowhere',
   '',
-])('a page that fails leads to this host alone: not to %j', async (path) => {
+])('a failure page links to this host only, not to %j', async (path) => {
   expect(await linksFor(path.startsWith('https:') ? path : `${fixture.baseUrl}${path}`)).toEqual(['/']);
 });

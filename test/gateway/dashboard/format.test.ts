@@ -14,13 +14,13 @@ it.each([
   ['2026-11-22T17:29:00Z', 'em 23 horas', 'in 23 hours'],
   ['2026-11-21T17:45:00Z', 'em 15 minutos', 'in 15 minutes'],
   ['2026-11-20T12:00:00Z', 'ontem', 'yesterday'],
-])('%s is %s, for English readers %s', (at, portuguese, english) => {
+])('formats %s as %s, for English readers %s', (at, portuguese, english) => {
   const moment = timestampFromDate(new Date(at));
   expect(formatOf('pt-BR').relative(moment, NOW)).toBe(portuguese);
   expect(formatOf('en').relative(moment, NOW)).toBe(english);
 });
 
-it('writes moments so that nobody takes the day for the month', () => {
+it('writes dates so that the day cannot be confused with the month', () => {
   const at = timestampFromDate(new Date('2026-12-01T20:17:54Z'));
   expect(formatOf('pt-BR').dateTime(at)).toBe('01/12/2026, 17:17:54');
   expect(formatOf('en').dateTime(at).replaceAll('\u202f', ' ')).toBe('Dec 1, 2026, 5:17:54 PM');
@@ -32,6 +32,6 @@ it.each([
   [100_000n, 'R$ 1 mil'],
   [3_055_059n, 'R$ 30,6 mil'],
   [0n, 'R$ 0,00'],
-])('%d centavos are %s where there is little room', (amountMinor, text) => {
+])('abbreviates %d centavos to %s', (amountMinor, text) => {
   expect(formatOf('pt-BR').compactMoney(amountMinor).replaceAll('\u00a0', ' ')).toBe(text);
 });

@@ -25,7 +25,7 @@ test.for([
   `/live/${'x'.repeat(8_000)}`,
   '/assets/%2e%2e/dashboard.ts',
   '/assets/..%2fdashboard.ts',
-])('an address that nobody can read is answered as any other: %#', async (path) => {
+])('a malformed URL gets the usual headers: %#', async (path) => {
   const socket = await send(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
   let answer = '';
   for await (const chunk of socket) answer += chunk;
@@ -43,13 +43,13 @@ test.for([
   'POST /sign-out HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\na',
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   '\u0000',
-])('the dashboard outlives who asks for something strange and is gone: %#', async (bytes) => {
+])('the dashboard survives clients that send malformed requests and disconnect: %#', async (bytes) => {
   const sockets = await Promise.all(Array.from({ length: 10 }, () => send(bytes)));
   for (const socket of sockets) socket.resetAndDestroy();
   expect((await fetch(`${fixture.baseUrl}/sign-in`)).status).toBe(200);
 });
 
-test('a connection on which nothing moves is closed', () => {
+test('an idle connection is closed', () => {
   // Node.js closes it then, also while an answer waits to be read.
   expect(fixture.app.server.timeout).toBe(fixture.harness.config.HTTP_REQUEST_TIMEOUT + 30_000);
 });

@@ -13,7 +13,7 @@ import type { Visitor } from './dashboard-fixture.ts';
 import { type EventStream, openStream } from './event-stream.ts';
 import { type DeliveriesFixture, startDeliveriesFixture } from './webhooks/deliveries/deliveries-fixture.ts';
 
-describe('the stream of a page', () => {
+describe('the event stream of a page', () => {
   let fixture: DeliveriesFixture;
   beforeAll(async () => {
     fixture = await startDeliveriesFixture();
@@ -42,7 +42,7 @@ describe('the stream of a page', () => {
     return stream;
   };
 
-  it('sends a region as it is, and again when it has changed', async () => {
+  it('sends a region at the start, and whenever it changes', async () => {
     const { tenant, base, developer } = await fixture.shop();
     await fixture.subscribed(tenant);
     const stream = await streamOf(developer, `${base}/deliveries`);
@@ -54,7 +54,7 @@ describe('the stream of a page', () => {
     await expect.poll(async () => (await stream.next())?.deliveries).toContain('HTTP 500');
   });
 
-  it('is there for who may see the page alone', async () => {
+  it('is open only to people who may see the page', async () => {
     const { base, developer } = await fixture.shop();
     const { developer: stranger } = await fixture.shop();
     expect((await streamOf(stranger, `${base}/deliveries`)).status).toBe(404);
@@ -63,7 +63,7 @@ describe('the stream of a page', () => {
     expect((await streamOf(developer, `${base}/deliveries?event=x`)).status).toBe(404);
   });
 
-  it('ends with the session, wherever that is ended', async () => {
+  it('ends with the session, wherever the session is ended', async () => {
     const { base, developer } = await fixture.shop();
     const stream = await streamOf(developer, `${base}/deliveries`);
     await stream.next();
@@ -72,7 +72,7 @@ describe('the stream of a page', () => {
     expect((await streamOf(developer, `${base}/deliveries`)).status).toBe(401);
   });
 
-  it('says nothing more to who is no member any more', async () => {
+  it('sends nothing more to a person who is no longer a member', async () => {
     const { tenant, base, developer } = await fixture.shop();
     await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
     await fixture.subscribed(tenant);
@@ -88,7 +88,7 @@ describe('the stream of a page', () => {
     expect((await streamOf(developer, `${base}/deliveries`)).status).toBe(404);
   });
 
-  it('does not keep its session from idling out', async () => {
+  it('does not keep its session from expiring when idle', async () => {
     const { base, developer } = await fixture.shop();
     const stream = await streamOf(developer, `${base}/deliveries`);
     await stream.next();
@@ -100,7 +100,7 @@ describe('the stream of a page', () => {
     expect((await developer.fetch(`${base}/deliveries`)).headers.get('location')).toMatch(/^\/sign-in\?/);
   });
 
-  it('is one of twelve of its person, in whatever sessions', async () => {
+  it('is limited to twelve per person, across sessions', async () => {
     const { base, developer } = await fixture.shop();
     const { base: otherBase, developer: other } = await fixture.shop();
     const elsewhere = await secondSessionOf(developer);
@@ -117,7 +117,7 @@ describe('the stream of a page', () => {
   });
 });
 
-it('a stream of a dashboard that closes is ended, not cut off', async () => {
+it('is ended cleanly when the dashboard closes', async () => {
   const fixture = await startDeliveriesFixture();
   const { base, developer } = await fixture.shop();
   const stream = await openStream(developer, `${base}/deliveries`);
@@ -126,7 +126,7 @@ it('a stream of a dashboard that closes is ended, not cut off', async () => {
   await fixture.close();
 });
 
-describe('streams', () => {
+describe('event streams', () => {
   /** An application that streams what it looks at; `first` is the region at first. */
   async function startStreaming(first: Html, look: () => Promise<Html>) {
     const streams = new LiveStreams();
@@ -140,7 +140,7 @@ describe('streams', () => {
     return { app, port, url: `http://127.0.0.1:${port}/` };
   }
 
-  it('end at once when their gateway closes, whatever they wait for', async () => {
+  it('end at once when their gateway closes, whatever they are waiting for', async () => {
     let looks = 0;
     const { app, url } = await startStreaming(html`as it was`, () => {
       looks += 1;
@@ -153,13 +153,13 @@ describe('streams', () => {
     expect(await whole).toContain('as it was');
   });
 
-  it('are begun no more when their gateway closes', async () => {
+  it('are not opened any more while their gateway closes', async () => {
     const streams = new LiveStreams();
     streams.close();
     expect(await streams.send('session', {} as never, {}, async () => ({}))).toBe(false);
   });
 
-  it('do not look again before the reader has taken what was sent', async () => {
+  it('do not poll again before the reader has received the last update', async () => {
     const large = 'x'.repeat(32 * 1024 * 1024);
     let looks = 0;
     const { app, port } = await startStreaming(html`${large}`, async () => {
@@ -178,7 +178,7 @@ describe('streams', () => {
     await closed;
   });
 
-  it('of readers who left while the page was drawn are open no more', async () => {
+  it('are closed if the reader left while the page was rendered', async () => {
     const streams = new LiveStreams();
     const app = fastify();
     app.addHook('preClose', async () => streams.close());
@@ -203,7 +203,7 @@ describe('streams', () => {
     await app.close();
   });
 
-  it('take a new key of a form for no change', async () => {
+  it('do not treat a new form key as a change', async () => {
     let state = 'open';
     let looks = 0;
     const draw = () => html`<p>${state}</p><input type="hidden" name="_key" value="${randomUUID()}">`;
@@ -220,7 +220,7 @@ describe('streams', () => {
     expect(sent![1]).toContain('closed');
   });
 
-  it('look again every second, less often when nothing changes, and no more than a hundred times a second', () => {
+  it('poll every second, less often without changes, and at most a hundred times a second', () => {
     expect(pollIntervalMs(0, 1)).toBe(1_000);
     expect(pollIntervalMs(10 * 60_000, 1)).toBe(3_000);
     expect(pollIntervalMs(0, 100)).toBe(1_000);

@@ -14,14 +14,14 @@ async function member(role = Role.ADMIN) {
   return { merchant, visitor: await fixture.signIn({ [merchant]: role }) };
 }
 
-test('whoever is not signed in is led to sign in and back to the page, its query too', async () => {
+test('a visitor without a session is sent to sign-in and returns to the page with its query', async () => {
   const path = `/live/${randomUUID()}/webhooks?state=ERROR`;
   const response = await fetch(new URL(path, fixture.baseUrl), { redirect: 'manual' });
   expect(response.status).toBe(303);
   expect(response.headers.get('location')).toBe(`/sign-in?return=${encodeURIComponent(path)}`);
 });
 
-test('live and sandbox differ in address, word and colour, and lead to each other', async () => {
+test('live and sandbox differ in path, name and color, and link to each other', async () => {
   const { merchant, visitor } = await member();
   const [live, sandbox] = [`/live/${merchant}`, `/sandbox/${merchant}`];
   const seen = await Promise.all([live, sandbox].map((base) => visitor.get(`${base}/webhooks`)));
@@ -37,7 +37,7 @@ test('live and sandbox differ in address, word and colour, and lead to each othe
   ]);
 });
 
-test('the navigation leads to what the role opens, and every way of it to a page', async () => {
+test('the navigation shows the sections that the role may open, and each of its links works', async () => {
   for (const role of [Role.VIEWER, Role.DEVELOPER, Role.ADMIN]) {
     const { merchant, visitor } = await member(role);
     for (const side of ['live', 'sandbox']) {
@@ -56,7 +56,7 @@ test('the navigation leads to what the role opens, and every way of it to a page
   }
 });
 
-test('pages are in the language that was chosen, else in the browser’s, else in Portuguese', async () => {
+test('pages are in the chosen language, else in the browser’s, else in Portuguese', async () => {
   const { merchant, visitor } = await member();
   const session = `__Host-session=${visitor.token}`;
   const languageOf = async (headers: Record<string, string>) => {
@@ -76,7 +76,7 @@ async function otherLanguage(visitor: Visitor, { document }: SeenPage): Promise<
   return [status, path];
 }
 
-test('the answer to a form leads to another language by the page that the form was on', async () => {
+test('the language link in a form’s response leads to the page of the form', async () => {
   const { merchant, visitor } = await member();
   const path = `/live/${merchant}/members`;
   const refused = await visitor.submit(path, '/invite', { email: 'no address' });
@@ -91,7 +91,7 @@ test.for([
   ['/account?page=x', '/account?page=x'],
   ['https://evil.example/account', '/'],
 ])(
-  'a form of no merchant that fails leads to another language by this host’s page: from %s',
+  'the language link of a failed form without a merchant leads to a page of this host: from %s',
   async ([from, to]) => {
     const { visitor } = await member();
     const headers = {
@@ -108,7 +108,7 @@ test.for([
   },
 );
 
-test('nothing but its own notices is said above a page', async () => {
+test('a page shows only its own notices', async () => {
   const { merchant, visitor } = await member();
   const path = `/live/${merchant}/members`;
   const said = async (name: string) =>

@@ -4,7 +4,7 @@ import { formatOf } from '../../../gateway/dashboard/shell/format.ts';
 import { LANGUAGES } from '../../../gateway/dashboard/shell/language.ts';
 import { parseReais, typedReais } from '../../../gateway/dashboard/shell/reais-input.ts';
 
-test.each(LANGUAGES)('every amount as it is written in %s is read as the same amount', (language) => {
+test.each(LANGUAGES)('every amount as formatted in %s is parsed as the same amount', (language) => {
   const format = formatOf(language);
   fc.assert(
     fc.property(fc.bigInt(0n, 2n ** 80n), (minor) => {

@@ -67,20 +67,20 @@ async function shop() {
   return { ...tenant, visitor, write, invited };
 }
 
-test('a form that comes in slowly does what it says', async () => {
+test('a form whose body arrives slowly takes effect', async () => {
   const { merchantId, visitor, invited } = await shop();
   expect((await inviteSlowly(visitor, merchantId, async () => undefined)).statusCode).toBe(303);
   expect(await invited()).toBe(1);
 });
 
-test('whoever is removed while a form comes in does nothing any more', async () => {
+test('a form has no effect if the member is removed while its body arrives', async () => {
   const { merchantId, visitor, write, invited } = await shop();
   const answer = await inviteSlowly(visitor, merchantId, () => accounts().removeMember(write()));
   expect(answer.statusCode).toBe(404);
   expect(await invited()).toBe(0);
 });
 
-test('whoever loses a role while a form comes in does nothing that takes it', async () => {
+test('a form has no effect if the member loses the role while its body arrives', async () => {
   const { merchantId, visitor, write, invited } = await shop();
   const answer = await inviteSlowly(visitor, merchantId, () =>
     accounts().changeMemberRole({ ...write(), role: Role.DEVELOPER }),
@@ -89,7 +89,7 @@ test('whoever loses a role while a form comes in does nothing that takes it', as
   expect(await invited()).toBe(0);
 });
 
-test('whoever is signed out while a form comes in does nothing any more', async () => {
+test('a form has no effect if the person is signed out while its body arrives', async () => {
   const { merchantId, visitor, invited } = await shop();
   const { accountId } = visitor;
   const answer = await inviteSlowly(visitor, merchantId, () => accounts().endAllSessions({ accountId }));

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 test.for(['/account', '/live'])(
-  'nobody is signed out where services refuse the dashboard: %s',
+  'people stay signed in when services refuse the dashboard: %s',
   async (path) => {
     const merchant = randomUUID();
     const { token } = await fixture.signIn({ [merchant]: Role.ADMIN });

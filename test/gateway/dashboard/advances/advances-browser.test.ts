@@ -35,7 +35,7 @@ it.each([
   [1280, 'en'],
   [360, 'pt-BR'],
 ] as const)(
-  'from nothing to a request at %i px in %s, on pages that fit and are accessible',
+  'from an empty list to a request at %i px in %s, on pages that fit and are accessible',
   async (width, locale) => {
     const { visitor, home, approve } = await seller();
     const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, visitor, {

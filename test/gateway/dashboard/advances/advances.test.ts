@@ -29,7 +29,7 @@ const steps = (document: HTMLElement) =>
     .map((step) => `${step.getAttribute('class')} ${textOf(step.querySelector('strong'))}`);
 
 describe('the list of requests', () => {
-  it('shows amounts, dates and states, newest first, a page at a time', async () => {
+  it('shows amounts, dates and statuses, newest first, in pages', async () => {
     const { client, funds, visitor, home } = await oldMerchant();
     for (let n = 0; n < 9; n += 1) await funds.sell({ on: SOLD, gross: 30_000n, installments: 10 });
     for (let n = 0; n < 27; n += 1) {
@@ -53,7 +53,7 @@ describe('the list of requests', () => {
     expect((await visitor.get(`${home}?page=tampered`)).status).toBe(422);
   });
 
-  it('is empty for a merchant without requests, and offers a new one to developers alone', async () => {
+  it('is empty for a merchant without requests, and offers a new one to developers only', async () => {
     const { visitor, home, merchantId } = await oldMerchant();
     const seen = await visitor.get(home);
     expect(textOf(seen.document.querySelector('.empty'))).toBe('No advance requests yet.');
@@ -64,7 +64,7 @@ describe('the list of requests', () => {
 });
 
 describe('a request', () => {
-  it('shows its way: under review, approved, paid, settled', async () => {
+  it('shows its progress: under review, approved, paid, settled', async () => {
     const { approve, release, settle, requestOne, visitor, home } = await oldMerchant();
     const { id, netAmountMinor } = await requestOne();
     const see = async () => (await visitor.get(`${home}/${id}`)).document;
@@ -94,7 +94,7 @@ describe('a request', () => {
     expect(textOf(settled.querySelector('.badge'))).toBe('Settled');
   });
 
-  it('ends when it is refused, and the reason is shown as text whatever it holds', async () => {
+  it('ends when it is refused, with the escaped reason', async () => {
     const { client, funds, requestOne, visitor, home } = await oldMerchant();
     const { id } = await requestOne();
     const reason = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>`;
@@ -106,7 +106,7 @@ describe('a request', () => {
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
   });
 
-  it('is told in Portuguese to who reads Portuguese', async () => {
+  it('is shown in Portuguese to Portuguese readers', async () => {
     const { requestOne, visitor, home } = await oldMerchant();
     const { id } = await requestOne();
     const { text } = await visitor.reading('pt-BR').get(`${home}/${id}`);
@@ -114,7 +114,7 @@ describe('a request', () => {
     expect(text).toContain('Em análise');
   });
 
-  it('of another merchant, or of the other environment, is no page', async () => {
+  it('of another merchant or environment is a 404', async () => {
     const [own, other] = [await oldMerchant(), await oldMerchant()];
     const { id } = await other.requestOne();
     expect((await own.visitor.get(`${own.home}/${id}`)).status).toBe(404);
@@ -126,7 +126,7 @@ describe('a request', () => {
   });
 });
 
-it('nobody below developer, and nobody of another merchant, asks for a quote or takes one up', async () => {
+it('only developers of the merchant can request a quote or an advance', async () => {
   const { funds, merchantId, visitor, home } = await oldMerchant(Role.VIEWER);
   await funds.sell({ gross: 10_000n, installments: 2 });
   const advances = createClient(AdvanceService, fixture.transport);

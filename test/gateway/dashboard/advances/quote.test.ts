@@ -32,7 +32,7 @@ async function seller({ sells = true } = {}) {
 const take = '/advances/request';
 
 describe('a quote', () => {
-  it('is asked for within bounds, shown with its cost, and taken up', async () => {
+  it('is requested within limits, shown with its cost, and accepted', async () => {
     const { visitor, home, requests, quote } = await seller();
     const asked = await visitor.get(`${home}/new`);
     expect(textOf(asked.document.querySelector('dl'))).toContain(
@@ -53,14 +53,14 @@ describe('a quote', () => {
     expect(textOf(shown.document.querySelector('.quote button'))).toBe('Request advance');
   });
 
-  it('covers everything when nothing bounds it, and what is due by a date when one does', async () => {
+  it('covers everything without limits, and what is due by a date with one', async () => {
     const { quote } = await seller();
     expect((await quote()).document.querySelectorAll('tbody tr')).toHaveLength(3);
     const until = addDays(civilDateAt(new Date()), 40);
     expect((await quote({ until })).document.querySelectorAll('tbody tr')).toHaveLength(1);
   });
 
-  it('is the same however often its form is sent, and another when something else was typed into it', async () => {
+  it('is the same when its form is sent again, and another when its values change', async () => {
     const { visitor, home } = await seller();
     const asked = await visitor.get(`${home}/new`);
     const idOf = async (amount: string) => {
@@ -73,7 +73,7 @@ describe('a quote', () => {
     expect(other).not.toBe(first);
   });
 
-  it('is one request however often its form is sent', async () => {
+  it('becomes one request, however often its form is sent', async () => {
     const { visitor, requests, quote } = await seller();
     const shown = await quote();
     const twice = await Promise.all([visitor.submit(shown, take), visitor.submit(shown, take)]);
@@ -83,7 +83,7 @@ describe('a quote', () => {
     expect(await requests()).toHaveLength(1);
   });
 
-  it('that another has taken up leads to the request', async () => {
+  it('that someone else has requested redirects to the request', async () => {
     const { visitor, requests, quote } = await seller();
     const shown = await quote();
     await visitor.submit(shown, take);
@@ -93,7 +93,7 @@ describe('a quote', () => {
     expect(textOf(late.document.querySelector('.notice'))).toContain('has already been requested');
   });
 
-  it('that ran out, changed or is not there is told in plain words, with what was typed', async () => {
+  it('that expired, changed or does not exist gets a clear message, and keeps the submitted values', async () => {
     const { funds, visitor, home, requests, quote } = await seller();
     const says = (page: SeenPage) => textOf(page.document.querySelector('.notice.bad'));
     const expired = await quote({ amount: '100.00' });
@@ -122,7 +122,7 @@ describe('a quote', () => {
   });
 });
 
-describe('a quote that cannot be made', () => {
+describe('a quote that cannot be created', () => {
   const fault = (page: SeenPage, field: string) => textOf(page.document.getElementById(`${field}-fault`));
 
   it.each([
@@ -133,7 +133,7 @@ describe('a quote that cannot be made', () => {
     ['amount', '10.00', /^Only whole installments are advanced, and the earliest one, on .*, is R\$48\.00\./],
     ['until', '2026-02-30', /a valid date/],
     ['until', '2020-01-01', /a date after today/],
-  ])('shows the form again with the fault: %s %s', async (field, value, says) => {
+  ])('shows the form again with the error: %s %s', async (field, value, says) => {
     const { quote } = await seller();
     const page = await quote({ [field]: value });
     expect(page.status).toBe(422);
@@ -144,7 +144,7 @@ describe('a quote that cannot be made', () => {
     expect(input.getAttribute('aria-describedby')).toContain(`${field}-fault`);
   });
 
-  it('says that there is nothing up to a date', async () => {
+  it('says that nothing is due by a date', async () => {
     const { quote } = await seller();
     const page = await quote({ until: addDays(civilDateAt(new Date()), 5) });
     expect([page.status, fault(page, 'until')]).toEqual([
@@ -153,7 +153,7 @@ describe('a quote that cannot be made', () => {
     ]);
   });
 
-  it('says that the cost would take it all', async () => {
+  it('says that the fee would consume the amount', async () => {
     const { funds, quote } = await seller({ sells: false });
     await funds.sell({ gross: 990_000n, installments: 99 });
     const page = await quote();
@@ -161,7 +161,7 @@ describe('a quote that cannot be made', () => {
     expect(fault(page, 'amount')).toMatch(/^The cost would exceed the amount/);
   });
 
-  it('says what was typed as text', async () => {
+  it('escapes the submitted values', async () => {
     const { quote } = await seller();
     const probe = '"><img src=x onerror=alert(1)></script>';
     const page = await quote({ amount: probe });
@@ -170,7 +170,7 @@ describe('a quote that cannot be made', () => {
     expect(page.document.getElementById('amount')!.getAttribute('value')).toBe(probe);
   });
 
-  it('has no form for a merchant who has nothing to advance', async () => {
+  it('has no form for a merchant with nothing to advance', async () => {
     const { visitor, home } = await seller({ sells: false });
     const { status, document } = await visitor.get(`${home}/new`);
     expect(status).toBe(200);
@@ -179,7 +179,7 @@ describe('a quote that cannot be made', () => {
   });
 });
 
-it('a quote of very many dates stays a small page that sums them all', async () => {
+it('a quote with very many dates is a small page with totals', async () => {
   const { funds, quote } = await seller({ sells: false });
   await funds.sell({ gross: 750_000n, installments: 75 });
   const { document, text } = await quote();
@@ -188,7 +188,7 @@ it('a quote of very many dates stays a small page that sums them all', async () 
   expect(Buffer.byteLength(text)).toBeLessThan(100_000);
 });
 
-it('says one of something in the singular', () => {
+it('uses the singular for one installment', () => {
   const { 'pt-BR': portuguese, en } = advancesTexts;
   const day = '21 de nov. de 2026';
   expect(portuguese.form.span('1', day, day)).toBe('1 parcela, de 21 de nov. de 2026');

@@ -30,7 +30,7 @@ async function newMerchant() {
 
 const shownKey = ({ document }: SeenPage) => document.querySelector('.secret code')?.text;
 
-test('a key is issued and shown once, in that answer alone', async () => {
+test('a key is issued and shown once, only in that response', async () => {
   const { merchant, developer, client, keys, path, issue } = await newMerchant();
   const answer = await issue();
   const key = shownKey(answer)!;
@@ -47,7 +47,7 @@ test('a key is issued and shown once, in that answer alone', async () => {
   }
 });
 
-test('a form that is sent again issues nothing and shows no key, but says why and how to go on', async () => {
+test('a form that is sent again issues nothing and shows no key, but explains how to continue', async () => {
   const { developer, keys, path, issue } = await newMerchant();
   const form = await developer.get(path);
   await issue('till', form);
@@ -62,7 +62,7 @@ test('a form that is sent again issues nothing and shows no key, but says why an
   expect((await keys())[0]!.revokedAt).toBeDefined();
 });
 
-test('a form that is sent twice at the same time issues one key', async () => {
+test('a form that is sent twice concurrently issues one key', async () => {
   const { developer, keys, path, issue } = await newMerchant();
   const form = await developer.get(path);
   const answers = await Promise.all([issue('till', form), issue('till', form), issue('till', form)]);
@@ -71,7 +71,7 @@ test('a form that is sent twice at the same time issues one key', async () => {
   expect(await keys()).toHaveLength(1);
 });
 
-test('a key may have a last day, which it lives to the end of in Brazil', async () => {
+test('a key may have a last day, and is valid until the end of that day in Brazil', async () => {
   const { developer, keys, path } = await newMerchant();
   const today = civilDateAt(new Date());
   const expires = addDays(today, 30);
@@ -88,7 +88,7 @@ test('a key may have a last day, which it lives to the end of in Brazil', async 
   expect(await keys()).toHaveLength(1);
 });
 
-test('what is missing is asked for, and nothing that was typed is lost', async () => {
+test('missing values are requested, and entered values are kept', async () => {
   const { developer, keys, path } = await newMerchant();
   const unscoped = await developer.submit(path, '/issue', { name: HOSTILE });
   expect(unscoped.status).toBe(422);
@@ -110,7 +110,7 @@ test('what is missing is asked for, and nothing that was typed is lost', async (
   expect((await developer.get(path)).document.querySelector('.key h2')?.text).toContain(HOSTILE);
 });
 
-test('a key is rotated: the new one is shown once, the old one lives on for the overlap', async () => {
+test('a key is rotated: the new one is shown once, the old one stays valid for the overlap', async () => {
   const { developer, client, keys, path, issue } = await newMerchant();
   const old = shownKey(await issue())!;
   const form = await developer.get(path);
@@ -131,7 +131,7 @@ test('a key is rotated: the new one is shown once, the old one lives on for the 
   expect((await developer.submit(form, '/rotate', { overlap: '5' })).status).toBe(400);
 });
 
-test('a revoked key is shown as such, offers nothing more, and is not rotated', async () => {
+test('a revoked key is shown as revoked, without actions, and cannot be rotated', async () => {
   const { developer, keys, path, issue } = await newMerchant();
   await issue();
   const form = await developer.get(path);
@@ -146,7 +146,7 @@ test('a revoked key is shown as such, offers nothing more, and is not rotated', 
   expect(await keys()).toHaveLength(1);
 });
 
-test('the last use of a key is told', async () => {
+test('the last use of a key is shown', async () => {
   const { developer, client, path, issue } = await newMerchant();
   const key = shownKey(await issue())!;
   const lastUse = async () =>
@@ -156,7 +156,7 @@ test('the last use of a key is told', async () => {
   await expect.poll(lastUse, { timeout: 20_000 }).toMatch(/\d{2}:\d{2}/);
 });
 
-test('keys of the sandbox and of live are apart, and many come in pages', async () => {
+test('keys of sandbox and live are listed separately, in pages', async () => {
   const { merchant, developer, client, path } = await newMerchant();
   const tenant = { merchantId: merchant, environment: Environment.LIVE };
   for (let count = 0; count < 26; count++) {

@@ -16,7 +16,7 @@ import { type DashboardFixture, startDashboardFixture, type Visitor } from '../d
 
 const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
 
-describe('an API key, once it has been shown', () => {
+describe('an API key that was shown', () => {
   const log: string[] = [];
   let fixture: DashboardFixture;
   let dashboard: Dashboard;
@@ -62,7 +62,7 @@ describe('an API key, once it has been shown', () => {
     return key!;
   }
 
-  test('is not shown by reload, back, forward, another tab, or the history', async () => {
+  test('is not shown by a reload, back, forward, another tab, or the history', async () => {
     const { context, page, foreign, violations } = await openWindow(browser, baseUrl, developer);
     const key = await issue(page);
     expect(page.url()).not.toContain(key);
@@ -89,7 +89,7 @@ describe('an API key, once it has been shown', () => {
     await context.close();
   });
 
-  test('is not shown by going back to it without a reload', async () => {
+  test('is not shown when going back to it without a reload', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer);
     const key = await issue(page);
     await page.getByRole('link', { name: 'Back to API keys' }).click();
@@ -99,7 +99,7 @@ describe('an API key, once it has been shown', () => {
     await context.close();
   });
 
-  test('is shown to who clicks twice, too', async () => {
+  test('is also shown after a double click', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer);
     await page.goto(path());
     await page.getByLabel('Name').fill('till');
@@ -111,7 +111,7 @@ describe('an API key, once it has been shown', () => {
     await context.close();
   });
 
-  test('can be read by everybody where it is shown, and copied', async () => {
+  test('is accessible where it is shown, and can be copied', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer, { width: 360 });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const key = await issue(page);
@@ -124,7 +124,7 @@ describe('an API key, once it has been shown', () => {
     await context.close();
   });
 
-  test('is in no cookie or storage, in no log, and nowhere in the database', async () => {
+  test('is in no cookie or storage, no log, and not in the database', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer);
     const first = await issue(page);
     await page.goto(path());

@@ -41,7 +41,7 @@ const rowsOf = ({ document }: SeenPage) =>
       ),
     );
 
-test('what somebody did is there: who, what, from where, and what was asked for', async () => {
+test('an action is listed with the person, the action, the address and the request', async () => {
   const { merchant, admin, page } = await newMerchant();
   const accounts = createClient(AccountService, fixture.transport);
   const { members } = await accounts.listMembers({ merchantId: merchant, environment: Environment.LIVE });
@@ -59,7 +59,7 @@ test('what somebody did is there: who, what, from where, and what was asked for'
   expect(rowsOf(await admin.get(`${page.sandbox}/audit`))).toEqual([]);
 });
 
-test('RPCs without a sentence are shown by their names, and hostile requests as text', async () => {
+test('RPCs without a description are shown by name, and hostile requests are escaped', async () => {
   const { admin, page, record } = await newMerchant();
   await record('payments.other.v1.OtherService.DoThings', { [HOSTILE]: HOSTILE });
   await record('payments.other.v1.OtherService.constructor', null);
@@ -77,7 +77,7 @@ test('RPCs without a sentence are shown by their names, and hostile requests as 
   expect(details[2]).toContain('onerror');
 });
 
-test('the trail is filtered by person, also by who is no member any more', async () => {
+test('entries can be filtered by person, including former members', async () => {
   const { admin, page, record } = await newMerchant();
   const former = randomUUID();
   await record('payments.apikeys.v1.ApiKeyService.IssueApiKey', {});
@@ -94,7 +94,7 @@ test('the trail is filtered by person, also by who is no member any more', async
   expect((await admin.get(`${page.live}/audit?person=nobody`)).status).toBe(400);
 });
 
-test('a long trail comes in pages, filter and all', async () => {
+test('a long audit trail is paginated, and keeps its filter', async () => {
   const { admin, page, record } = await newMerchant();
   for (let count = 0; count < 51; count++) await record('payments.x.v1.X.Y', { count });
   const first = await admin.get(`${page.live}/audit?person=${admin.accountId}`);
@@ -105,20 +105,20 @@ test('a long trail comes in pages, filter and all', async () => {
   expect((await admin.get(`${page.live}/audit?page=nothing`)).status).toBe(422);
 });
 
-test('another merchant’s trail is none of one’s affair', async () => {
+test('another merchant’s audit trail is a 404', async () => {
   const { record } = await newMerchant();
   await record('payments.x.v1.X.Secret', {});
   const { admin, page } = await newMerchant();
   expect((await admin.get(`${page.live}/audit`)).text).not.toContain('X.Secret');
 });
 
-test('every sentence tells of an RPC that there is', async () => {
+test('every description belongs to an existing RPC', async () => {
   const names = (await methods()).map(nameOf);
   for (const sentences of Object.values(auditedActions))
     expect(names).toEqual(expect.arrayContaining(Object.keys(sentences)));
 });
 
-test('every write that the dashboard makes for people has a sentence', async () => {
+test('every write that the dashboard makes for people has a description', async () => {
   const sources: string[] = [];
   for await (const file of glob('gateway/dashboard/**/*.ts', { cwd: ROOT }))
     sources.push(await readFile(new URL(file, ROOT), 'utf8'));

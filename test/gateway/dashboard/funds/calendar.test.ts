@@ -25,7 +25,7 @@ async function newMerchant(
 }
 
 describe('the release calendar', () => {
-  it('shows a month in weeks from Sunday, each day with its amounts by where they are', async () => {
+  it('shows a month in weeks from Sunday, each day with its amounts by kind', async () => {
     const { funds, visitor, home } = await newMerchant();
     await funds.sell({ on: '2020-06-20', gross: 100_000n, fees: 1_000n, installments: 4 });
     const held = await funds.sell({ on: '2020-06-20', gross: 30_000n, installments: 2 });
@@ -58,7 +58,7 @@ describe('the release calendar', () => {
     expect(textOf(cellOf(both, '2000-04-21'))).toMatch(/Good Friday|Tiradentes/);
   });
 
-  it('leads to the months around, the current one and every day', async () => {
+  it('links to the adjacent months, the current month and every day', async () => {
     const { visitor, home } = await newMerchant();
     const { document } = await visitor.get(`${home}?month=2026-01`);
     expect(document.querySelector('a[rel=prev]')?.getAttribute('href')).toBe(`${home}?month=2025-12`);
@@ -75,7 +75,7 @@ describe('the release calendar', () => {
   });
 
   it.each(['9999-99', '0000-01', '2026-13', '2026-1', 'x', '2026-11-01', '10000-01'])(
-    'refuses %s, which is no month',
+    'returns 404 for %s, which is not a month',
     async (month) => {
       const { visitor, home } = await newMerchant();
       expect((await visitor.get(`${home}?month=${month}`)).status).toBe(400);
@@ -87,7 +87,7 @@ describe('the release calendar', () => {
     },
   );
 
-  it('writes amounts as Brazilians do for who reads Portuguese', async () => {
+  it('formats amounts in Portuguese for Portuguese readers', async () => {
     const { funds, visitor, home } = await newMerchant();
     await funds.sell({ on: '2020-06-21', gross: 123_456_789n, instant: true });
     const { text } = await visitor.reading('pt-BR').get(`${home}?month=2020-06`);
@@ -98,7 +98,7 @@ describe('the release calendar', () => {
     }
   });
 
-  it('shows amounts that a double does not hold, to the centavo', async () => {
+  it('shows amounts beyond the precision of a double, to the centavo', async () => {
     const { funds, visitor, home } = await newMerchant();
     for (const on of ['2020-06-21', '2020-06-22', '2020-06-23']) {
       await funds.sell({ on, gross: 9_007_199_254_740_991n, instant: true });
@@ -109,7 +109,7 @@ describe('the release calendar', () => {
     expect(textOf(document.querySelector('dl.totals'))).toContain('R$270,215,977,642,229.73');
   });
 
-  it('says so when the balance is more than can be summed up, and shows the rest', async () => {
+  it('says that the balance exceeds the exact range, and shows the rest', async () => {
     const { funds, visitor, home } = await newMerchant();
     await queryHarness(
       fixture.harness,
@@ -123,7 +123,7 @@ describe('the release calendar', () => {
     expect(document.querySelectorAll('table.month')).toHaveLength(1);
   });
 
-  it('is whole for a merchant without anything', async () => {
+  it('is complete for a merchant without sales', async () => {
     const { visitor, home } = await newMerchant();
     const { status, document } = await visitor.get(home);
     expect(status).toBe(200);
@@ -132,7 +132,7 @@ describe('the release calendar', () => {
     expect(textOf(document.querySelector('section.debts .empty'))).toBe('No open debts.');
   });
 
-  it('keeps live and sandbox apart', async () => {
+  it('separates live and sandbox', async () => {
     const { funds, visitor, home } = await newMerchant();
     const test = fundsCaller(fixture.transport, { ...funds.tenant, environment: Environment.TEST });
     await test.sell({ on: '2020-06-21', gross: 777n, instant: true });
@@ -143,7 +143,7 @@ describe('the release calendar', () => {
 });
 
 describe('open debts', () => {
-  it('are listed oldest first, a page at a time, beside the month that is shown', async () => {
+  it('are listed oldest first, in pages, below the month that is shown', async () => {
     const { funds, visitor, home } = await newMerchant();
     for (let n = 1; n <= 22; n += 1) await funds.deduct(BigInt(n * 100), undefined, '2020-06-20');
     const first = await visitor.get(`${home}?month=2020-06`);
@@ -162,8 +162,8 @@ describe('open debts', () => {
   });
 });
 
-describe('who may look', () => {
-  it('is every member of the merchant, and nobody else', async () => {
+describe('access', () => {
+  it('is limited to members of the merchant, of any role', async () => {
     const { visitor, home } = await newMerchant(Role.VIEWER);
     const stranger = await fixture.signIn({ [randomUUID()]: Role.ADMIN });
     for (const path of ['', '/projection', '/days/2026-11-21']) {

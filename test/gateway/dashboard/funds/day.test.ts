@@ -17,7 +17,7 @@ async function newMerchant() {
   return { funds, visitor, days: `/live/${funds.tenant.merchantId}/funds/days` };
 }
 
-it('shows the releases behind a day: by state, from the gross to what is left', async () => {
+it('shows the releases of a day: by status, from gross to remaining', async () => {
   const { funds, visitor, days } = await newMerchant();
   await funds.sell({ on: '2020-06-20', gross: 40_000n, fees: 1_000n, installments: 4 });
   const held = await funds.sell({ on: '2020-06-20', gross: 30_000n, installments: 2 });
@@ -36,7 +36,7 @@ it('shows the releases behind a day: by state, from the gross to what is left', 
   ]);
 });
 
-it('says that there is nothing on a day without releases, and why banks are closed', async () => {
+it('says that a day has no releases, and why banks are closed', async () => {
   const { visitor, days } = await newMerchant();
   const { status, document } = await visitor.get(`${days}/2026-12-25`);
   expect(status).toBe(200);
@@ -52,14 +52,14 @@ it('says that there is nothing on a day without releases, and why banks are clos
 });
 
 it.each(['2026-02-30', '2026-11', 'today', '0000-01-01', '99999-01-01', '2026-11-21x'])(
-  'knows no day %s',
+  'returns 404 for the day %s',
   async (name) => {
     const { visitor, days } = await newMerchant();
     expect((await visitor.get(`${days}/${name}`)).status).toBe(404);
   },
 );
 
-it('goes to the ends of the calendar and no further', async () => {
+it('covers the calendar from its first day to its last', async () => {
   const { visitor, days } = await newMerchant();
   const last = (await visitor.get(`${days}/9999-12-31`)).document;
   expect(last.querySelectorAll('main nav a')).toHaveLength(2);

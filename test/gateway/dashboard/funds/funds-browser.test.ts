@@ -81,7 +81,7 @@ it('a month is a table of weeks on a wide screen, and a list of days on a narrow
   }
 });
 
-it('the keyboard leads from a month to the releases behind a day, without scripts', async () => {
+it('the keyboard leads from a month to the releases of a day, without scripts', async () => {
   const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { javaScriptEnabled: false });
   await page.goto(`${home}?month=${monthShifted(dueMonth, -1)}`);
   await page.locator('a[rel=next]').first().focus();
@@ -98,7 +98,7 @@ it.each([
   ['thousands', [1_337_701n, 13_105_599n]],
   ['hundreds of thousands', [30_000_000n, 30_000_000n]],
   ['millions', [7_000_000_000n, 900_000_000n]],
-] as const)('breaks no amount of a merchant with %s of reais in two', async (_, [instant, byCard]) => {
+] as const)('wraps no amount of a merchant with %s of reais', async (_, [instant, byCard]) => {
   const funds = fundsCaller(fixture.transport, newTenant());
   const merchant = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
   await funds.sell({ gross: instant, instant: true });

@@ -22,7 +22,7 @@ const sale = fc.record({
   fate: fc.constantFrom('kept', 'blocked', 'deducted', 'advanced'),
 });
 
-test('the cells of every month sum up to the releases of the month, and its days to the same rows', async () => {
+test('the cells of every month add up to the releases of the month, and its days to the same rows', async () => {
   const property = fc.asyncProperty(fc.array(sale, { minLength: 1, maxLength: 4 }), async (sales) => {
     const funds = fundsCaller(fixture.transport, newTenant());
     const { tenant } = funds;

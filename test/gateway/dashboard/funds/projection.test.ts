@@ -21,7 +21,7 @@ async function newMerchant() {
 
 const TOTALS = 'tbody td:last-child data';
 
-it('draws a bar for each month as long as its amounts, and says the same numbers in a table', async () => {
+it('draws a bar per month with the length of its amounts, and repeats the numbers in a table', async () => {
   const { funds, visitor, path } = await newMerchant();
   await funds.sell({ gross: 120_000n, fees: 1_200n, installments: 6 });
   const held = await funds.sell({ gross: 60_000n, installments: 3 });
@@ -45,7 +45,7 @@ it('draws a bar for each month as long as its amounts, and says the same numbers
 const lengthOf = (group: HTMLElement) =>
   group.querySelectorAll('rect').reduce((sum, rect) => sum + Number(rect.getAttribute('width')), 0);
 
-it('has a title and a description, and no style, script or event of its own', async () => {
+it('has a title and a description, and no inline style, script or event handler', async () => {
   const { funds, visitor, path } = await newMerchant();
   await funds.sell({ gross: 120_000n, installments: 2 });
   const { document, text } = await visitor.get(path);
@@ -59,7 +59,7 @@ it('has a title and a description, and no style, script or event of its own', as
   expect(text).not.toMatch(/\sstyle=|<style|\son[a-z]+=|<script(?! type="module" src="\/assets\/)/);
 });
 
-it('looks as far ahead as it is told, and says what is scheduled after that', async () => {
+it('covers the requested number of months, and shows what is scheduled after them', async () => {
   const { funds, visitor, path } = await newMerchant();
   await funds.sell({ gross: 90_000n, installments: 9 });
   const { document } = await visitor.get(`${path}?months=6`);
@@ -75,7 +75,7 @@ it('looks as far ahead as it is told, and says what is scheduled after that', as
   expect((await visitor.get(`${path}?months=`)).document.querySelectorAll('tbody tr')).toHaveLength(12);
 });
 
-it('divides amounts that a double does not hold', async () => {
+it('scales amounts beyond the precision of a double', async () => {
   const { funds, visitor, path } = await newMerchant();
   await funds.sell({ gross: 9_007_199_254_740_991n });
   const earlier = addDays(civilDateAt(new Date()), -10);
@@ -85,7 +85,7 @@ it('divides amounts that a double does not hold', async () => {
   expect(centavosOf(document.querySelectorAll(TOTALS))).toBe(18_014_398_509_481_982n);
 });
 
-it('says so when nothing is to come', async () => {
+it('says that nothing is scheduled', async () => {
   const { visitor, path } = await newMerchant();
   const { document } = await visitor.get(path);
   expect(document.querySelectorAll('svg')).toHaveLength(0);

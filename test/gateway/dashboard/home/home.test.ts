@@ -19,14 +19,14 @@ const invite = async (merchantId: string, email: string, role = Role.DEVELOPER) 
 };
 const membersOf = async (merchantId: string) => (await accounts().listMembers(live(merchantId))).members;
 
-test('whoever is nobody’s member is told so, with the address to be invited at', async () => {
+test('a person without a merchant gets an explanation with the address to be invited at', async () => {
   const visitor = await fixture.signIn({}, 'new@people.example');
   const page = await visitor.get('/');
   expect(page.status).toBe(200);
   expect(page.document.querySelector('.empty')?.text).toContain('new@people.example');
 });
 
-test('each merchant is a choice of live and sandbox, and no other is shown', async () => {
+test('each merchant links to live and sandbox, and other merchants are not listed', async () => {
   const [one, two, other] = [randomUUID(), randomUUID(), randomUUID()];
   await fixture.signIn({ [other]: Role.ADMIN });
   const visitor = await fixture.signIn({ [one]: Role.VIEWER, [two]: Role.ADMIN });
@@ -36,7 +36,7 @@ test('each merchant is a choice of live and sandbox, and no other is shown', asy
   expect(text).not.toContain(other);
 });
 
-test('an invitation is accepted by a form, once, and leads to the merchant', async () => {
+test('an invitation can be accepted once, and leads to the merchant', async () => {
   const merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
   const visitor = await fixture.signIn({}, email);
@@ -58,7 +58,7 @@ test('an invitation is accepted by a form, once, and leads to the merchant', asy
   ]);
 });
 
-test('an invitation of somebody else, or one taken back, is refused in words', async () => {
+test('an invitation of another person, or a revoked one, is refused with an explanation', async () => {
   const merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
   const visitor = await fixture.signIn({}, email);
@@ -77,7 +77,7 @@ test('an invitation of somebody else, or one taken back, is refused in words', a
   expect(await membersOf(merchant)).toEqual([]);
 });
 
-test('anybody leaves a merchant, but for its last administrator', async () => {
+test('members can leave a merchant, except its last administrator', async () => {
   const merchant = randomUUID();
   const admin = await fixture.signIn({ [merchant]: Role.ADMIN });
   const viewer = await fixture.signIn({ [merchant]: Role.VIEWER });
@@ -93,7 +93,7 @@ test('anybody leaves a merchant, but for its last administrator', async () => {
   expect(await membersOf(merchant)).toMatchObject([{ account: { id: admin.accountId } }]);
 });
 
-test('forms of the first page take the session’s own token', async () => {
+test('forms of the home page require the session’s CSRF token', async () => {
   const merchant = randomUUID();
   await fixture.signIn({ [merchant]: Role.ADMIN });
   const visitor = await fixture.signIn({ [merchant]: Role.VIEWER });
@@ -107,7 +107,7 @@ test('forms of the first page take the session’s own token', async () => {
   expect(await membersOf(merchant)).toHaveLength(3);
 });
 
-test('many merchants come in pages', async () => {
+test('many merchants are paginated', async () => {
   const merchants = Array.from({ length: 31 }, () => randomUUID()).sort();
   const visitor = await fixture.signIn(Object.fromEntries(merchants.map((id) => [id, Role.VIEWER])));
   const first = await visitor.get('/');

@@ -27,7 +27,7 @@ async function newMerchant() {
   return { merchant, admin, path: `/live/${merchant}/members` };
 }
 
-test('a member gets another role, from her next request on', async () => {
+test('a member gets another role, effective from their next request', async () => {
   const { merchant, admin, path } = await newMerchant();
   const developer = await fixture.signIn({ [merchant]: Role.DEVELOPER });
   expect((await developer.get(path)).status).toBe(403);
@@ -40,7 +40,7 @@ test('a member gets another role, from her next request on', async () => {
   expect((await developer.get(`/sandbox/${merchant}/api-keys`)).status).toBe(403);
 });
 
-test('a removed member loses access with her next request', async () => {
+test('a removed member loses access with their next request', async () => {
   const { merchant, admin, path } = await newMerchant();
   const viewer = await fixture.signIn({ [merchant]: Role.ADMIN });
   expect((await viewer.get(path)).status).toBe(200);
@@ -50,7 +50,7 @@ test('a removed member loses access with her next request', async () => {
   expect(await roleOf(merchant, viewer.accountId)).toBeUndefined();
 });
 
-test('an open stream of an administrator ends when she is removed or demoted', async () => {
+test('an administrator’s open stream ends when they are removed or demoted', async () => {
   for (const verb of ['role', 'remove']) {
     const { merchant, admin, path } = await newMerchant();
     const other = await fixture.signIn({ [merchant]: Role.ADMIN });
@@ -71,7 +71,7 @@ const acceptStream = (token: string) => ({
   cookie: `__Host-session=${token}; language=en`,
 });
 
-test('the last administrator keeps her role, and is told why', async () => {
+test('the last administrator keeps their role, with an explanation', async () => {
   const { merchant, admin, path } = await newMerchant();
   const refused = await admin.submit(path, `${admin.accountId}/role`, { role: 'viewer' });
   expect(refused.status).toBe(409);
@@ -80,7 +80,7 @@ test('the last administrator keeps her role, and is told why', async () => {
   expect(await roleOf(merchant, admin.accountId)).toBe(Role.ADMIN);
 });
 
-test('an administrator who takes her own role away ends where she still may be', async () => {
+test('administrators who lower their own role are redirected to a page they may see', async () => {
   const { merchant, admin, path } = await newMerchant();
   await fixture.signIn({ [merchant]: Role.ADMIN });
   const page = await admin.submit(path, `${admin.accountId}/role`, { role: 'developer' });
@@ -88,7 +88,7 @@ test('an administrator who takes her own role away ends where she still may be',
   expect(await roleOf(merchant, admin.accountId)).toBe(Role.DEVELOPER);
 });
 
-test('an address is invited, in the language of the page, and the invitation taken back', async () => {
+test('an address is invited in the language of the page, and the invitation can be revoked', async () => {
   const { merchant, admin, path } = await newMerchant();
   const invited = await admin.submit(path, '/invite', { email: ' Bia@Shop.example ', role: 'developer' });
   expect(invited.path).toBe(`${path}?notice=invited`);
@@ -99,7 +99,7 @@ test('an address is invited, in the language of the page, and the invitation tak
   expect(await openInvitations(merchant)).toEqual([]);
 });
 
-test('an invitation that is refused is shown again as it was typed, with the reason at its field', async () => {
+test('a rejected invitation form is shown again as it was entered, with the reason at its field', async () => {
   const { merchant, admin, path } = await newMerchant();
   const { members } = await accounts().listMembers(live(merchant));
   const wrong = [
@@ -121,7 +121,7 @@ test('an invitation that is refused is shown again as it was typed, with the rea
   }
 });
 
-test('many invitations come in pages of their own', async () => {
+test('many invitations are paginated separately', async () => {
   const { merchant, admin, path } = await newMerchant();
   const invite = (email: string) =>
     accounts().inviteMember({ ...live(merchant), idempotencyKey: randomUUID(), email, role: Role.VIEWER });
@@ -135,7 +135,7 @@ test('many invitations come in pages of their own', async () => {
   expect(next.document.querySelectorAll('form[action$="/revoke"]')).toHaveLength(1);
 });
 
-test('many members come in pages', async () => {
+test('many members are paginated', async () => {
   const { merchant, admin, path } = await newMerchant();
   for (let count = 0; count < 25; count++) await fixture.signIn({ [merchant]: Role.VIEWER });
   const page = await admin.get(path);
@@ -144,7 +144,7 @@ test('many members come in pages', async () => {
   expect(next.document.querySelectorAll('.role-of')).toHaveLength(1);
 });
 
-test('the contact is each environment’s own; an empty one is none', async () => {
+test('each environment has its own contact; an empty address removes it', async () => {
   const { merchant, admin, path } = await newMerchant();
   const contactIn = (environment: Environment) =>
     accounts().getMerchantContact({ merchantId: merchant, environment });
@@ -163,7 +163,7 @@ test('the contact is each environment’s own; an empty one is none', async () =
   expect(await contactIn(Environment.LIVE)).toMatchObject({ isSet: false });
 });
 
-test('a name that a provider tells is text', async () => {
+test('a name from the identity provider is escaped', async () => {
   const { merchant, admin, path } = await newMerchant();
   const email = `${randomUUID()}@shop.example`;
   const { account } = await accounts().startSession({

@@ -52,7 +52,7 @@ describe('pages about people and keys, in Chromium', () => {
     { path, width: 360, locale: 'pt-BR' },
   ]);
 
-  test.each(WAYS)('$path is for everybody at $width pixels in $locale', async ({ path, width, locale }) => {
+  test.each(WAYS)('$path is accessible at $width pixels in $locale', async ({ path, width, locale }) => {
     const { context, page, foreign, violations } = await open(width, locale);
     await page.goto(path === '/' ? path : `/live/${merchant}/${path}`);
     for (const summary of await page.locator('summary').all()) await summary.click();
@@ -65,7 +65,7 @@ describe('pages about people and keys, in Chromium', () => {
     await context.close();
   });
 
-  test('a form that is refused says so to everybody, at its field', async () => {
+  test('a rejected form announces its error, at the field', async () => {
     const { context, page, violations } = await open(360);
     await page.goto(`/live/${merchant}/members`);
     await page.locator('#email').fill(email);
@@ -82,7 +82,7 @@ describe('pages about people and keys, in Chromium', () => {
     await context.close();
   });
 
-  test('a role is changed and somebody removed by keyboard alone, without scripts too', async () => {
+  test('roles can be changed and members removed by keyboard only, also without scripts', async () => {
     const somebody = await fixture.signIn({ [merchant]: Role.VIEWER });
     for (const javaScriptEnabled of [true, false]) {
       const { context, page } = await openWindow(browser, fixture.baseUrl, admin, { javaScriptEnabled });
@@ -107,7 +107,7 @@ describe('pages about people and keys, in Chromium', () => {
     expect((await somebody.get(`/live/${merchant}`)).status).toBe(404);
   });
 
-  test('the trail shows what happens while one looks at it', async () => {
+  test('the audit trail updates live', async () => {
     const { context, page } = await open();
     await page.goto(`/live/${merchant}/audit`);
     const rows = page.locator('tbody tr');

@@ -66,7 +66,7 @@ describe('the overview in a browser', () => {
   it.each([
     { width: 1280, locale: 'en' },
     { width: 360, locale: 'pt-BR' },
-  ])('can be read by everybody at $width px in $locale', async ({ width, locale }) => {
+  ])('is accessible at $width px in $locale', async ({ width, locale }) => {
     const merchant = await busyMerchant();
     const { page, foreign, violations } = await windowOf(merchant, { width, locale });
     for (const path of ['', '/webhooks']) {
@@ -82,7 +82,7 @@ describe('the overview in a browser', () => {
     expect({ foreign, violations }).toEqual({ foreign: [], violations: [] });
   });
 
-  it('says of a webhook that comes into ERROR while one looks, and that it is well again', async () => {
+  it('shows live that a webhook enters ERROR, and that it has recovered', async () => {
     const merchant = await fixture.newMerchant();
     const { id, url } = await merchant.subscription('ACTIVE');
     const { page } = await windowOf(merchant);
@@ -104,7 +104,7 @@ describe('the overview in a browser', () => {
     await banner.waitFor({ state: 'detached' });
   });
 
-  it('can be read, and gone on from, without JavaScript', async () => {
+  it('can be read and navigated without JavaScript', async () => {
     const merchant = await busyMerchant();
     const { page } = await windowOf(merchant, { javaScriptEnabled: false });
     await page.goto(merchant.at());
@@ -112,7 +112,7 @@ describe('the overview in a browser', () => {
     expect(page.url()).toMatch(/\/webhooks\/[0-9a-f-]{36}$/);
   });
 
-  it('runs nothing that a merchant wrote', async () => {
+  it('executes nothing that a merchant entered', async () => {
     const merchant = await fixture.newMerchant();
     const { id } = await merchant.subscription('ERROR', { error: FAILED });
     await fixture.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
@@ -128,8 +128,8 @@ describe('the overview in a browser', () => {
   });
 });
 
-describe('the first page', () => {
-  it.each(['/', undefined])('is less than 100 kB over the wire, with all that it takes', async (path) => {
+describe('the first load', () => {
+  it.each(['/', undefined])('transfers less than 100 kB, with all its files', async (path) => {
     const merchant = await busyMerchant();
     const { page } = await windowOf(merchant);
     const bytes = await weightOf(page, path ?? merchant.at());

@@ -28,7 +28,7 @@ const FAILED = exhausted(10, { httpStatus: 503 });
 const GONE = gone();
 
 describe('the banner', () => {
-  it('names each subscription in ERROR or disabled by a 410, since when and why, with a link', async () => {
+  it('lists each subscription that is in ERROR or was disabled by a 410, with date, reason and link', async () => {
     const merchant = await fixture.newMerchant();
     const failing = await merchant.subscription('ERROR', { error: FAILED });
     const gone = await merchant.subscription('DISABLED', { error: GONE, goneDays: 1 });
@@ -47,7 +47,7 @@ describe('the banner', () => {
     }
   });
 
-  it('is above the page of a subscription for the others alone: its own trouble stands there', async () => {
+  it('leaves out the subscription whose page it is on, which shows its own error', async () => {
     const merchant = await fixture.newMerchant();
     const failing = await merchant.subscription('ERROR', { error: FAILED });
     const well = await merchant.subscription('ACTIVE');
@@ -57,7 +57,7 @@ describe('the banner', () => {
     expect(linksIn(bannerOf(other))).toEqual([merchant.at(`/webhooks/${failing.id}`)]);
   });
 
-  it('is not there where all is well, of what a person disabled, and of an old 410', async () => {
+  it('is absent if all is well, and for subscriptions disabled by a person or long ago by a 410', async () => {
     const merchant = await fixture.newMerchant();
     await merchant.subscription('ACTIVE');
     await merchant.subscription('DISABLED', { error: GONE, goneDays: 8 });
@@ -72,7 +72,7 @@ describe('the banner', () => {
     }
   });
 
-  it('names five, and says how many more there are', async () => {
+  it('lists five subscriptions, and counts the rest', async () => {
     const merchant = await fixture.newMerchant();
     for (let n = 0; n < 7; n += 1) await merchant.subscription('ERROR', { error: FAILED });
     const banner = bannerOf(await merchant.person.get(merchant.at()));
@@ -81,7 +81,7 @@ describe('the banner', () => {
     expect(plain(banner.querySelectorAll('p').at(-1)!.text)).toBe('and 2 more');
   });
 
-  it('shows a hostile URL as text', async () => {
+  it('escapes a hostile URL', async () => {
     const merchant = await fixture.newMerchant();
     const { id } = await merchant.subscription('ERROR', { error: FAILED });
     await fixture.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [
@@ -94,7 +94,7 @@ describe('the banner', () => {
     expect(page.text).toContain('&quot;&gt;&lt;img src=x onerror=alert(1)&gt;&lt;/script&gt;');
   });
 
-  it('shows nothing of another merchant', async () => {
+  it('lists nothing of other merchants', async () => {
     const troubled = await fixture.newMerchant();
     await troubled.subscription('ERROR', { error: FAILED });
     const other = await fixture.newMerchant();
@@ -104,7 +104,7 @@ describe('the banner', () => {
 });
 
 describe('the overview', () => {
-  it('counts webhooks by their state', async () => {
+  it('counts webhooks by state', async () => {
     const merchant = await fixture.newMerchant();
     for (const state of ['ACTIVE', 'ACTIVE', 'PENDING', 'DISABLED'] as const)
       await merchant.subscription(state);
@@ -120,14 +120,14 @@ describe('the overview', () => {
     ]);
   });
 
-  it('offers nobody to create a webhook who may not', async () => {
+  it('offers the creation of a webhook only to those who may create one', async () => {
     const merchant = await fixture.newMerchant(Role.VIEWER);
     const page = await merchant.person.get(merchant.at());
     expect(wordsOf(page, 'webhooks')).toContain('No endpoint receives your events yet.');
     expect(linksIn(cardOf(page, 'webhooks'))).toEqual([merchant.at('/webhooks')]);
   });
 
-  it('shows the refund cases that wait for the merchant, the soonest deadline first, five at most', async () => {
+  it('shows up to five refund cases awaiting the merchant’s decision, soonest deadline first', async () => {
     const merchant = await fixture.newMerchant();
     const opened: { id: string; amountMinor: bigint }[] = [];
     for (let n = 1; n <= 6; n += 1)
@@ -145,7 +145,7 @@ describe('the overview', () => {
     expect(linksIn(cardOf(page, 'refunds')).at(-1)).toBe(merchant.at('/refunds'));
   });
 
-  it('shows the balance and the days on which money comes next', async () => {
+  it('shows the balance and the next release dates', async () => {
     const merchant = await fixture.newMerchant();
     await merchant.funds.sell({ gross: 123_456n, instant: true });
     await merchant.funds.sell({ gross: 60_000n, installments: 2 });
@@ -169,7 +169,7 @@ describe('the overview', () => {
     );
   });
 
-  it('says so where there is nothing', async () => {
+  it('says so if there is nothing to show', async () => {
     const merchant = await fixture.newMerchant();
     const page = await merchant.person.get(merchant.at());
     expect(page.status).toBe(200);
@@ -179,7 +179,7 @@ describe('the overview', () => {
   });
 });
 
-describe('while a service is away', () => {
+describe('while a service is unavailable', () => {
   /** The dashboard again, for the same people, with one service that does not answer. */
   async function without(rpcPrefix: string, failure: () => Promise<never>) {
     const inner = fixture.harness.services.transportFor(DASHBOARD_CALLER);
@@ -207,7 +207,7 @@ describe('while a service is away', () => {
     ['payments.webhooks.v1.WebhookSubscriptionService/List', ['webhooks']],
     ['payments.refunds.', ['refunds']],
     ['payments.funds.', ['balance', 'releases']],
-  ])('the cards of %s say that they are not available, and all others are there', async (service, names) => {
+  ])('the cards of %s say that they are unavailable, and all others are shown', async (service, names) => {
     const merchant = await fixture.newMerchant();
     const person = (await without(service, away))(merchant.person);
     const page = await person.get(merchant.at());

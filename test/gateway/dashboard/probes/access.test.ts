@@ -46,13 +46,13 @@ async function expectNothingChanged(probe: () => Promise<void>): Promise<void> {
   expect(await stored()).toEqual(before);
 }
 
-test('there are pages and actions to probe', () => {
+test('there are pages and actions to test', () => {
   const targets = targetsOf(fixture);
   expect(targets.filter(({ method }) => method === 'GET').length).toBeGreaterThan(10);
   expect(targets.filter(({ method }) => method === 'POST').length).toBeGreaterThan(10);
 });
 
-test('whoever has no session is led to sign in, and forms of nobody do nothing', async () => {
+test('without a session, pages redirect to sign-in and forms have no effect', async () => {
   const tokens = [
     '',
     'x',
@@ -75,7 +75,7 @@ test('whoever has no session is led to sign in, and forms of nobody do nothing',
   });
 });
 
-test('whoever is no member finds nothing, whatever she is elsewhere', async () => {
+test('people who are not members get a 404, whatever their role elsewhere', async () => {
   // But for the request's own id and address.
   const said = ({ text }: { text: string }) => text.replaceAll(/<code>[^<]*<\/code>|return=[^"]*/g, '');
   const nowhere = said(await ask(strangers.people[3], `/live/${randomUUID()}/members`));
@@ -89,7 +89,7 @@ test('whoever is no member finds nothing, whatever she is elsewhere', async () =
   });
 });
 
-test('whoever has a lesser role is refused', async () => {
+test('people with a lower role get a 403', async () => {
   let probed = 0;
   await expectNothingChanged(async () => {
     for (const target of targetsOf(fixture)) {
@@ -102,13 +102,13 @@ test('whoever has a lesser role is refused', async () => {
   expect(probed).toBeGreaterThan(10);
 });
 
-test('no action takes the least role alone', () => {
+test('every action requires more than the lowest role', () => {
   for (const target of targetsOf(fixture)) {
     if (target.method === 'POST') expect(target.role, nameOf(target)).toBeGreaterThan(1);
   }
 });
 
-test('pages open to just the role that they take', async () => {
+test('pages open to exactly the role that they require', async () => {
   for (const target of targetsOf(fixture)) {
     if (target.method === 'POST') continue;
     const answer = await come(target, peopleFor(target, worldOf(target)).enough);
@@ -117,7 +117,7 @@ test('pages open to just the role that they take', async () => {
   }
 });
 
-test('a page of one environment alone is none of the other', async () => {
+test('a page that only one environment has is a 404 in the other', async () => {
   for (const target of targetsOf(fixture)) {
     if (target.environment === undefined) continue;
     const world = worldOf(target);
@@ -132,7 +132,7 @@ test('a page of one environment alone is none of the other', async () => {
   }
 });
 
-test('merchants and environments have one way of writing', async () => {
+test('merchants and environments have a single spelling in paths', async () => {
   const { merchantId, people } = worlds.live;
   const wrong = [
     `/LIVE/${merchantId}`,

@@ -45,7 +45,7 @@ async function atEveryAction(probe: (target: ProbeTarget) => Promise<void>): Pro
   expect(await stored()).toEqual(before);
 }
 
-test('a form without its session’s token does nothing', async () => {
+test('a form without its session’s CSRF token has no effect', async () => {
   const other = worlds.live.people[3];
   await atEveryAction(async (target) => {
     const { visitor, form, address, world } = rightly(target);
@@ -73,7 +73,7 @@ test('a form without its session’s token does nothing', async () => {
   });
 });
 
-test('a form that another site sends does nothing, though its token were known', async () => {
+test('a form from another site has no effect, even with the right token', async () => {
   await atEveryAction(async (target) => {
     const { visitor, form, address } = rightly(target);
     for (const site of ['cross-site', 'same-site', 'none', 'x']) {
@@ -83,7 +83,7 @@ test('a form that another site sends does nothing, though its token were known',
   });
 });
 
-test('a form without a key of its own does nothing', async () => {
+test('a form without its own idempotency key has no effect', async () => {
   await atEveryAction(async (target) => {
     const { visitor, form, address } = rightly(target);
     for (const _key of ['', 'x', `${randomUUID()}x`, '\u0000'.repeat(36), randomUUID().repeat(20)]) {
@@ -92,7 +92,7 @@ test('a form without a key of its own does nothing', async () => {
   });
 });
 
-test('what is said in another way than a form says it does nothing', async () => {
+test('a body of another content type has no effect', async () => {
   await atEveryAction(async (target) => {
     const { visitor, form, address } = rightly(target);
     const text = new URLSearchParams(form).toString();
@@ -118,7 +118,7 @@ test('what is said in another way than a form says it does nothing', async () =>
   });
 });
 
-test('a form that is too large does nothing', async () => {
+test('a form that is too large has no effect', async () => {
   await atEveryAction(async (target) => {
     const { visitor, form, address } = rightly(target);
     const large = { ...form, more: 'x'.repeat(64 * 1024) };
@@ -126,7 +126,7 @@ test('a form that is too large does nothing', async () => {
   });
 });
 
-test('an action is nothing to look at, and a page takes no form', async () => {
+test('actions reject GET, and pages reject POST', async () => {
   const before = await stored();
   const methods = ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'];
   const pages = new Set(
@@ -155,7 +155,7 @@ test('an action is nothing to look at, and a page takes no form', async () => {
   expect(await stored()).toEqual(before);
 });
 
-test('a page is asked for its head without being drawn to anybody else', async () => {
+test('a HEAD request for a page has no side effects', async () => {
   for (const target of targetsOf(fixture)) {
     if (target.method === 'POST') continue;
     const { visitor, address } = rightly(target);

@@ -62,7 +62,7 @@ function postedRoutes(tree: string): string[] {
   });
 }
 
-test('all forms of one’s own are probed here', () => {
+test('all forms of the signed-in person are tested here', () => {
   const own = postedRoutes(fixture.app.printRoutes({ commonPrefix: false })).filter(
     (path) => !path.startsWith('/:environment'),
   );
@@ -70,7 +70,7 @@ test('all forms of one’s own are probed here', () => {
   expect(own.map(shape).sort()).toEqual(paths.map(shape).sort());
 });
 
-test('a form of one’s own takes the session’s token, from this site, as a form', async () => {
+test('a form of the signed-in person requires the session’s token, this site as origin, and a form body', async () => {
   const before = await stateOf();
   const proof = visitor.proof();
   for (const path of paths) {
@@ -89,7 +89,7 @@ test('a form of one’s own takes the session’s token, from this site, as a fo
   expect(before.invitations).toHaveLength(1);
 });
 
-test('nobody ends another’s sessions, leaves for her, or accepts what she is offered', async () => {
+test('people cannot end sessions, leave merchants or accept invitations of others', async () => {
   const before = await stateOf();
   const [end, , , , accept] = paths;
   expect([303, 404]).toContain((await send(other, end!, other.proof())).status);

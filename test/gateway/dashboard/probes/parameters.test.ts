@@ -65,7 +65,7 @@ const parametersOf = ({ path }: ProbeTarget) =>
 const UNKNOWN = 'saleId';
 const knownParametersOf = (target: ProbeTarget) => parametersOf(target).filter((name) => name !== UNKNOWN);
 
-test('what is another merchant’s is not there, to look at or to change', async () => {
+test('resources of another merchant can neither be read nor changed', async () => {
   let probed = 0;
   await expectNothingChanged(async () => {
     for (const target of targetsOf(fixture)) {
@@ -80,7 +80,7 @@ test('what is another merchant’s is not there, to look at or to change', async
   expect(probed).toBeGreaterThan(20);
 });
 
-test('what there is not is not there', async () => {
+test('resources that do not exist are a 404', async () => {
   await expectNothingChanged(async () => {
     for (const target of targetsOf(fixture)) {
       const mine = own[environmentOf(target)].ids;
@@ -92,7 +92,7 @@ test('what there is not is not there', async () => {
   });
 });
 
-test('what is of live is not there in the sandbox, at the same merchant', async () => {
+test('resources of live are a 404 in the sandbox of the same merchant', async () => {
   // People are a merchant's, whatever the environment.
   const shared = ['accountId', 'invitationId'];
   await expectNothingChanged(async () => {
@@ -110,7 +110,7 @@ test('what is of live is not there in the sandbox, at the same merchant', async 
   });
 });
 
-test('ids have one way of writing, and nothing else is one', async () => {
+test('ids have a single spelling, and anything else is a 404', async () => {
   const written = (id: string) => [
     id.toUpperCase(),
     id.replaceAll('-', ''),
@@ -162,7 +162,7 @@ async function expectUnbroken(visitor: Visitor, address: string, queries: readon
   });
 }
 
-test('no query breaks a page or gets into it', async () => {
+test('no query breaks a page or appears in it unescaped', async () => {
   for (const target of targetsOf(fixture)) {
     if (target.method === 'POST') continue;
     const world = own[environmentOf(target)];
@@ -179,7 +179,7 @@ test('no query breaks a page or gets into it', async () => {
   }
 });
 
-test('what every page reads of its address breaks none', async () => {
+test('the query parameters that every page reads break none', async () => {
   const { merchantId, people } = own.live;
   for (const path of ['/members', '/webhooks']) {
     for (const name of ['page', 'notice', 'return', 'unknown']) {
@@ -188,7 +188,7 @@ test('what every page reads of its address breaks none', async () => {
   }
 });
 
-test('no named parameter breaks a page or gets into it', async () => {
+test('no named parameter breaks a page or appears in it unescaped', async () => {
   let probed = 0;
   for (const target of targetsOf(fixture)) {
     if (!target.path.includes(':name')) continue;
@@ -208,7 +208,7 @@ test('no named parameter breaks a page or gets into it', async () => {
   expect(probed).toBeGreaterThan(0);
 });
 
-test('another merchant’s ids in a form reach nothing of hers', async () => {
+test('ids of another merchant in a form have no effect', async () => {
   const merchants = [others.live.merchantId, others.test.merchantId];
   const before = await storedOf(fixture, merchants);
   let probed = 0;

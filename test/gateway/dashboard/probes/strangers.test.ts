@@ -23,7 +23,7 @@ const nobody: Pick<Visitor, 'fetch'> = {
   fetch: (path, init) => fetch(new URL(path, fixture.baseUrl), { redirect: 'manual', ...init }),
 };
 
-test('a session is only what the service gave, wherever else its token is written', async () => {
+test('only the cookie with a token from the service is a session', async () => {
   const { token } = visitor;
   const path = `/live/${merchant}/members`;
   const elsewhere = [
@@ -43,7 +43,7 @@ test('a session is only what the service gave, wherever else its token is writte
   }
 });
 
-test('a session that somebody else has chosen is taken by nobody, and taken away', async () => {
+test('a session token chosen by someone else is rejected and removed', async () => {
   const chosen = 'a'.repeat(43);
   const { status, headers, location } = await ask(nobody, `/live/${merchant}`, {
     headers: { cookie: `__Host-session=${chosen}` },
@@ -57,7 +57,7 @@ test('a session that somebody else has chosen is taken by nobody, and taken away
   expect((await ask(nobody, '/', { headers: { cookie: `__Host-session=${chosen}` } })).status).toBe(303);
 });
 
-test('pages give no session away: none is in a page, an address, or another’s cookie', async () => {
+test('pages do not reveal the session: not in HTML, URLs, or other cookies', async () => {
   for (const path of ['/', '/account', '/sign-in', '/signed-out', `/live/${merchant}/members`, '/nothing']) {
     const answer = await ask(visitor, path);
     expect(answer.text).not.toContain(visitor.token);
@@ -66,7 +66,7 @@ test('pages give no session away: none is in a page, an address, or another’s 
   }
 });
 
-test('no return leads to another host or writes a header', async () => {
+test('no return path leads to another host or injects a header', async () => {
   const returns = [
     'https://evil.example',
     '//evil.example',
@@ -106,7 +106,7 @@ test('no return leads to another host or writes a header', async () => {
   }
 });
 
-test('no header of a request gets into a page or leads astray', async () => {
+test('no request header appears in a page or redirects elsewhere', async () => {
   const evil = '"><img src=x onerror=alert(1)>';
   const headers = {
     'x-forwarded-host': 'evil.example',
@@ -135,7 +135,7 @@ test('no header of a request gets into a page or leads astray', async () => {
   }
 });
 
-test('an address that a proxy was not trusted to tell is not what the trail says', async () => {
+test('a forwarded address is not recorded unless the proxy is trusted', async () => {
   const headers = { 'x-forwarded-for': '203.0.113.99' };
   const form = { ...visitor.proof(), contact: 'ops@shop.example', language: 'en' };
   const sent = await send(visitor, `/live/${merchant}/members/contact`, form, headers);
@@ -145,7 +145,7 @@ test('an address that a proxy was not trusted to tell is not what the trail says
   expect(trail.text).not.toContain('203.0.113.99');
 });
 
-test('addresses of no page are none, as they are written', async () => {
+test('paths that are not pages are a 404, in any spelling', async () => {
   const raw = (path: string, method = 'GET') =>
     new Promise<{ status: number; body: string }>((resolve, reject) => {
       const headers = { cookie: `__Host-session=${visitor.token}` };
@@ -194,7 +194,7 @@ test('addresses of no page are none, as they are written', async () => {
   }
 });
 
-test('requests that are none are refused, and what follows them is not believed', async () => {
+test('malformed requests are rejected, and what follows them on the connection is ignored', async () => {
   const { hostname, port } = new URL(fixture.baseUrl);
   const told = (request: string) =>
     new Promise<string>((resolve) => {

@@ -42,7 +42,7 @@ function filledIn(target: ProbeTarget, worlds: Worlds) {
   return { world, visitor, address, form: { ...fieldsOf(target, world), ...visitor.proof() } };
 }
 
-test('a form that is sent three times at once is done once', async () => {
+test('a form that is sent three times concurrently has one effect', async () => {
   const worlds = await newWorlds();
   let done = 0;
   for (const target of actions().filter(({ path }) => !UNKEYED.has(path))) {
@@ -75,7 +75,7 @@ const UNKEYED: ReadonlySet<string> = new Set(['/simulate/release']);
 
 const UNBROKEN = [200, 303, 400, 404, 409, 422];
 
-test('no value that is typed into a form breaks it or gets into a page', async () => {
+test('no value entered in a form breaks it or appears in a page unescaped', async () => {
   const worlds = await newWorlds();
   const probed = new Set<unknown>();
   for (const target of actions()) {

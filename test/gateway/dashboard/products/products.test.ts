@@ -53,7 +53,7 @@ async function shop() {
   return { client, write, visitor, create, price, list: `/live/${tenant.merchantId}/products` };
 }
 
-it('lists products newest first with their states and prices, filters by state and pages', async () => {
+it('lists products newest first with their states and prices, filtered by state and paginated', async () => {
   const { client, write, visitor, create, price, list } = await shop();
   const [draft, active, archived] = [await create('Draft'), await create('Active'), await create('Archived')];
   for (const productId of [active, archived]) {
@@ -79,7 +79,7 @@ it('lists products newest first with their states and prices, filters by state a
   expect([first, second].map(({ document }) => document.querySelectorAll('tbody a').length)).toEqual([25, 2]);
 });
 
-it('shows a product with its prices and offers, to look at and nothing more', async () => {
+it('shows a product with its prices and offers, read-only', async () => {
   const { client, write, visitor, create, price, list } = await shop();
   const productId = await create('Course', 'Twelve lessons.\nWith a certificate.');
   const priceId = await price(productId, 4_800n);
@@ -134,7 +134,7 @@ it('shows no product of another merchant or environment', async () => {
   expect(sandbox.status).toBe(404);
 });
 
-it("shows the merchant's words as text, in both languages", async () => {
+it('escapes the merchant’s texts, in both languages', async () => {
   const { client, write, visitor, create, price, list } = await shop();
   const probe = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>';
   const productId = await create(probe, probe);

@@ -37,7 +37,7 @@ async function merchant(role = Role.DEVELOPER) {
 const firstCells = ({ document }: SeenPage) =>
   document.querySelectorAll('tbody tr a').map(({ text }) => text);
 
-it('shows first what waits for the merchant, the soonest deadline first, and how long is left', async () => {
+it('lists cases awaiting a decision first, soonest deadline first, with the time left', async () => {
   const { visitor, list, openDaysAgo, open, refunds, write } = await merchant();
   for (const days of [2, 6.5, 4, 8]) await openDaysAgo(days);
   await open({ initiator: RefundInitiator.MERCHANT, reason: 'waits for nobody' });
@@ -55,7 +55,7 @@ it('shows first what waits for the merchant, the soonest deadline first, and how
   for (const one of left) expect(one.querySelector('time')!.getAttribute('datetime')).toMatch(/^2\d{3}-/);
 });
 
-it('filters by state, by who asked, by payment and by order, and pages', async () => {
+it('filters by status, initiator, payment and order, and paginates', async () => {
   const { visitor, list, open, refunds, write } = await merchant();
   const orderId = randomUUID();
   const [first] = [await open({ reason: 'first', orderId }), await open({ reason: 'second' })];
@@ -81,7 +81,7 @@ it('filters by state, by who asked, by payment and by order, and pages', async (
   expect([all.length, new Set(all).size]).toEqual([26, 26]);
 });
 
-it('shows everything of a case: blockers in words, disputes, the provider and its events', async () => {
+it('shows every detail of a case: blockers, disputes, the provider and its events', async () => {
   const { visitor, list, processing, refunds, write, open } = await merchant(Role.VIEWER);
   const disputed = await open({ saleId: randomUUID(), invoiceId: randomUUID(), evidenceCount: 3 });
   const blocked = { refundCaseId: disputed.id, blocker: RefundBlocker.KYC_NOT_APPROVED };
@@ -122,7 +122,7 @@ it('shows everything of a case: blockers in words, disputes, the provider and it
     expect(paid).toContain(text);
 });
 
-it('approves, and contests with a reason; the state is shown, and who did it is written down', async () => {
+it('approves, and contests with a reason; shows the status, and records the person', async () => {
   const { visitor, list, open, merchantId } = await merchant();
   const [one, two] = [await open(), await open()];
   const approved = await visitor.submit(`${list}/${one.id}`, '/approve');
@@ -142,7 +142,7 @@ it('approves, and contests with a reason; the state is shown, and who did it is 
   expect(decisions.map(({ accountId }) => accountId)).toEqual([visitor.accountId, visitor.accountId]);
 });
 
-it('asks for a reason of at most 2000 characters, and keeps what was typed', async () => {
+it('requires a reason of at most 2000 characters, and keeps the entered text', async () => {
   const { visitor, list, open, refunds, tenant } = await merchant();
   const { id } = await open();
   const empty = await visitor.submit(`${list}/${id}`, '/contest', { contest_reason: ' \r\n ' });
@@ -163,7 +163,7 @@ it('asks for a reason of at most 2000 characters, and keeps what was typed', asy
   expect(refundCase!.merchantDecision!.reason).toBe('🙂'.repeat(2_000));
 });
 
-it('says so when the case was decided meanwhile', async () => {
+it('says that the case was decided in the meantime', async () => {
   const { visitor, list, open, refunds, write } = await merchant();
   const { id } = await open();
   const page = await visitor.get(`${list}/${id}`);
@@ -174,7 +174,7 @@ it('says so when the case was decided meanwhile', async () => {
   expect([late.status, late.text.includes('no longer needs your decision')]).toEqual([409, true]);
 });
 
-it('decides nothing for a viewer, for another merchant or in another environment', async () => {
+it('refuses decisions of viewers, of other merchants and in other environments', async () => {
   const own = await merchant();
   const { id } = await own.open();
   const viewer = await fixture.signIn({ [own.merchantId]: Role.VIEWER });
@@ -198,7 +198,7 @@ it('decides nothing for a viewer, for another merchant or in another environment
   expect(refundCase!.status).toBe(RefundCaseStatus.MERCHANT_REVIEW);
 });
 
-it("shows customers', merchants' and providers' words as text", async () => {
+it('escapes texts of customers, merchants and providers', async () => {
   const { visitor, list, open, processing, refunds, write } = await merchant();
   const probe = '"><img src=x onerror=alert(1)></textarea></script><script>alert(1)</script>';
   const opened = await open({ reason: probe });

@@ -30,7 +30,7 @@ test.for([
   ['https://issuer.example', 'https://issuer.example/token', true],
   ['http://127.0.0.1:8091', 'http://127.0.0.1:8091/token', true],
   ['http://issuer.example', 'http://issuer.example/token', false],
-] as const)('a code and a secret go out in the clear on this machine alone: %s, %s', async (row) => {
+] as const)('codes and secrets travel unencrypted on this machine only: %s, %s', async (row) => {
   const [issuer, tokenEndpoint, isAsked] = row;
   const asked = provider(issuer, tokenEndpoint);
   const redirectUri = () => 'https://pay.example/sign-in/callback';

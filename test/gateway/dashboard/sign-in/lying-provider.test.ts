@@ -45,7 +45,7 @@ async function accountOf({ cookies }: CookieBrowser) {
   return account!;
 }
 
-test('who comes from a provider that tells the truth is signed in, by the ID token alone', async () => {
+test('a person with a valid ID token is signed in, by the ID token only', async () => {
   const { browser, page } = await signInBy({});
   expect(page.url.pathname).toBe('/account');
   expect(await accountOf(browser)).toMatchObject({ email: 'ana@shop.example', emailVerified: true });
@@ -69,7 +69,7 @@ const untrue: readonly (readonly [string, Lies])[] = [
   ['whose signature is gone', { unsigned: true }],
   ['signed with the client’s secret', { header: { alg: 'HS256' } }],
 ];
-test.each(untrue)('an ID token %s is refused', async (_name, lies) => {
+test.each(untrue)('an ID token %s is rejected', async (_name, lies) => {
   const { browser, page } = await signInBy(lies);
   expect(page.status).toBe(400);
   expect(page.document.querySelector('[role=alert]')!.text).toContain('could not be verified');
@@ -77,7 +77,7 @@ test.each(untrue)('an ID token %s is refused', async (_name, lies) => {
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 
-test('an answer without ID token is refused', async () => {
+test('a response without an ID token is rejected', async () => {
   const body = JSON.stringify({ access_token: 'access', token_type: 'Bearer' });
   const { browser, page } = await signInBy({ token: { status: 200, type: 'application/json', body } });
   expect(page.status).toBe(400);
@@ -89,7 +89,7 @@ test.each([
   ['takes the code for no code of its own', 400, 'application/json', '{"error":"invalid_grant"}', 400],
   ['has trouble', 500, 'text/html', '<h1>trouble</h1>', 503],
   ['answers nonsense', 200, 'application/json', '{"access', 503],
-])('when the token endpoint %s, people are told so', async (_name, status, type, body, expected) => {
+])('when the token endpoint %s, people get an explanation', async (_name, status, type, body, expected) => {
   const { browser, page } = await signInBy({ token: { status, type, body } });
   expect(page.status).toBe(expected);
   expect(page.document.querySelector('a.button')!.getAttribute('href')).toContain('/sign-in/start');
@@ -103,13 +103,13 @@ test.each([
   ['temporarily_unavailable', 503],
   ['invalid_scope', 502],
   ['<b>', 502],
-])('when the provider answers %s, people are told so', async (error, expected) => {
+])('when the provider answers %s, people get an explanation', async (error, expected) => {
   const { page } = await signInBy({ answer: { error, code: '' } });
   expect(page.status).toBe(expected);
   expect(page.text).not.toContain('<b>');
 });
 
-test('an address that the ID token does not tell is asked for, and is only of whom it is about', async () => {
+test('an email address missing from the ID token is read from userinfo, for the same subject only', async () => {
   const claims = { sub: 'eve', email: undefined, email_verified: undefined, name: undefined };
   const userinfo = { sub: 'eve', email: 'eve@shop.example', email_verified: 'true', name: 'Eve' };
   const { browser } = await signInBy({ claims, userinfo });
@@ -127,12 +127,12 @@ test.each([
   ['unverified', { email_verified: false }, false],
   ['of which nothing is said', { email_verified: undefined }, false],
   ['that only looks verified', { email_verified: 'yes' }, false],
-])('an address %s is not taken for verified', async (name, claims, expected) => {
+])('an address %s does not count as verified', async (name, claims, expected) => {
   const { browser } = await signInBy({ claims: { sub: name, ...claims } });
   expect((await accountOf(browser)).emailVerified).toBe(expected);
 });
 
-test('who has no address, or a name and address beyond measure, can sign in all the same', async () => {
+test('people without an email address, or with an overlong name and address, can sign in', async () => {
   const none = await signInBy({ claims: { sub: 'none', email: undefined }, userinfo: { sub: 'none' } });
   expect(await accountOf(none.browser)).toMatchObject({ email: '', emailVerified: false });
   const long = {
@@ -150,19 +150,19 @@ test.for([
   'ana@shop.example\r\n',
   '\u0085ana@shop.example',
   'ana\ud800@shop.example',
-])('the address %j is not mended into somebody else’s', async (email) => {
+])('the address %j is not cleaned into that of another person', async (email) => {
   const { browser } = await signInBy({ claims: { sub: JSON.stringify(email), email } });
   expect(await accountOf(browser)).toMatchObject({ email: '', emailVerified: false });
 });
 
-test('what a provider says of somebody is text on the page', async () => {
+test('the provider’s claims are escaped', async () => {
   const { page } = await signInBy({ claims: { sub: 'x', name: '<img src=x onerror=alert(1)>' } });
   expect(page.status).toBe(200);
   expect(page.text).toContain('&lt;img src=x');
   expect(page.text).not.toContain('<img');
 });
 
-test('the secret is shown to the token endpoint in the header, as form data is written', async () => {
+test('the secret is sent to the token endpoint in the header, form-encoded', async () => {
   await signInBy({});
   const [name, secret] = Buffer.from(provider.shown.authorization!.slice('Basic '.length), 'base64')
     .toString()

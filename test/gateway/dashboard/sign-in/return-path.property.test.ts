@@ -27,11 +27,11 @@ test.each([
   `/${'a'.repeat(500)}`,
   ' //evil.example',
   '@evil.example',
-])('%j is no way back', (asked) => {
+])('%j is not a return path', (asked) => {
   expect(returnPathOf(asked)).toBe('/');
 });
 
-test('what is no text is no way back', () => {
+test('a value that is not text is not a return path', () => {
   for (const asked of [undefined, null, 1, ['/account'], {}]) expect(returnPathOf(asked)).toBe('/');
 });
 
@@ -47,7 +47,7 @@ test('a path of this host is kept with its query', () => {
   }
 });
 
-test('whatever is asked for, the way back stays at this host', () => {
+test('any requested return path stays on this host', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.stringMatching(/^[/\\.%2eEfF@:?#a\t\n ]{1,12}$/),

@@ -15,7 +15,7 @@ async function openFixture(overrides: Record<string, string> = {}): Promise<Sign
 const isOpen = async (fixture: SignInFixture, browser: CookieBrowser) =>
   (await browser.open(`${fixture.baseUrl}/account`)).url.pathname === '/account';
 
-test('a dashboard that started before its provider serves people as soon as it is there', async () => {
+test('a dashboard that started before its provider works as soon as the provider is available', async () => {
   const fixture = await openFixture();
   const browser = new CookieBrowser();
   const page = await browser.open(`${fixture.baseUrl}/sign-in/start?return=/account`);
@@ -30,7 +30,7 @@ test('a dashboard that started before its provider serves people as soon as it i
   expect((await new CookieBrowser().open(`${fixture.baseUrl}/sign-in`)).status).toBe(200);
 });
 
-test('a provider that ends while somebody is there knows the person again when it is back', async () => {
+test('after the provider was unavailable, a person signs in to the same account', async () => {
   const fixture = await openFixture();
   const provider = await fixture.startProvider();
   const { browser } = await signIn(fixture);
@@ -40,7 +40,7 @@ test('a provider that ends while somebody is there knows the person again when i
   expect(page.url.pathname).toBe('/account');
 });
 
-test('a session that nobody uses ends', async () => {
+test('an unused session expires', async () => {
   const fixture = await openFixture({ DASHBOARD_SESSION_IDLE: '3s' });
   await fixture.startProvider();
   const { browser } = await signIn(fixture);
@@ -52,7 +52,7 @@ test('a session that nobody uses ends', async () => {
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 
-test('a session ends after its lifetime, however busy it is', async () => {
+test('a session expires after its lifetime, even if it is in use', async () => {
   const fixture = await openFixture({ DASHBOARD_SESSION_IDLE: '1m', DASHBOARD_SESSION_LIFETIME: '1s' });
   await fixture.startProvider();
   const { browser } = await signIn(fixture);
@@ -60,7 +60,7 @@ test('a session ends after its lifetime, however busy it is', async () => {
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 
-test('who signs out is out: the cookie is gone, and worth nothing to who kept it', async () => {
+test('signing out clears the cookie and invalidates its token', async () => {
   const fixture = await openFixture();
   await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
@@ -75,7 +75,7 @@ test('who signs out is out: the cookie is gone, and worth nothing to who kept it
   expect(await isOpen(fixture, thief)).toBe(false);
 });
 
-test('nobody is signed out by another site, nor by a form of another session', async () => {
+test('forms of other sites or other sessions cannot sign a person out', async () => {
   const fixture = await openFixture();
   await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
@@ -92,7 +92,7 @@ test('nobody is signed out by another site, nor by a form of another session', a
   expect(await isOpen(fixture, browser)).toBe(true);
 });
 
-test('who signs out where the session is over already is told the same', async () => {
+test('signing out of an expired session gets the same response', async () => {
   const fixture = await openFixture();
   await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
@@ -104,7 +104,7 @@ test('who signs out where the session is over already is told the same', async (
   expect((await browser.submit(page, '/sign-out', {})).url.pathname).toBe('/signed-out');
 });
 
-test('signing out everywhere ends every browser’s session, and nobody else’s', async () => {
+test('signing out everywhere ends the sessions of all browsers, but of no other person', async () => {
   const fixture = await openFixture();
   await fixture.startProvider();
   const [first, second] = [await signIn(fixture), await signIn(fixture)];
@@ -115,7 +115,7 @@ test('signing out everywhere ends every browser’s session, and nobody else’s
   expect((await other.get('/account')).status).toBe(200);
 });
 
-test('a person sees her open sessions and ends one of them, never another person’s', async () => {
+test('a person sees their open sessions and can end them, but not those of others', async () => {
   const fixture = await openFixture();
   await fixture.startProvider();
   const [first, second] = [await signIn(fixture), await signIn(fixture)];
@@ -135,7 +135,7 @@ test('a person sees her open sessions and ends one of them, never another person
   expect(await isOpen(fixture, first.browser)).toBe(true);
 });
 
-test('the provider signs people out too, when they ask it to', async () => {
+test('signing out at the provider is offered too', async () => {
   const fixture = await openFixture();
   await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
@@ -148,7 +148,7 @@ test('the provider signs people out too, when they ask it to', async () => {
   expect((await goToProvider(fixture, browser)).url.pathname).toMatch(/^\/interaction\//);
 });
 
-test('the language that was chosen is kept, whatever the browser asks for, and leads nowhere else', async () => {
+test('the chosen language is kept, whatever the browser requests, and the link stays on this host', async () => {
   const fixture = await openFixture();
   const browser = new CookieBrowser();
   const english = await browser.open(`${fixture.baseUrl}/sign-in`);

@@ -48,7 +48,7 @@ const sessionOf = async (context: BrowserContext) =>
   (await context.cookies(fixture.baseUrl)).find(({ name }) => name === SESSION);
 
 test.each([true, false])(
-  'a person signs in, looks at her account and signs out in Chromium, with scripts: %s',
+  'a person signs in, opens the account page and signs out in Chromium, with scripts: %s',
   async (javaScriptEnabled) => {
     const { context, page, asked, complaints } = await openWindow({ javaScriptEnabled });
     await signIn(page);
@@ -72,7 +72,7 @@ test.each([true, false])(
   },
 );
 
-test('whose session is over meets the way in after a form too, and can take it', async () => {
+test('a form sent with an expired session leads to sign-in, and back', async () => {
   const { context, page, complaints } = await openWindow({ javaScriptEnabled: true });
   await signIn(page);
   const other = await openWindow({ javaScriptEnabled: true });
@@ -90,7 +90,7 @@ test('whose session is over meets the way in after a form too, and can take it',
   await context.close();
 });
 
-test('axe finds nothing serious on the ways in and out, wide and narrow', async () => {
+test('axe finds no serious issues on the sign-in and sign-out pages, wide and narrow', async () => {
   for (const width of [1280, 360]) {
     const { context, page } = await openWindow({ javaScriptEnabled: true, width });
     const look = async () => {

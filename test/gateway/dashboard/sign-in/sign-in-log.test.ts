@@ -10,7 +10,7 @@ import { CookieBrowser } from './cookie-browser.ts';
 import { type Lies, startLyingProvider } from './lying-provider.ts';
 import { SESSION } from './sign-in-fixture.ts';
 
-test('the log tells why somebody was not signed in, and holds nothing by which one could', async () => {
+test('the log has the reason of a failed sign-in, and contains no credentials', async () => {
   const provider = await startLyingProvider(await findFreePort(), 'dashboard');
   const harness = await startHarness({
     OIDC_ISSUER: provider.issuer,

@@ -26,7 +26,7 @@ const authenticate = (token: string) =>
 const flowsOf = ({ cookies }: CookieBrowser) =>
   [...cookies.keys()].filter((name) => name.startsWith('__Host-sign-in-'));
 
-test('whoever signs in at the provider is who the services know, and comes back to the page that was asked for', async () => {
+test('a person who signs in gets their account, and returns to the requested page', async () => {
   const { browser, page } = await signIn(fixture, new CookieBrowser(), '/account?page=');
   expect(page.status).toBe(200);
   expect(`${page.url.origin}${page.url.pathname}${page.url.search}`).toBe(`${fixture.baseUrl}/account?page=`);
@@ -36,14 +36,14 @@ test('whoever signs in at the provider is who the services know, and comes back 
   expect(session!.ipAddress).toBe('127.0.0.1');
 });
 
-test('the session is a cookie of this host alone, out of reach of scripts and of other sites', async () => {
+test('the session cookie is limited to this host, HttpOnly and SameSite', async () => {
   const { browser } = await signIn(fixture);
   const { value, attributes } = browser.cookies.get(SESSION)!;
   expect(attributes).toEqual({ path: '/', httponly: true, secure: true, samesite: 'Lax' });
   expect(value).toMatch(/^[\w-]{43}$/);
 });
 
-test('what a browser has to bring back is in a cookie of ten minutes, and gone when it was used', async () => {
+test('the state of a sign-in is in a cookie for ten minutes, removed once it is used', async () => {
   const browser = new CookieBrowser();
   const form = await goToProvider(fixture, browser);
   const [flow] = flowsOf(browser).map((name) => browser.cookies.get(name)!);
@@ -58,7 +58,7 @@ test('what a browser has to bring back is in a cookie of ten minutes, and gone w
   expect(flowsOf(browser)).toEqual([]);
 });
 
-test('the provider is asked for a code with state, nonce and PKCE, by an address that holds no secret', async () => {
+test('the provider gets a code request with state, nonce and PKCE, without secrets in the URL', async () => {
   const browser = new CookieBrowser();
   const { way } = await goToProvider(fixture, browser);
   const { searchParams } = way.find(({ pathname }) => pathname === '/auth')!;
@@ -75,7 +75,7 @@ test('the provider is asked for a code with state, nonce and PKCE, by an address
   expect(way.map(String).join(' ')).not.toContain(verifier!);
 });
 
-test('a token that was in the browser before the sign-in is nobody’s after it', async () => {
+test('a token that was in the browser before the sign-in does not become the session', async () => {
   const planted = randomBytes(32).toString('base64url');
   const browser = new CookieBrowser();
   browser.cookies.set(SESSION, { name: SESSION, value: planted, path: '/', attributes: {} });
@@ -86,7 +86,7 @@ test('a token that was in the browser before the sign-in is nobody’s after it'
   expect((await authenticate(token)).account!.email).toBe(fixture.person.email);
 });
 
-test('who signs in again in the same browser gets another session, and the first ends', async () => {
+test('a second sign-in in the same browser starts another session and ends the first', async () => {
   const { browser } = await signIn(fixture);
   const first = browser.cookies.get(SESSION)!.value;
   // The provider still knows the browser and asks nothing.
@@ -96,7 +96,7 @@ test('who signs in again in the same browser gets another session, and the first
   await expect(authenticate(first)).rejects.toThrow(/invalid/);
 });
 
-test('several tabs sign in at once, each to its own page', async () => {
+test('several tabs can sign in at the same time, each to its own page', async () => {
   const browser = new CookieBrowser();
   const first = await goToProvider(fixture, browser, '/account?page=');
   const second = await goToProvider(fixture, browser, '/account');
@@ -107,7 +107,7 @@ test('several tabs sign in at once, each to its own page', async () => {
   expect(page.url.search).toBe('?page=');
 });
 
-test('sign-ins that were left lying are taken away before a request gets too large', async () => {
+test('abandoned sign-ins are removed before the request headers become too large', async () => {
   const browser = new CookieBrowser();
   for (let n = 0; n < 25; n += 1) {
     await browser.open(`${fixture.baseUrl}/sign-in/start`, {}, ({ origin }) => origin === fixture.issuer);
@@ -116,13 +116,13 @@ test('sign-ins that were left lying are taken away before a request gets too lar
   expect((await signIn(fixture, browser)).page.status).toBe(200);
 });
 
-test('who is signed in already is led on', async () => {
+test('a person who is already signed in is redirected', async () => {
   const { browser } = await signIn(fixture);
   const page = await browser.open(`${fixture.baseUrl}/sign-in?return=%2Faccount`);
   expect(page.way.map(({ pathname }) => pathname)).toEqual(['/sign-in', '/account']);
 });
 
-test('a dashboard that is opened by another name of its machine leads to its own, where the cookies are', async () => {
+test('a dashboard opened under another name of its machine redirects to its own, where the cookies are', async () => {
   const { port } = new URL(fixture.baseUrl);
   for (const path of ['/sign-in?return=%2Faccount', '/sign-in/start?return=%2Faccount']) {
     const response = await fetch(`http://localhost:${port}${path}`, { redirect: 'manual' });
@@ -130,7 +130,7 @@ test('a dashboard that is opened by another name of its machine leads to its own
   }
 });
 
-test('an answer of the provider counts once', async () => {
+test('a response of the provider can be used once', async () => {
   const browser = new CookieBrowser();
   const answer = await fillIn(fixture, browser, await goToProvider(fixture, browser), isCallback);
   const flow = browser.cookies.get(flowsOf(browser)[0]!)!;
@@ -146,7 +146,7 @@ test('an answer of the provider counts once', async () => {
   expect(browser.cookies.get(SESSION)!.value).toBe(token);
 });
 
-test('another browser’s answer signs nobody in', async () => {
+test('the response to another browser’s sign-in is rejected', async () => {
   const attacker = new CookieBrowser();
   const answer = await fillIn(fixture, attacker, await goToProvider(fixture, attacker), isCallback);
   const victim = new CookieBrowser();
@@ -161,7 +161,7 @@ test('another browser’s answer signs nobody in', async () => {
   expect(victim.cookies.has(SESSION)).toBe(false);
 });
 
-test('a sign-in that took too long has to begin again', async () => {
+test('a sign-in that took too long must start again', async () => {
   const browser = new CookieBrowser();
   const answer = await fillIn(fixture, browser, await goToProvider(fixture, browser), isCallback);
   const flow = browser.cookies.get(flowsOf(browser)[0]!)!;
@@ -181,7 +181,7 @@ test.each([
   ['two codes', (url: URL) => url.searchParams.append('code', 'x')],
   ['another issuer', (url: URL) => url.searchParams.set('iss', 'https://issuer.example')],
   ['no issuer', (url: URL) => url.searchParams.delete('iss')],
-])('an answer with %s is refused in plain words', async (_name, change) => {
+])('a response with %s is rejected with an explanation', async (_name, change) => {
   const browser = new CookieBrowser();
   const answer = await fillIn(fixture, browser, await goToProvider(fixture, browser), isCallback);
   change(answer.url);
@@ -193,7 +193,7 @@ test.each([
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 
-test('who cancels at the provider is told so', async () => {
+test('canceling at the provider gets an explanation', async () => {
   const browser = new CookieBrowser();
   const form = await goToProvider(fixture, browser);
   const page = await browser.submit(form, '', { cancel: 'yes' });
@@ -202,7 +202,7 @@ test('who cancels at the provider is told so', async () => {
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 
-test('what a request writes on its way back is not shown as it is', async () => {
+test('the parameters of the provider’s response are not shown', async () => {
   const browser = new CookieBrowser();
   const form = await goToProvider(fixture, browser);
   const answer = await browser.submit(form, '', { cancel: 'yes' }, isCallback);

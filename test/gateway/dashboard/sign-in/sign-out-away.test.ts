@@ -12,7 +12,7 @@ const away: Transport = {
   stream: () => Promise.reject(new ConnectError('away', Code.Unavailable)),
 };
 
-test('who signs out while the services are away is told so, and leaves nothing in the browser', async () => {
+test('signing out while the services are unavailable shows a warning, and clears the cookie', async () => {
   const config = testConfig({ OIDC_ISSUER: 'https://issuer.invalid' });
   const dashboard = await createDashboard({ config, transport: away, logger: createLogger('fatal') });
   const token = 'a'.repeat(43);

@@ -37,7 +37,7 @@ it('sells by Pix and by card, now and in the past, and releases what is due', as
   expect(released.document.querySelector('.outcome')!.text).toContain('funds.released.v1');
 });
 
-it('publishes the payment of a sale once, as the payments teams do of real ones', async () => {
+it('publishes the payment of a sale once, like the payments teams for real ones', async () => {
   const panel = await sandboxFixture(fixture);
   const page = await panel.visitor.get(`${panel.home}/simulate`);
   const values = { method: 'CARD', installments: '3', gross: '300.00', fees: '0' };
@@ -64,7 +64,7 @@ it('publishes the payment of a sale once, as the payments teams do of real ones'
   expect(refundCases[0]!.paymentIntentId).toBe(published[0]!.objectId);
 });
 
-it('says at the field what is wrong with a sale or a refund, and keeps what was typed', async () => {
+it('shows errors of a sale or a refund at the field, and keeps the entered values', async () => {
   const panel = await sandboxFixture(fixture);
   const sale = await panel.sell({ gross: 'much', fees: '1', installments: '2', sold_days_ago: '-1' });
   expect(sale.status).toBe(422);
@@ -79,7 +79,7 @@ it('says at the field what is wrong with a sale or a refund, and keeps what was 
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 0n, scheduledAmountMinor: 0n });
 });
 
-it('makes one sale and one case of a form that is sent twice', async () => {
+it('creates one sale and one case from a form that is sent twice', async () => {
   const panel = await sandboxFixture(fixture);
   const page = await panel.visitor.get(`${panel.home}/simulate`);
   for (const action of ['/simulate/sales', '/simulate/refund-cases', '/simulate/advances']) {
@@ -92,7 +92,7 @@ it('makes one sale and one case of a form that is sent twice', async () => {
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 12_000n });
 });
 
-it('opens cases past the limits of 24 hours when they were asked for 2 days ago', async () => {
+it('opens cases beyond the 24-hour limits if they were requested 2 days ago', async () => {
   const panel = await sandboxFixture(fixture);
   const large = { amount: '9,999,999.00', paid: '9,999,999.00' };
   expect(stateOn(await panel.openCase(large))).toBe('SERVICE_REVIEW');
@@ -100,7 +100,7 @@ it('opens cases past the limits of 24 hours when they were asked for 2 days ago'
   expect(stateOn(await panel.openCase({ asked_days_ago: '2' }))).toBe('MERCHANT_REVIEW');
 });
 
-it('refunds a sale, blocks its money and disputes it', async () => {
+it('refunds a sale, blocks its funds and disputes it', async () => {
   const panel = await sandboxFixture(fixture);
   const { visitor, home } = panel;
   const sale = await panel.sell({ fees: '0' });
@@ -130,7 +130,7 @@ it('refunds a sale, blocks its money and disputes it', async () => {
   expect(document.querySelectorAll('.disputes strong').map(({ text }) => text)).toEqual(['lost', 'won']);
 });
 
-it('takes an advance of the past through every state, and refuses others', async () => {
+it('takes a past advance through every state, and refuses others', async () => {
   const panel = await sandboxFixture(fixture);
   const { visitor, home, step } = panel;
   const make = () => visitor.submit(`${home}/simulate`, '/simulate/advances');
@@ -147,7 +147,7 @@ it('takes an advance of the past through every state, and refuses others', async
   expect(stateOn(refused)).toBe('REFUSED');
 });
 
-it("decides a merchant's own request of today, which settles later", async () => {
+it('approves a merchant’s own request of today, which is settled later', async () => {
   const panel = await sandboxFixture(fixture);
   await panel.sell({ method: 'CARD', installments: '2' });
   const advances = createClient(AdvanceService, fixture.transport);
@@ -161,7 +161,7 @@ it("decides a merchant's own request of today, which settles later", async () =>
   expect(released.text).toContain('Settlement is automatic');
 });
 
-it('publishes every event of the catalogue with its example, and shows where it went', async () => {
+it('publishes every event of the catalogue with its example, and shows its deliveries', async () => {
   const panel = await sandboxFixture(fixture);
   const { visitor, home } = panel;
   const webhooks = createClient(WebhookSubscriptionService, fixture.transport);
@@ -185,7 +185,7 @@ it('publishes every event of the catalogue with its example, and shows where it 
   expect([unknown.status, unknown.text.includes('event type does not exist')]).toEqual([422, true]);
 });
 
-it('shows what a merchant says as text, whatever it is', async () => {
+it('escapes the merchant’s texts', async () => {
   const panel = await sandboxFixture(fixture);
   const probe = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>';
   const refused = await panel.openCase({ amount: probe, reason: probe });
@@ -215,7 +215,7 @@ it('shows what a merchant says as text, whatever it is', async () => {
   expect(pages[1]!.document.querySelector('.words')!.text).toBe(probe);
 });
 
-it('speaks Portuguese to who does', async () => {
+it('is shown in Portuguese to Portuguese readers', async () => {
   const { visitor, home, openCase } = await sandboxFixture(fixture);
   const cookie = `__Host-session=${visitor.token}; language=pt-BR`;
   const path = `${home}/simulate/refund-cases/${idIn(await openCase())}`;

@@ -29,7 +29,7 @@ const WAYS: Readonly<Record<string, (panel: SandboxFixture) => Promise<SeenPage>
   REJECTED: async ({ openCase, step }) => step(await step(await openCase(), 'contest'), 'review-reject'),
 };
 
-it('leads to each of the nine states, and the page of refunds shows each', async () => {
+it('reaches each of the nine statuses, and the refunds page shows each', async () => {
   const panel = await sandboxFixture(fixture);
   const { visitor, home } = panel;
   for (const [state, way] of Object.entries(WAYS)) {
@@ -44,7 +44,7 @@ it('leads to each of the nine states, and the page of refunds shows each', async
   }
 });
 
-it('shows only steps that are possible, and each that it shows is', async () => {
+it('shows only the possible steps, and every step shown works', async () => {
   const panel = await sandboxFixture(fixture);
   const { step } = panel;
   const waiting = await panel.openCase();
@@ -75,7 +75,7 @@ it('shows only steps that are possible, and each that it shows is', async () => 
   expect(stateOn(await step(succeeded, 'returned'))).toBe('FAILED');
 });
 
-it('lets the deadline come near and pass', async () => {
+it('lets the deadline approach and pass', async () => {
   const { openCase, step } = await sandboxFixture(fixture);
   const near = await step(await openCase({ asked_days_ago: '6' }), 'announce-deadline');
   expect(near.text).toContain('refund.deadline_approaching.v1');
@@ -88,7 +88,7 @@ it('lets the deadline come near and pass', async () => {
   ]);
 });
 
-it('says in words why a step that came too late or too early is refused', async () => {
+it('explains why a step was too late or too early', async () => {
   const { visitor, openCase, step } = await sandboxFixture(fixture);
   const early = await openCase();
   const refused = await step(early, 'announce-deadline');

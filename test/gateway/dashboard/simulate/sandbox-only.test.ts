@@ -56,7 +56,7 @@ it('registers every page and action of the panel for the sandbox and developers'
   expect(fixture.app.registered.filter(({ section }) => section === 'simulate')).toEqual(places);
 });
 
-it('is not there in live: nobody reaches any of it, and nothing comes of asking', async () => {
+it('does not exist in live: requests to it are 404 and have no effect', async () => {
   const { refunds, tenant, open } = refundsOf(fixture.harness);
   const visitor = await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
   const [refundCaseId, saleId] = [(await open({ saleId: randomUUID() })).id, randomUUID()];
@@ -74,7 +74,7 @@ it('is not there in live: nobody reaches any of it, and nothing comes of asking'
   expect([refundCase!.status, refundCase!.blockedBy]).toEqual([RefundCaseStatus.MERCHANT_REVIEW, []]);
 });
 
-it('leaves the same merchant in live as it was, whatever is simulated', async () => {
+it('leaves the same merchant in live unchanged, whatever is simulated', async () => {
   const panel = await sandboxFixture(fixture);
   const live = { merchantId: panel.merchantId, environment: Environment.LIVE };
   await panel.sell();
@@ -89,7 +89,7 @@ it('leaves the same merchant in live as it was, whatever is simulated', async ()
 /** What a merchant may do in live, of what these services can do. */
 const OF_MERCHANTS: ReadonlySet<string> = new Set(['decideRefundCase', 'quoteAdvance', 'requestAdvance']);
 
-it('has what internal teams and providers do called by the panel alone', async () => {
+it('only the panel calls the RPCs of internal teams and providers', async () => {
   const services: readonly DescService[] = [
     RefundCaseService,
     FundsService,
@@ -112,7 +112,7 @@ it('has what internal teams and providers do called by the panel alone', async (
   expect(calls).toEqual([]);
 });
 
-it("does nothing to another merchant's cases, sales and disputes, and nothing for a viewer", async () => {
+it('does not affect other merchants’ cases, sales and disputes, and refuses viewers', async () => {
   const [own, other] = [await sandboxFixture(fixture), await sandboxFixture(fixture)];
   const theirs = await other.step(await other.openCase(), 'open-dispute');
   const refundCaseId = idIn(theirs);

@@ -88,7 +88,7 @@ it.each([
   [1280, 'pt-BR'],
   [360, 'en'],
 ] as const)(
-  'pages of %i px in %s are accessible, and nothing sticks out',
+  'pages of %i px in %s are accessible and do not overflow',
   async (width, locale) => {
     const panel = await sandboxFixture(fixture);
     const window = await openWindow(browser, fixture.baseUrl, panel.visitor, { width, locale });
@@ -105,7 +105,7 @@ it.each([
   120_000,
 );
 
-it('leads by keyboard and pointer from a sale to a paid refund, and shows each change by itself', async () => {
+it('leads by keyboard and pointer from a sale to a paid refund, and shows each change live', async () => {
   const panel = await sandboxFixture(fixture);
   const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
   await page.goto(`${panel.home}/simulate`);
@@ -123,7 +123,7 @@ it('leads by keyboard and pointer from a sale to a paid refund, and shows each c
   await context.close();
 });
 
-it('shows a decision made elsewhere without a reload, and offers it no more', async () => {
+it('shows a decision made elsewhere without a reload, and no longer offers it', async () => {
   const panel = await sandboxFixture(fixture);
   const refundCaseId = idIn(await panel.openCase());
   const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);

@@ -36,7 +36,7 @@ const tenantOf = ({ merchantId }: SandboxFixture) => ({ merchantId, environment:
 const stateIs = (page: Page, state: string) =>
   page.locator('.badge + code', { hasText: state }).waitFor({ timeout: 20_000 });
 
-it('shows what workflows do to a case by itself: execution, want of funds, and the debit that comes back', async () => {
+it('shows changes made by workflows: execution, missing funds, and the reversed debit', async () => {
   const panel = await sandboxFixture(fixture);
   const started = await panel.step(await panel.openCase({ who: 'INSTANT' }), 'start');
   const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
@@ -53,7 +53,7 @@ it('shows what workflows do to a case by itself: execution, want of funds, and t
   await context.close();
 });
 
-it('agrees with the workflow when both carry an execution on', async () => {
+it('is consistent with the workflow when both continue an execution', async () => {
   const panel = await sandboxFixture(fixture);
   const sale = await panel.sell();
   const opened = await panel.visitor.submit(sale, '/simulate/refund-cases', { who: 'MERCHANT' });
@@ -68,7 +68,7 @@ it('agrees with the workflow when both carry an execution on', async () => {
   expect((await funds().verifyFunds(tenantOf(panel))).differences).toEqual([]);
 });
 
-it('has a deadline that is over pass, and the funds of a disputed sale blocked', async () => {
+it('lets a deadline pass, and blocks the funds of a disputed sale', async () => {
   const panel = await sandboxFixture(fixture);
   const overdue = await panel.openCase({ asked_days_ago: '8' });
   const path = `${panel.home}/refunds/${idIn(overdue)}`;

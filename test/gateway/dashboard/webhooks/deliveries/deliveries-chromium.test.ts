@@ -35,7 +35,7 @@ describe.each([
   ['en', 360],
   ['en', 980],
 ] as const)('the pages of deliveries in %s at %i pixels', (locale, width) => {
-  it('are accessible, fit the window and run nothing that strangers gave', async () => {
+  it('are accessible, fit the window and execute nothing that others entered', async () => {
     const window = await openWindow(browser, fixture.baseUrl, shop.developer, { locale, width });
     const { context, page, foreign, violations } = window;
     for (const path of paths()) {

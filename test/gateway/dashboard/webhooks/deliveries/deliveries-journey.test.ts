@@ -39,7 +39,7 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
-it('leads a developer, who never reloads, from a failing delivery to a delivered one, and through a resend', async () => {
+it('leads a developer, without reloads, from a failing delivery to a delivered one, and through a resend', async () => {
   const merchantId = randomUUID();
   const tenant = { merchantId, environment: Environment.TEST };
   const developer = await fixture.signIn({ [merchantId]: Role.DEVELOPER });

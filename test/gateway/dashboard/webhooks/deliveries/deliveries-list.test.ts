@@ -38,7 +38,7 @@ describe('the list of deliveries', () => {
     expect(rows[3]![5]).toBe('—');
   });
 
-  it('shows what fits its filters, in both lists', async () => {
+  it('filters both lists', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id } = await fixture.subscribed(tenant);
     const [first] = await fixture.attempted(tenant, { httpStatus: 200 }, 'object 1');
@@ -73,7 +73,7 @@ describe('the list of deliveries', () => {
     ['before', 'yesterday', 'valid date and time'],
     ['request', 'a\u0000b', 'not valid in an ID'],
     ['object', 'ação', 'not valid in an ID'],
-  ])('says of a filter by %s that cannot be meant what is wrong', async (name, value, fault) => {
+  ])('reports an invalid filter by %s', async (name, value, fault) => {
     const { base, developer } = await fixture.shop();
     const page = await developer.get(`${base}/deliveries?${name}=${encodeURIComponent(value)}`);
     expect(page.status).toBe(422);
@@ -82,7 +82,7 @@ describe('the list of deliveries', () => {
     expect(page.document.querySelector('[data-stream]')).toBeNull();
   });
 
-  it('goes on to its next page with the same filters', async () => {
+  it('keeps its filters on the next page', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id } = await fixture.subscribed(tenant);
     for (let n = 0; n < 26; n += 1) await fixture.webhooks.publish(tenant, `object ${n}`);
@@ -102,7 +102,7 @@ describe('the list of deliveries', () => {
 });
 
 describe('the newest deliveries of a subscription', () => {
-  it('are ten of its own', async () => {
+  it('are up to ten of the subscription', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id } = await fixture.subscribed(tenant);
     for (let n = 0; n < 11; n += 1) await fixture.webhooks.publish(tenant, `object ${n}`);

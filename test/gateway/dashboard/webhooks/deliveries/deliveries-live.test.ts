@@ -54,8 +54,8 @@ const stayed = () => page.evaluate('document.body.dataset.stayed === "yes"');
 
 const rows = () => page.locator('[data-live="deliveries"] tbody tr');
 
-describe('a page that somebody looks at', { timeout: 30_000 }, () => {
-  it('shows new deliveries and their attempts without being loaded again', async () => {
+describe('an open page', { timeout: 30_000 }, () => {
+  it('shows new deliveries and their attempts without a reload', async () => {
     await open('/deliveries');
     expect(await rows().count()).toBe(1);
     await fixture.attempted(shop.tenant, { httpStatus: 503 });
@@ -64,7 +64,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     expect(await stayed()).toBe(true);
   });
 
-  it('shows what becomes of a delivery, and what can be done with it', async () => {
+  it('shows changes of a delivery, and the actions that are possible', async () => {
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
     await open(`/deliveries/${deliveryId}`);
     await page.getByRole('button', { name: 'Retry now' }).waitFor();
@@ -88,7 +88,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     expect(await stayed()).toBe(true);
   });
 
-  it('lets its connection go while it is hidden, and catches up afterwards', async () => {
+  it('closes its connection while it is hidden, and catches up afterwards', async () => {
     await open('/deliveries');
     await setHidden(true);
     await expect.poll(() => streams, { timeout: 10_000 }).toBe(0);
@@ -99,13 +99,13 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     expect(await stayed()).toBe(true);
   });
 
-  it('goes to sign in when its session is ended elsewhere', async () => {
+  it('goes to sign-in when its session is ended elsewhere', async () => {
     await open('/deliveries');
     await accounts().endAllSessions({ accountId: shop.developer.accountId });
     await page.waitForURL(/\/sign-in/);
   });
 
-  it('says so when who looks on is no member any more', async () => {
+  it('says that the reader is no longer a member', async () => {
     await fixture.signIn({ [shop.tenant.merchantId]: Role.ADMIN });
     await open('/deliveries');
     const member = { ...shop.tenant, idempotencyKey: newKey(), accountId: shop.developer.accountId };
@@ -114,7 +114,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     expect(await rows().count()).toBe(0);
   });
 
-  it('leaves alone what has the focus, and catches up when it has gone elsewhere', async () => {
+  it('leaves a focused region alone, and catches up when the focus has left it', async () => {
     await open('/deliveries');
     const link = rows().first().getByRole('link').first();
     await link.focus();
@@ -128,7 +128,7 @@ describe('a page that somebody looks at', { timeout: 30_000 }, () => {
     expect(await stayed()).toBe(true);
   });
 
-  it('keeps what was folded out, by attempt', async () => {
+  it('keeps opened details open, by attempt', async () => {
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503, responseExcerpt: 'first' });
     await open(`/deliveries/${deliveryId}`);
     await page.getByText('Response from your server').click();

@@ -31,7 +31,7 @@ const auditOf = async (tenant: TestTenant) => {
 };
 
 describe('a delivery that waits for its next attempt', () => {
-  it('is tried at once when a developer asks for it', async () => {
+  it('is retried at once on a developer’s request', async () => {
     const { tenant, base, developer } = await fixture.shop();
     await fixture.subscribed(tenant);
     const [id] = await fixture.attempted(tenant, { httpStatus: 503 });
@@ -44,7 +44,7 @@ describe('a delivery that waits for its next attempt', () => {
     expect(await auditOf(tenant)).toContain('RetryDelivery');
   });
 
-  it('ends when a developer cancels it, and can be resent then', async () => {
+  it('ends when a developer cancels it, and can then be resent', async () => {
     const { tenant, base, developer } = await fixture.shop();
     await fixture.subscribed(tenant);
     const [id] = await fixture.attempted(tenant, { httpStatus: 503 });
@@ -64,7 +64,7 @@ describe('a delivery that waits for its next attempt', () => {
 });
 
 describe('a delivery that has ended', () => {
-  it('has its event sent again to its endpoint alone', async () => {
+  it('has its event resent to its endpoint only', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const [id] = await fixture.attempted(tenant, { httpStatus: 200 });
@@ -77,7 +77,7 @@ describe('a delivery that has ended', () => {
     expect((await fixture.webhooks.toEnd(resend!.id)).succeededCount).toBe(1n);
   });
 
-  it('of a ping, or of a disabled endpoint, is not sent again', async () => {
+  it('of a ping, or of a disabled endpoint, cannot be resent', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const [ping] = (await fixture.webhooks.deliveries.listDeliveries({ ...tenant })).deliveries;
@@ -92,7 +92,7 @@ describe('a delivery that has ended', () => {
 });
 
 describe('a resend', () => {
-  it('begins with a period, shows its progress, and ends when it is canceled', async () => {
+  it('starts with a period, shows its progress, and ends when it is canceled', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     await fixture.webhooks.published(tenant, [Date.now() - 60_000, Date.now() - 30_000]);
@@ -118,7 +118,7 @@ describe('a resend', () => {
     expect(await auditOf(tenant)).toEqual(['CancelResend', 'ResendDeliveries']);
   });
 
-  it('of one event or request goes to the subscription', async () => {
+  it('of one event or request is sent to the subscription', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const { id: eventId, requestId } = await fixture.webhooks.publish(tenant);
@@ -164,7 +164,7 @@ describe('a resend', () => {
     ['a request with a line break', { request_id: 'a\nb' }, 'request_id', 'not valid in an ID'],
   ];
   it.each(FAULTS)(
-    'of %s is refused at its field, with what was typed',
+    'of %s is rejected at its field, and keeps the entered values',
     async (_what, fields, name, fault) => {
       const { tenant, base, developer } = await fixture.shop();
       const { id: subscriptionId } = await fixture.subscribed(tenant);
@@ -183,8 +183,8 @@ describe('a resend', () => {
   );
 });
 
-describe('what is another merchant’s, or of the other environment', () => {
-  it('is no page, and nothing can be done with it', async () => {
+describe('a resource of another merchant or environment', () => {
+  it('is a 404, and has no actions', async () => {
     const shop = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(shop.tenant);
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
@@ -229,7 +229,7 @@ describe('what is another merchant’s, or of the other environment', () => {
 });
 
 describe('a viewer', () => {
-  it('sees all, and is neither offered nor allowed any action', async () => {
+  it('sees everything, but has no actions', async () => {
     const { tenant, base, developer: viewer } = await fixture.shop(Role.VIEWER);
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const [deliveryId] = await fixture.attempted(tenant, { httpStatus: 503 });

@@ -32,7 +32,7 @@ describe('the page of a delivery', () => {
     canceled: ['Canceled', 'manually, or because the endpoint was disabled', ['resend']],
   } as const;
   it.each(Object.entries(REASONS))(
-    'says of one that is %s why, and offers what can be done',
+    'explains the status %s, and offers the possible actions',
     async (name, expected) => {
       const [badge, reason, verbs] = expected;
       const page = await open(all.deliveries[name]!);
@@ -42,7 +42,7 @@ describe('the page of a delivery', () => {
     },
   );
 
-  it('says that its endpoint is paused, that it was disabled, or that its resend was canceled', async () => {
+  it('says that its endpoint is paused or disabled, or that its resend was canceled', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const reasonOf = async (id: string) => stateOf(await developer.get(`${base}/deliveries/${id}`));
@@ -62,7 +62,7 @@ describe('the page of a delivery', () => {
     expect(await reasonOf(held!)).toContain('The endpoint was disabled');
   });
 
-  it('shows its attempts, newest first, in plain words', async () => {
+  it('shows its attempts, newest first, in plain language', async () => {
     const { document } = await open(all.deliveries.exhausted!);
     const attempts = document.querySelectorAll('.attempts li');
     expect(attempts).toHaveLength(10);
@@ -74,7 +74,7 @@ describe('the page of a delivery', () => {
     expect(failed.document.querySelector('.attempts')!.text).toContain('Host not found (DNS)');
   });
 
-  it('has words of its own for every way an attempt can fail, in both languages', async () => {
+  it('has a text for every attempt failure, in both languages', async () => {
     const { tenant, base, developer } = await fixture.shop();
     await fixture.subscribed(tenant);
     const failures = Object.values(AttemptFailure).filter(
@@ -97,7 +97,7 @@ describe('the page of a delivery', () => {
     expect([...seen].join()).not.toMatch(/_|outro motivo|another reason/);
   });
 
-  it('is there after its event is no longer kept', async () => {
+  it('exists after its event has been deleted', async () => {
     const { tenant, base, developer } = await fixture.shop();
     await fixture.subscribed(tenant);
     const [id] = await fixture.attempted(tenant, { httpStatus: 500 });

@@ -8,8 +8,8 @@ const isoOf = (text: string) => {
   return at && timestampDate(at).toISOString();
 };
 
-describe('a time of Brazil', () => {
-  it('is an instant with the offset of its day', () => {
+describe('a local time of Brazil', () => {
+  it('is converted with the UTC offset of its day', () => {
     expect(isoOf('2026-11-21T14:05')).toBe('2026-11-21T17:05:00.000Z');
     expect(isoOf('2026-11-21T14:05:07')).toBe('2026-11-21T17:05:07.000Z');
     // Clocks were an hour ahead in the summer of 2018.
@@ -17,7 +17,7 @@ describe('a time of Brazil', () => {
     expect(isoOf('2026-12-31T23:30')).toBe('2027-01-01T02:30:00.000Z');
   });
 
-  it('may be given as RFC 3339', () => {
+  it('can be given as RFC 3339', () => {
     expect(isoOf('2026-11-21T14:05:00Z')).toBe('2026-11-21T14:05:00.000Z');
     expect(isoOf('2026-11-21T14:05:00.5-03:00')).toBe('2026-11-21T17:05:00.500Z');
   });
@@ -34,7 +34,7 @@ describe('a time of Brazil', () => {
     expect(timeOf(text)).toBeUndefined();
   });
 
-  it('comes back from what a control shows, but for an hour that there was twice', () => {
+  it('survives a round trip through a form control, except for the repeated hour when clocks go back', () => {
     const instants = fc.date({
       min: new Date('2000-01-01'),
       max: new Date('2100-01-01'),

@@ -36,7 +36,7 @@ const keyOf = ({ document }: SeenPage) =>
 const checkedOf = ({ document }: SeenPage) =>
   document.querySelectorAll('input[name=event_types][checked]').map((input) => input.getAttribute('value'));
 
-test('every event type can be chosen, with what it says, in groups', async () => {
+test('every event type can be chosen, with its description, in groups', async () => {
   const { at, developer } = await fixture.newMerchant();
   const page = await developer.get(at('/webhooks/new'));
   const groups = page.document.querySelectorAll('#event-types > fieldset');
@@ -54,7 +54,7 @@ test('every event type can be chosen, with what it says, in groups', async () =>
   }
 });
 
-test('creates a subscription for what was chosen', async () => {
+test('creates a subscription to the chosen types', async () => {
   const merchant = await fixture.newMerchant();
   const url = newUrl();
   const page = await create(merchant, { url: ` ${url} `, event_types: TYPES });
@@ -67,14 +67,14 @@ test('creates a subscription for what was chosen', async () => {
   expect(docs).toBe('https://api.pay.example/docs#description/verifying');
 });
 
-test('creates one for every type there is', async () => {
+test('creates one for all types', async () => {
   const merchant = await fixture.newMerchant();
   await create(merchant, { url: newUrl(), every: 'on' });
   const [created] = await listOf(merchant);
   expect(created!.eventTypes).toEqual(EVENT_CATALOGUE.map(({ name }) => name));
 });
 
-describe('refuses a URL as the API does, with its words, and keeps what was typed:', () => {
+describe('rejects a URL like the API, with its message, and keeps the entered values:', () => {
   test.each([
     'http://93.184.215.14/hook',
     'https://user:pass@93.184.215.14/hook',
@@ -110,7 +110,7 @@ describe('refuses a URL as the API does, with its words, and keeps what was type
   });
 });
 
-test('says in Portuguese too why a URL is refused', async () => {
+test('explains in Portuguese too why a URL is rejected', async () => {
   const { developer, at } = await fixture.newMerchant();
   const fields = { url: 'http://93.184.215.14/', every: 'on' };
   const refused = await developer.reading('pt-BR').submit(at('/webhooks/new'), '/webhooks/new', fields);
@@ -118,7 +118,7 @@ test('says in Portuguese too why a URL is refused', async () => {
   expect(refused.text).toContain('A URL precisa usar https. (INVALID_WEBHOOK_URL: The url must use https.)');
 });
 
-test('what was refused can be mended on the same page', async () => {
+test('a rejected form can be corrected on the same page', async () => {
   const merchant = await fixture.newMerchant();
   const refused = await create(merchant, { url: 'http://93.184.215.14/', event_types: TYPES });
   const url = newUrl();
@@ -127,7 +127,7 @@ test('what was refused can be mended on the same page', async () => {
   expect(await listOf(merchant)).toMatchObject([{ url }]);
 });
 
-test('asks for an event type, and refuses those that there are not', async () => {
+test('requires an event type, and rejects unknown ones', async () => {
   const merchant = await fixture.newMerchant();
   const url = newUrl();
   const none = await create(merchant, { url });
@@ -143,7 +143,7 @@ test('asks for an event type, and refuses those that there are not', async () =>
   expect(await listOf(merchant)).toEqual([]);
 });
 
-test('leads to the subscription that has the URL already', async () => {
+test('links to the subscription that already has the URL', async () => {
   const merchant = await fixture.newMerchant();
   const existing = await fixture.webhooks.subscribe(merchant.tenant);
   const page = await create(merchant, { url: existing.url, event_types: TYPES });
@@ -153,7 +153,7 @@ test('leads to the subscription that has the URL already', async () => {
   expect(page.text).not.toMatch(SECRET);
 });
 
-test('says when there are as many as there may be', async () => {
+test('says that the limit is reached', async () => {
   const merchant = await fixture.newMerchant();
   for (let index = 0; index < LIMIT; index += 1) await fixture.webhooks.subscribe(merchant.tenant);
   const page = await create(merchant, { url: newUrl(), event_types: TYPES });

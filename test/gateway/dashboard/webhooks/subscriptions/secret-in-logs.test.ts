@@ -35,7 +35,7 @@ async function startTalkativeServices() {
   return { child, logged, transport: remoteTransport(`http://127.0.0.1:${port}`, token) };
 }
 
-test('neither the dashboard nor the services write a secret to their logs', async () => {
+test('neither the dashboard nor the services log a secret', async () => {
   const { child, logged, transport } = await startTalkativeServices();
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });

@@ -47,7 +47,7 @@ async function expectNowhere({ at, developer, viewer }: MerchantFixture, id: str
 }
 
 describe('the secret of a new subscription', () => {
-  test('is in the answer that creates it, which nobody may keep, and is the one that signs', async () => {
+  test('is in the response that creates it, which is not cached, and is the one that signs', async () => {
     const merchant = await fixture.newMerchant();
     const page = await create(merchant, await formOf(merchant), newUrl());
     expect(page.headers.get('cache-control')).toBe('no-store');
@@ -63,7 +63,7 @@ describe('the secret of a new subscription', () => {
     await expectNowhere(merchant, id, secretOf(page));
   });
 
-  test('is not in the answer when the form is sent again, which offers rotation', async () => {
+  test('is not in the response to a form that is sent again, which offers rotation', async () => {
     const merchant = await fixture.newMerchant();
     const form = await formOf(merchant);
     const url = newUrl();
@@ -79,7 +79,7 @@ describe('the secret of a new subscription', () => {
     await expectNowhere(merchant, await idOf(merchant), secret);
   });
 
-  test('is in one answer at most when the form is sent many times at once', async () => {
+  test('is in at most one response when the form is sent many times concurrently', async () => {
     const merchant = await fixture.newMerchant();
     const form = await formOf(merchant);
     const url = newUrl();
@@ -89,7 +89,7 @@ describe('the secret of a new subscription', () => {
   });
 });
 
-describe('the secret of a subscription made over the API', () => {
+describe('the secret of a subscription created over the API', () => {
   test('is shown once, by a button', async () => {
     const merchant = await fixture.newMerchant();
     const { tenant, at, developer } = merchant;
@@ -107,7 +107,7 @@ describe('the secret of a subscription made over the API', () => {
     expect(actionsOf(await developer.get(at(`/webhooks/${id}/reveal`)))).toEqual([]);
   });
 
-  test('is promised before, at the same address, and not shown by looking', async () => {
+  test('is announced before, at the same URL, and not shown by opening the page', async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const before = await developer.get(at(`/webhooks/${id}/reveal`));
@@ -143,7 +143,7 @@ describe('rotation', () => {
     return { merchant, first, id, rotate, status };
   }
 
-  test('shows the new secret once, and until when the one before signs', async () => {
+  test('shows the new secret once, and until when the previous one signs', async () => {
     const { merchant, first, id, rotate, status } = await newShown();
     const form = await merchant.developer.get(merchant.at(`/webhooks/${id}/rotate`));
     const page = await rotate('3600', form);
@@ -162,14 +162,14 @@ describe('rotation', () => {
     await expectNowhere(merchant, id, second);
   });
 
-  test('without overlap ends the one before', async () => {
+  test('without overlap ends the previous one', async () => {
     const { rotate, status } = await newShown();
     const page = await rotate('0');
     expect(wordsOf(page)).toContain('From now on, only the new secret signs');
     expect(await status()).toHaveLength(1);
   });
 
-  test('says when no further secret has room, and rotates without overlap then', async () => {
+  test('says that the limit of secrets is reached, and then rotates without overlap', async () => {
     const { rotate, status } = await newShown();
     await rotate('3600');
     await rotate('86400');
@@ -181,7 +181,7 @@ describe('rotation', () => {
     expect(await status()).toHaveLength(1);
   });
 
-  test('takes the offered overlaps alone, and the same form with one choice', async () => {
+  test('accepts the offered overlaps only, and the same form with one choice only', async () => {
     const { merchant, id, rotate, status } = await newShown();
     const form = await merchant.developer.get(merchant.at(`/webhooks/${id}/rotate`));
     for (const seconds of ['-1', '1', '2592001', 'x', ''])
@@ -194,7 +194,7 @@ describe('rotation', () => {
   });
 });
 
-test('no secret is written down: not in the audit trail, nor anywhere in the database', async () => {
+test('no secret is stored in plain text: not in the audit trail, nor anywhere in the database', async () => {
   const merchant = await fixture.newMerchant();
   const { tenant, developer } = merchant;
   const first = secretOf(await create(merchant, await formOf(merchant), newUrl()));

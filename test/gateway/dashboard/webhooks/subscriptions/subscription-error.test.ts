@@ -23,7 +23,7 @@ const viewIn = (language: (typeof LANGUAGES)[number]) => ({
   url: '/',
 });
 
-test.each(LANGUAGES)('every error of a subscription is a plain sentence in %s', (language) => {
+test.each(LANGUAGES)('every error of a subscription is a readable sentence in %s', (language) => {
   const { UNSPECIFIED, DELIVERY_EXHAUSTED, DELIVERY_EXPIRED, GONE } = SubscriptionErrorCause;
   const errors: MessageInitShape<typeof SubscriptionErrorSchema>[] = [
     { cause: DELIVERY_EXHAUSTED, attempts: 12, httpStatus: 500 },

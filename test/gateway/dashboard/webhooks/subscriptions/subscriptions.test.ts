@@ -42,7 +42,7 @@ async function deliverAll(httpStatus: number) {
 }
 
 describe('the list', () => {
-  test('shows each subscription with its state, what is wrong and since when, in both languages', async () => {
+  test('shows each subscription with its state, its error and since when, in both languages', async () => {
     const { tenant, at, viewer, write } = await fixture.newMerchant();
     const failing = await fixture.webhooks.subscribe(tenant, ['payment.succeeded.v1', 'payment.failed.v1']);
     await setState(failing.id, 'ERROR', exhausted(12, { failure: 'CONNECTION_REFUSED' }));
@@ -65,7 +65,7 @@ describe('the list', () => {
     expect(portuguese).toMatch(/Pausado/);
   });
 
-  test('pages, newest first, and keeps to its merchant and environment', async () => {
+  test('is paginated, newest first, and limited to its merchant and environment', async () => {
     const { tenant, at, viewer } = await fixture.newMerchant();
     const created: string[] = [];
     for (let index = 0; index < 27; index += 1)
@@ -82,7 +82,7 @@ describe('the list', () => {
     expect(linksOf(await viewer.get(`/sandbox/${tenant.merchantId}/webhooks`))).toHaveLength(1);
   });
 
-  test('of a merchant without any says so', async () => {
+  test('of a merchant without subscriptions says so', async () => {
     const { at, viewer, developer } = await fixture.newMerchant();
     expect(wordsOf(await viewer.get(at('/webhooks')))).toContain('No endpoints yet');
     expect((await viewer.get(at('/webhooks'))).text).not.toContain(at('/webhooks/new'));
@@ -91,7 +91,7 @@ describe('the list', () => {
 });
 
 describe('a subscription', () => {
-  test('is shown with its types, limits and secrets, to viewers without anything to press', async () => {
+  test('is shown with its types, limits and secrets, without actions for viewers', async () => {
     const { tenant, at, viewer, developer, write } = await fixture.newMerchant();
     const { id, url } = await fixture.webhooks.subscribe(tenant);
     await fixture.webhooks.subscriptions.setDeliveryLimits({
@@ -119,7 +119,7 @@ describe('a subscription', () => {
     );
   });
 
-  test('escapes whatever merchants and services say', async () => {
+  test('escapes texts of merchants and services', async () => {
     const { tenant, at, viewer, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     await setState(id, 'ERROR', exhausted(4, { httpStatus: 500 }));
@@ -145,7 +145,7 @@ describe('a subscription', () => {
     expect(tampered.text).not.toContain('<img');
   });
 
-  test('shows by itself that it has become active', async () => {
+  test('shows live that it has become active', async () => {
     const { tenant, at, viewer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const stream = await viewer.fetch(at(`/webhooks/${id}`), { headers: streamHeaders(viewer.token) });
@@ -171,8 +171,8 @@ const streamHeaders = (token: string) => ({
   cookie: `__Host-session=${token}; language=en`,
 });
 
-describe('what can be done', () => {
-  test('a test event goes to this subscription alone, and its outcome is shown', async () => {
+describe('the actions', () => {
+  test('a test event goes to this subscription only, and its outcome is shown', async () => {
     const { tenant, at, developer, viewer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     await fixture.webhooks.subscribe(tenant);
@@ -190,7 +190,7 @@ describe('what can be done', () => {
     ]);
   });
 
-  test('a form that is sent twice acts once', async () => {
+  test('a form that is sent twice has one effect', async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const page = await developer.get(at(`/webhooks/${id}`));
@@ -198,7 +198,7 @@ describe('what can be done', () => {
     expect(second.path).toBe(first.path);
   });
 
-  test('disabling stops it; reactivating offers to resend exactly what was missed', async () => {
+  test('disabling stops it; reactivating offers to resend exactly what it missed', async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const disabled = await developer.submit(at(`/webhooks/${id}`), '/disable');
@@ -237,7 +237,7 @@ describe('what can be done', () => {
     expect(resends[0]).toMatchObject({ subscriptionId: id, onlyFailed: false });
   });
 
-  test('what the state does not allow is refused in a sentence', async () => {
+  test('an action that the state does not allow is refused with an explanation', async () => {
     const { tenant, at, developer, write } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const page = await developer.get(at(`/webhooks/${id}`));
@@ -247,7 +247,7 @@ describe('what can be done', () => {
     expect(wordsOf(refused)).toContain('status of the endpoint has changed');
   });
 
-  test('reactivating beyond the limit is refused in a sentence', async () => {
+  test('reactivation beyond the limit is refused with an explanation', async () => {
     const { tenant, at, developer, write } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     await fixture.webhooks.subscriptions.disableWebhookSubscription(write(id));
@@ -258,12 +258,12 @@ describe('what can be done', () => {
   });
 });
 
-describe('who may not', () => {
+describe('people without permission', () => {
   const PAGES = ['', '/reveal', '/rotate'];
   const ACTIONS = ['test', 'disable', 'reactivate', 'reveal', 'rotate'];
   const FIELDS = { overlap_seconds: '0' };
 
-  test('nobody reaches the subscription of another merchant or environment', async () => {
+  test('cannot reach a subscription of another merchant or environment', async () => {
     const [own, other] = [await fixture.newMerchant(), await fixture.newMerchant()];
     const theirs = await fixture.webhooks.subscribe(other.tenant);
     const sandbox = await fixture.webhooks.subscribe({ ...own.tenant, environment: Environment.TEST });
@@ -290,7 +290,7 @@ describe('who may not', () => {
     expect(secrets).toMatchObject([{ revealedAt: undefined }]);
   });
 
-  test('a viewer does nothing and sees no secret, whatever she sends', async () => {
+  test('can, as viewers, change nothing and see no secret', async () => {
     const { tenant, at, viewer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const csrf = tokenOf(await viewer.get(at(`/webhooks/${id}`)));

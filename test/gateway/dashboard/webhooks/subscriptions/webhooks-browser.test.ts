@@ -47,7 +47,7 @@ async function createByHand(page: Page, { at }: MerchantFixture): Promise<string
 const isShown = async (page: Page) => SECRET.test(await page.content());
 
 describe('the secret in a browser', () => {
-  test('is shown once: not after a reload, nor by the address', async () => {
+  test('is shown once: not after a reload, nor at the same URL', async () => {
     const merchant = await fixture.newMerchant();
     const { page, violations } = await windowOf(merchant);
     await createByHand(page, merchant);
@@ -62,7 +62,7 @@ describe('the secret in a browser', () => {
     expect(violations).toEqual([]);
   });
 
-  test('is gone once its page was left, by going back and forth too', async () => {
+  test('is gone once its page was left, also by going back and forward', async () => {
     const merchant = await fixture.newMerchant();
     const { page } = await windowOf(merchant);
     const secret = await createByHand(page, merchant);
@@ -78,7 +78,7 @@ describe('the secret in a browser', () => {
     }
   });
 
-  test('is gone also from a page that the browser keeps whole for the back button', async () => {
+  test('is gone from a page in the back-forward cache', async () => {
     const merchant = await fixture.newMerchant();
     const keeping = await launchChromium({
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
@@ -117,7 +117,7 @@ describe('the secret in a browser', () => {
     expect(await isShown(page)).toBe(true);
   });
 
-  test('is in nothing that the browser stores', async () => {
+  test('is not in any browser storage', async () => {
     const merchant = await fixture.newMerchant();
     const { page, context } = await windowOf(merchant);
     const secret = await createByHand(page, merchant);
@@ -131,7 +131,7 @@ describe('the secret in a browser', () => {
   });
 });
 
-test('a subscription becomes active before the eyes, and a test event arrives', async () => {
+test('a subscription becomes active live, and a test event arrives', async () => {
   const merchant = await fixture.newMerchant();
   const { page, violations } = await windowOf(merchant);
   const { id } = await fixture.webhooks.subscribe(merchant.tenant);
@@ -146,7 +146,7 @@ test('a subscription becomes active before the eyes, and a test event arrives', 
   expect(violations).toEqual([]);
 });
 
-test('what can be done follows the state that others bring about', async () => {
+test('the actions follow state changes made elsewhere', async () => {
   const merchant = await fixture.newMerchant();
   const { page, violations } = await windowOf(merchant);
   const { id } = await fixture.webhooks.subscribe(merchant.tenant);
@@ -184,7 +184,7 @@ test('everything works without JavaScript', async () => {
   await page.getByRole('button', { name: 'Resend this period' }).waitFor();
 });
 
-test('searching leaves the types that have the words', async () => {
+test('the search filters event types by words', async () => {
   const merchant = await fixture.newMerchant();
   const { page } = await windowOf(merchant);
   await page.goto(merchant.at('/webhooks/new'));
@@ -202,8 +202,8 @@ describe.each([
   ['en', 1280],
   ['pt-BR', 360],
   ['en', 360],
-] as const)('each page in %s, %i wide', (locale, width) => {
-  test('is accessible, fits, asks nobody else and runs nothing foreign', async () => {
+] as const)('each page in %s, %i wide,', (locale, width) => {
+  test('is accessible, fits, makes no requests to other hosts and executes no foreign code', async () => {
     const merchant = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(merchant.tenant);
     const hostile = await fixture.webhooks.subscribe(merchant.tenant);

@@ -11,7 +11,7 @@ import { periodicTasksFor } from './periodic-tasks.ts';
 import type { Area } from './platform/area.ts';
 import { CrossTenantDatabase } from './platform/database/cross-tenant-database.ts';
 import { Database } from './platform/database/database.ts';
-import { OutboxSignal } from './platform/outbox/outbox.ts';
+import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import type { Config } from './platform/process/config.ts';
@@ -69,7 +69,7 @@ export async function createServices({
   const interceptors = rpcInterceptors(logger);
   const outboxSignal = new OutboxSignal(database);
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
-  const db = new CrossTenantDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
+  const db = new CrossTenantDatabase(database);
   // All areas write commands to one table, so every services process can serve them to the worker.
   const bindings: ServiceBinding[] = [
     bindService(WorkflowCommandService, workflowCommandService({ db, workSignal })),
@@ -98,9 +98,13 @@ export async function createServices({
       () => false,
     );
   const health = healthService(names, isHealthy);
-  const open = [health, ...(config.GRPC_REFLECTION ? [reflectionService([...bindings, health])] : [])];
+  // They require no grant: see requiredGrant.
+  const openServices = [
+    health,
+    ...(config.GRPC_REFLECTION ? [reflectionService([...bindings, health])] : []),
+  ];
   const server = createRpcServer({
-    bindings: [...bindings, ...open],
+    bindings: [...bindings, ...openServices],
     interceptors,
     tokens: config.SERVICE_TOKENS,
   });

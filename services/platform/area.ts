@@ -1,7 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { Database, EntityDefinition } from './database/database.ts';
-import type { OutboxSignal } from './outbox/outbox.ts';
+import type { OutboxSignal } from './outbox/outbox-signal.ts';
 import type { WorkSignal } from './outbox/work-signal.ts';
 import type { Config } from './process/config.ts';
 import type { Pagination } from './reads/pagination.ts';

@@ -11,18 +11,15 @@ export interface Statement {
 /** Runs a statement; rows come with int8 as bigint and timestamptz as Date. */
 export type Run = <Row>(statement: Statement, parameters?: NamedParameters) => Promise<Row[]>;
 
-const INT8 = 20;
 const types = new pg.TypeOverrides();
-types.setTypeParser(INT8, (text) => BigInt(text));
+types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
 
 /** Runs set-based SQL of background work, which spans all merchants and so runs outside tenant transactions. */
 export class CrossTenantDatabase {
   readonly #database: Database;
-  readonly #prepared: boolean;
 
-  constructor(database: Database, preparedStatements: boolean) {
+  constructor(database: Database) {
     this.#database = database;
-    this.#prepared = preparedStatements;
   }
 
   /** Runs one statement in its own transaction. */
@@ -69,7 +66,7 @@ export class CrossTenantDatabase {
 
   async #query<Row>(connection: PoolClient, { name, text }: Statement, parameters: NamedParameters) {
     const result = await connection.query({
-      ...(this.#prepared && { name: `cross_tenant_${name}` }),
+      ...(this.#database.preparedStatements && { name: `cross_tenant_${name}` }),
       ...bindNamed(text, parameters),
       types,
     });

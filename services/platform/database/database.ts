@@ -79,6 +79,11 @@ export class Database {
     return this.#options.maxSilenceMs;
   }
 
+  /** Whether statements may be prepared under a name. */
+  get preparedStatements(): boolean {
+    return this.#options.preparedStatements;
+  }
+
   static async open(options: DatabaseOptions): Promise<Database> {
     const { maxSilenceMs = MAX_SILENCE_MS } = options;
     const connection = { connectionTimeoutMillis: 5_000, stream: () => createSocket(maxSilenceMs) };
@@ -115,7 +120,7 @@ export class Database {
    */
   async read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
     this.#options.onStatement?.(query.sql);
-    const name = this.#options.preparedStatements ? this.#statementName(query.sql) : undefined;
+    const name = this.preparedStatements ? this.#statementName(query.sql) : undefined;
     const statement = { name, text: query.sql, values: query.parameters as unknown[], types: readTypes };
     const result = await this.#reads.query(statement);
     return result.rows as Row[];

@@ -1,7 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 
-const OID = { int8: 20, timestamptz: 1184, date: 1082 } as const;
+const { INT8, TIMESTAMPTZ, DATE } = pg.types.builtins;
 
 /**
  * Parses PostgreSQL's text form of a timestamptz in UTC ("2026-11-21 07:09:28.123+00") directly to a protobuf Timestamp.
@@ -19,6 +19,6 @@ function parseTimestamp(text: string): Timestamp {
 
 /** Type parsers of hot reads: values in the form that messages use. */
 export const readTypes = new pg.TypeOverrides();
-readTypes.setTypeParser(OID.int8, (text) => BigInt(text));
-readTypes.setTypeParser(OID.timestamptz, parseTimestamp);
-readTypes.setTypeParser(OID.date, (text) => text);
+readTypes.setTypeParser(INT8, (text) => BigInt(text));
+readTypes.setTypeParser(TIMESTAMPTZ, parseTimestamp);
+readTypes.setTypeParser(DATE, (text) => text);

@@ -7,7 +7,8 @@ import {
   LockMode,
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
-import { insertCommand, insertEvent, type OutboxEvent, type OutboxWork } from '../outbox/outbox.ts';
+import { insertCommand, insertEvent, type OutboxEvent } from '../outbox/outbox.ts';
+import type { OutboxWork } from '../outbox/outbox-signal.ts';
 import type { WorkflowCommand } from '../outbox/workflow-command.ts';
 import type { EnvironmentName, Tenant } from '../tenant.ts';
 import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';

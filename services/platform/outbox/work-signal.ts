@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { OUTBOX_CHANNEL, type OutboxSignal, type OutboxWork } from './outbox.ts';
+import { OUTBOX_CHANNEL, type OutboxSignal, type OutboxWork } from './outbox-signal.ts';
 
 /** How long the listener stays open after the last wait, so that the next one can reuse it. */
 const LINGER_MS = 500;

@@ -58,7 +58,10 @@ export function createInProcessTransport(
       contextValues?: ContextValues,
     ): Promise<UnaryResponse<I, O>> {
       const run = callOf(method);
-      if (!run) return callRemote(remote, method, signal, timeoutMs, headers, input, contextValues);
+      if (!run) {
+        if (remote) return remote.unary(method, signal, timeoutMs, headers, input, contextValues);
+        throw new ConnectError(`${method.parent.typeName} is not served by this process`, Code.Unimplemented);
+      }
       const values = contextValues ?? createContextValues();
       identifyCall(values, caller, headerOf(headers, REQUEST_ID_HEADER) ?? uuidv7());
       identifyActor(values, (name) => headerOf(headers, name));
@@ -97,15 +100,4 @@ function composeCall(
     (next, interceptor) => interceptor(next as Parameters<Interceptor>[0]) as UnaryFn,
     invoke,
   );
-}
-
-function callRemote<I extends DescMessage, O extends DescMessage>(
-  transport: Transport | undefined,
-  ...call: Parameters<Transport['unary']>
-): Promise<UnaryResponse<I, O>> {
-  if (!transport) {
-    const [method] = call;
-    throw new ConnectError(`${method.parent.typeName} is not served by this process`, Code.Unimplemented);
-  }
-  return transport.unary(...call) as Promise<UnaryResponse<I, O>>;
 }

@@ -10,7 +10,7 @@ import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { TenantTransaction } from '../database/tenant-transaction.ts';
-import type { OutboxSignal, OutboxWork } from '../outbox/outbox.ts';
+import type { OutboxSignal, OutboxWork } from '../outbox/outbox-signal.ts';
 import { REPLAYED_HEADER, requestIdOf } from '../rpc/call-context.ts';
 import { type Tenant, tenantOf } from '../tenant.ts';
 import { recordAudit } from './audit.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
 import { aborted } from '../../platform/errors.ts';
-import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';

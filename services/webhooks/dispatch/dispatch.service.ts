@@ -18,7 +18,7 @@ import { reportAttempts } from './report-attempts.ts';
 /** The RPCs of the worker. */
 export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typeof DispatchService> {
   const { config, database, writes, outboxSignal, workSignal, logger } = dependencies;
-  const db = new CrossTenantDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
+  const db = new CrossTenantDatabase(database);
   const schedules = { live: config.WEBHOOK_SCHEDULE_LIVE, test: config.WEBHOOK_SCHEDULE_SANDBOX };
   const settings = { schedules, retryLimit: config.WEBHOOK_RETRY_WORKFLOW_LIMIT, random: Math.random };
   const recorder = new AttemptRecorder({ db, writes, settings, outboxSignal, logger });

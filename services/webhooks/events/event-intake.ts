@@ -7,7 +7,7 @@ import {
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
-import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import { actorOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import { idempotencyScope, lockNameOf } from '../../platform/writes/idempotency-records.ts';

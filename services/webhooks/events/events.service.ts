@@ -10,8 +10,8 @@ import { publishEvent } from './publish-event.ts';
 
 /** The RPCs about events. */
 export function eventService(dependencies: AreaDependencies): ServiceImpl<typeof EventService> {
-  const { config, database, outboxSignal, pagination, writes } = dependencies;
-  const db = new CrossTenantDatabase(database, config.DATABASE_PREPARED_STATEMENTS);
+  const { database, outboxSignal, pagination, writes } = dependencies;
+  const db = new CrossTenantDatabase(database);
   const intake = new EventIntake({ db, writes, outboxSignal });
   return {
     publishEvent: (request, context) => publishEvent(intake, request, context),

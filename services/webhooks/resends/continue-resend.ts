@@ -6,7 +6,7 @@ import type {
 import { MAX_OPEN } from '../../contracts/webhooks/resend-deliveries.contract.ts';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import type { OutboxSignal } from '../../platform/outbox/outbox.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { WorkflowLink } from '../workflow-link.ts';

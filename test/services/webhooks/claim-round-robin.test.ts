@@ -43,7 +43,7 @@ async function waitingEverywhere(): Promise<string[]> {
 it('looks at all subscriptions at once, and rests when none of them has anything to send', async () => {
   const waiting = await waitingEverywhere();
   const claims = new DeliveryClaims();
-  const db = new CrossTenantDatabase(database, true);
+  const db = new CrossTenantDatabase(database);
   const look = () => claims.claim(db, { caller: 'worker', max: 100, firstWaits: { live: 0, test: 0 } });
   const due = waiting.at(-1)!;
   await fixture.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [due]);

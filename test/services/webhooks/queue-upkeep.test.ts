@@ -34,7 +34,7 @@ it('cleans up the tables of dispatch once enough has gone through them', async (
   const tenant = newTenant();
   await fixture.subscribe(tenant);
   await fixture.publish(tenant);
-  const upkeep = new QueueUpkeep(new CrossTenantDatabase(database, true), createLogger('fatal'), 10);
+  const upkeep = new QueueUpkeep(new CrossTenantDatabase(database), createLogger('fatal'), 10);
   upkeep.handled(9);
   expect(await fixture.claimKeys()).toHaveLength(2);
   upkeep.handled(1);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { Database } from '../../../services/platform/database/database.ts';
 import { createEgressGuard } from '../../../services/platform/egress/egress-guard.ts';
-import { OutboxSignal } from '../../../services/platform/outbox/outbox.ts';
+import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
 import { WorkSignal } from '../../../services/platform/outbox/work-signal.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { Pagination } from '../../../services/platform/reads/pagination.ts';

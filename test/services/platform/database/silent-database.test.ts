@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
-import { OutboxSignal } from '../../../../services/platform/outbox/outbox.ts';
+import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
 import { type FaultyLink, openLink } from '../../../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../../../support/harness.ts';

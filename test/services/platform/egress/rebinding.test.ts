@@ -6,7 +6,7 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { Database } from '../../../../services/platform/database/database.ts';
-import { OutboxSignal } from '../../../../services/platform/outbox/outbox.ts';
+import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { Pagination } from '../../../../services/platform/reads/pagination.ts';

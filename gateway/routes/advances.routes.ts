@@ -6,15 +6,15 @@ import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { jsonTimestamp, optionalTimestamp } from '../http/json-timestamp.ts';
+import { pageRequest } from '../http/pages.ts';
 import { advanceRequestListSchema } from './advance-request.schema.ts';
 import { operation } from './operation.ts';
 
 /** GET /v1/advance/requests */
 export function advancesRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get('/v1/advance/requests', operation(access, advanceRequestListSchema), async (request) => {
-    const { after, limit } = request.query;
     const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(
-      { ...request.caller.tenant, pageSize: limit ?? 0, pageToken: after ?? '' },
+      { ...request.caller.tenant, ...pageRequest(request.query) },
       callFor(request),
     );
     return { data: advanceRequests.map(advanceRequestJson), nextCursor: nextPageToken || undefined };

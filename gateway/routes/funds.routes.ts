@@ -6,6 +6,7 @@ import {
 import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
+import { pageJson, pageRequest } from '../http/pages.ts';
 import { Problem } from '../problems/problem.ts';
 import { fundsReleaseListSchema, releaseCalendarSchema } from './funds-release.schema.ts';
 import { operation } from './operation.ts';
@@ -13,7 +14,7 @@ import { operation } from './operation.ts';
 /** GET /v1/funds/releases and /v1/funds/releases/calendar */
 export function fundsRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get('/v1/funds/releases', operation(access, fundsReleaseListSchema), async (request) => {
-    const { after, from, limit, status, to } = request.query;
+    const { from, status, to } = request.query;
     if (from !== undefined && to !== undefined && from > to) {
       throw new Problem('INVALID_REQUEST', "Query parameter 'from' must not be later than 'to'.");
     }
@@ -23,17 +24,11 @@ export function fundsRoutes(app: GatewayApp, { clients, access }: RouteDependenc
         fromDate: from,
         toDate: to,
         status: status && FundsReleaseStatus[status],
-        pageSize: limit ?? 0,
-        pageToken: after ?? '',
+        ...pageRequest(request.query),
       },
       callFor(request),
     );
-    return {
-      data: releases.map(fundsReleaseJson),
-      hasMore: nextPageToken !== '',
-      nextCursor: nextPageToken || null,
-      timezone,
-    };
+    return { ...pageJson(releases.map(fundsReleaseJson), nextPageToken), timezone };
   });
 
   app.get(

@@ -10,13 +10,14 @@ import { enumName } from '../../services/platform/enum-name.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { jsonTimestamp, nullableTimestamp } from '../http/json-timestamp.ts';
+import { pageJson, pageRequest } from '../http/pages.ts';
 import { operation } from './operation.ts';
 import { refundCaseListSchema } from './refund-case.schema.ts';
 
 /** GET /v1/refund-cases */
 export function refundsRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get('/v1/refund-cases', operation(access, refundCaseListSchema), async (request) => {
-    const { after, initiator, limit, orderId, paymentIntentId, status } = request.query;
+    const { initiator, orderId, paymentIntentId, status } = request.query;
     const { refundCases, nextPageToken } = await clients.refundCases.listRefundCases(
       {
         ...request.caller.tenant,
@@ -24,16 +25,11 @@ export function refundsRoutes(app: GatewayApp, { clients, access }: RouteDepende
         orderId: orderId?.toLowerCase(),
         paymentIntentId: paymentIntentId?.toLowerCase(),
         status: status && RefundCaseStatus[status],
-        pageSize: limit ?? 0,
-        pageToken: after ?? '',
+        ...pageRequest(request.query),
       },
       callFor(request),
     );
-    return {
-      data: refundCases.map(refundCaseJson),
-      hasMore: nextPageToken !== '',
-      nextCursor: nextPageToken || null,
-    };
+    return pageJson(refundCases.map(refundCaseJson), nextPageToken);
   });
 }
 

@@ -7,6 +7,7 @@ import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { environmentName } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
+import { pageJson, pageRequest } from '../http/pages.ts';
 import { Problem } from '../problems/problem.ts';
 import { invalidEventType } from '../problems/rpc-problems.ts';
 import { operation } from './operation.ts';
@@ -48,16 +49,11 @@ function createRoute(app: GatewayApp, { clients, access }: RouteDependencies): v
 
 function listRoute(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get(PATH, operation(access, webhookSubscriptionListSchema), async (request) => {
-    const { after, limit } = request.query;
     const { subscriptions, nextPageToken } = await clients.webhookSubscriptions.listWebhookSubscriptions(
-      { ...request.caller.tenant, pageSize: limit ?? 0, pageToken: after ?? '' },
+      { ...request.caller.tenant, ...pageRequest(request.query) },
       callFor(request),
     );
-    return {
-      data: subscriptions.map(subscriptionJson),
-      hasMore: nextPageToken !== '',
-      nextCursor: nextPageToken || null,
-    };
+    return pageJson(subscriptions.map(subscriptionJson), nextPageToken);
   });
 }
 

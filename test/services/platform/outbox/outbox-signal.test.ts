@@ -2,7 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
-import { OUTBOX_CHANNEL, OutboxSignal, type OutboxWork } from '../../../../services/platform/outbox/outbox-signal.ts';
+import {
+  OUTBOX_CHANNEL,
+  OutboxSignal,
+  type OutboxWork,
+} from '../../../../services/platform/outbox/outbox-signal.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
 let database: Database;

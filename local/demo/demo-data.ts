@@ -35,7 +35,7 @@ export interface DemoAccess {
  */
 export async function writeDemoData(transport: Transport, now: Date): Promise<DemoAccess> {
   const tenant = (merchantId: string, environment: Environment) =>
-    writeTenant(transport, new DemoTenant(transport, merchantId, environment, now));
+    writeDemoTenant(transport, { merchantId, environment }, now);
   const [live, sandbox, otherLive, otherSandbox] = await Promise.all([
     tenant(MERCHANT_ID, Environment.LIVE),
     tenant(MERCHANT_ID, Environment.TEST),
@@ -53,7 +53,13 @@ export async function writeDemoData(transport: Transport, now: Date): Promise<De
   };
 }
 
-async function writeTenant(transport: Transport, demo: DemoTenant) {
+/** Writes the demo data of one merchant in one environment. Returns an API key and the id of a product. */
+export async function writeDemoTenant(
+  transport: Transport,
+  { merchantId, environment }: { merchantId: string; environment: Environment },
+  now: Date,
+) {
+  const demo = new DemoTenant(transport, merchantId, environment, now);
   const productId = await createDemoProducts(demo);
   const sales = planDemoSales(demo);
   const released = await writeSalesAndAdvances(demo, sales);

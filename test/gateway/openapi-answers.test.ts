@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DemoAccess, writeDemoData } from '../../local/demo/demo-data.ts';
+import { writeDemoTenant } from '../../local/demo/demo-data.ts';
 import { DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newTenant } from '../support/harness.ts';
 import { type GatewayHarness, startGateways } from './gateway-harness.ts';
 import { type Answer, type Call, call, expectProblem } from './http-call.ts';
 import { type Document, DocumentValidator, operationsOf } from './openapi-reader.ts';
@@ -11,19 +12,19 @@ import { type Document, DocumentValidator, operationsOf } from './openapi-reader
 /** Real answers and real events of the demo data, judged by nothing but the document. */
 
 let gateways: GatewayHarness;
-let access: DemoAccess;
+let demo: Awaited<ReturnType<typeof writeDemoTenant>>;
 let document: Document;
 let validator: DocumentValidator;
 beforeAll(async () => {
   gateways = await startGateways({ RATE_LIMIT_LIVE: '100000' });
   document = (await call(gateways.ports.live, '/openapi.json')).json;
   validator = new DocumentValidator(document);
-  access = await writeDemoData(gateways.harness.transports.inProcess, new Date());
-}, 300_000);
+  demo = await writeDemoTenant(gateways.harness.transports.inProcess, newTenant(), new Date());
+});
 afterAll(() => gateways.close());
 
 const ask = (path: string, options: Call = {}) =>
-  call(gateways.ports.live, path, { key: access.live.apiKey, ...options });
+  call(gateways.ports.live, path, { key: demo.apiKey, ...options });
 
 /** Expects an answer to be one that the document has for the operation; answers its body. */
 function expectDocumented(operationId: string, answer: Answer) {
@@ -75,7 +76,7 @@ describe('real responses match the document:', () => {
   });
 
   it('a product', async () => {
-    const product = expectDocumented('getProduct', await ask(`/v1/products/${access.live.productId}`));
+    const product = expectDocumented('getProduct', await ask(`/v1/products/${demo.productId}`));
     expect(product.prices).not.toEqual([]);
     expect(product.offers).not.toEqual([]);
   });

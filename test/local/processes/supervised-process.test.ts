@@ -54,13 +54,22 @@ test('a killed child is restarted until stop', async () => {
 });
 
 test('a child that keeps dying is restarted with growing delays', async () => {
-  const starts: number[] = [];
+  const delays: number[] = [];
+  let downSince = 0;
   const child = supervise(newFolder(), 'process.exit(3)', {
-    prepare: async () => void starts.push(Date.now()),
+    prepare: async () => {
+      if (downSince) delays.push(Date.now() - downSince);
+    },
+    onDown: () => {
+      downSince = Date.now();
+    },
   });
   child.startInBackground();
-  await vi.waitFor(() => expect(starts.length).toBe(4), 10_000);
-  expect(starts[3]! - starts[2]!).toBeGreaterThan((starts[1]! - starts[0]!) * 1.5);
+  await vi.waitFor(() => expect(delays.length).toBe(3), 10_000);
+  // Timers are rarely early, and late on a busy machine.
+  expect(delays[0]).toBeGreaterThanOrEqual(190);
+  expect(delays[1]).toBeGreaterThanOrEqual(390);
+  expect(delays[2]).toBeGreaterThanOrEqual(790);
 });
 
 test('a failed first start reports how the child ended and its last log line', async () => {

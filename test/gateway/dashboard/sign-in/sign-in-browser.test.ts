@@ -38,7 +38,7 @@ async function signIn(page: Page): Promise<void> {
   const { person, secrets, baseUrl } = fixture;
   await page.goto(`${baseUrl}/account`);
   await page.getByRole('link', { name: /^Sign in with/ }).click();
-  await page.getByLabel('E-mail').fill(person.email);
+  await page.getByLabel('Email').fill(person.email);
   await page.getByLabel('Password').fill(secrets.passwords[person.subject]!);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${baseUrl}/account`);
@@ -101,7 +101,7 @@ test('axe finds no serious issues on the sign-in and sign-out pages, wide and na
     await page.goto(`${fixture.baseUrl}/sign-in`);
     await look();
     await page.getByRole('link', { name: /^Sign in with/ }).click();
-    await page.getByLabel('E-mail').waitFor();
+    await page.getByLabel('Email').waitFor();
     await look();
     await page.goto(`${fixture.baseUrl}/sign-in/callback?state=x`);
     await look();

@@ -12,7 +12,9 @@ const ISOLATED = [
 
 /** Journeys that kill processes, and checks that need Python or compilers: part of `npm run test:all`. */
 const SLOW = [
-  'test/journeys/{books.property,outages,operations,temporal-ui}.test.ts',
+  'test/journeys/{books.property,outages,operations,refund-saga,resend,temporal-ui}.test.ts',
+  'test/workflows/lost-state.test.ts',
+  'test/workflows/accounts/worker-death.test.ts',
   'test/reconciliation/*.test.ts',
   'test/gateway/docs-samples.test.ts',
 ];
@@ -63,7 +65,7 @@ export default defineConfig({
       project('areas', ['test/**/*.test.ts'], {
         exclude: [...ISOLATED, ...SLOW, ...ALONE, ...WORKFLOWS, ...JOURNEYS],
       }),
-      project('workflows', WORKFLOWS, { exclude: ISOLATED, ...TEMPORAL }),
+      project('workflows', WORKFLOWS, { exclude: [...ISOLATED, ...SLOW], ...TEMPORAL }),
       project('journeys', JOURNEYS, { exclude: [...SLOW, ...ALONE], ...TEMPORAL }),
       project('isolated', ISOLATED, { isolate: true, ...TEMPORAL }),
       project('slow', SLOW, { isolate: true, ...TEMPORAL }),

@@ -34,10 +34,14 @@ declare global {
 async function start(): Promise<SharedTemporal> {
   const folder = await mkdtemp(join(tmpdir(), 'payments-workflows-'));
   const bundlePath = join(folder, 'workflows.cjs');
-  const [temporal, { code }] = await Promise.all([startTemporal(), bundleWorkflows(createLogger('fatal'))]);
+  const [temporal, { code }] = await Promise.all([
+    startTemporal({ durable: false }),
+    bundleWorkflows(createLogger('fatal')),
+  ]);
   await writeFile(bundlePath, code);
   return {
-    ...{ address: temporal.address, bundlePath },
+    address: temporal.address,
+    bundlePath,
     async close() {
       await temporal[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

@@ -38,8 +38,15 @@ const TYPE_NAMES = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const;
 /** For the hook that starts one: the first on a machine is built. */
 export const TEMPORAL_START_MS = 15 * 60_000;
 
-/** @param more further arguments of the server. */
-export async function startTemporal(more: readonly string[] = []): Promise<TestTemporal> {
+interface TemporalOptions {
+  /** Further arguments of the server. */
+  readonly serverArguments?: readonly string[];
+  /** Whether its state must survive a kill. Without, the server writes without waiting for the disk. Default: true. */
+  readonly durable?: boolean;
+}
+
+export async function startTemporal(options: TemporalOptions = {}): Promise<TestTemporal> {
+  const { serverArguments: more = [], durable = true } = options;
   const program = await temporalProgram();
   const folder = await mkdtemp(join(tmpdir(), 'temporal-test-'));
   const port = await findFreePort();
@@ -49,7 +56,7 @@ export async function startTemporal(more: readonly string[] = []): Promise<TestT
   let child: ChildProcess | undefined;
 
   async function start() {
-    child = spawn(program, [...serverArguments(port, file), ...more], { stdio: 'ignore' });
+    child = spawn(program, [...serverArguments(port, file, durable), ...more], { stdio: 'ignore' });
     await answers(connection, child);
   }
   async function kill() {
@@ -79,10 +86,10 @@ export async function startTemporal(more: readonly string[] = []): Promise<TestT
   };
 }
 
-function serverArguments(port: number, file: string): string[] {
+function serverArguments(port: number, file: string, durable: boolean): string[] {
   return [
     ...['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', `${port}`, '--db-filename', file],
-    ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=full'],
+    ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', `synchronous=${durable ? 'full' : 'off'}`],
     ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${TYPE_NAMES[type]}`]),
   ];
 }

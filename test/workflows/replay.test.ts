@@ -1,10 +1,10 @@
-import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { beforeAll, expect, it } from 'vitest';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { installRuntime } from '../../workflows/temporal/temporal-runtime.ts';
-import { bundleWorkflows } from '../../workflows/worker-session.ts';
 import * as workflows from '../../workflows/workflows.ts';
 import { readHistories, whereItWaited } from '../support/recorded-histories.ts';
+import { testWorkflowBundle } from '../support/temporal-namespace.ts';
 
 /**
  * Histories of workflows, replayed on the current code. To record one, run the tests of its area with
@@ -14,12 +14,7 @@ import { readHistories, whereItWaited } from '../support/recorded-histories.ts';
  */
 const recorded = readHistories();
 
-let workflowBundle: WorkflowBundleWithSourceMap;
-beforeAll(async () => {
-  const logger = createLogger('fatal');
-  installRuntime(logger);
-  workflowBundle = await bundleWorkflows(logger);
-});
+beforeAll(() => installRuntime(createLogger('fatal')));
 
 it('has a history of every workflow', () => {
   expect(Object.keys(workflows).length).toBeGreaterThan(10);
@@ -31,7 +26,10 @@ it.each([
   { where: 'where they wait', histories: recorded.flatMap(whereItWaited) },
 ])('goes on with workflows of earlier versions $where', async ({ histories }) => {
   const replayed: string[] = [];
-  for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, histories)) {
+  for await (const { workflowId, error } of Worker.runReplayHistories(
+    { workflowBundle: testWorkflowBundle() },
+    histories,
+  )) {
     expect(error, workflowId).toBeUndefined();
     replayed.push(workflowId);
   }

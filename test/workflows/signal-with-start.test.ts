@@ -15,10 +15,9 @@ const MAX_SIGNALS = 3;
 it(
   'a workflow that is started while it runs receives as many signals as Temporal allows, and later starts succeed too',
   async () => {
-    await using temporal = await startTemporal([
-      '--dynamic-config-value',
-      `history.maximumSignalsPerExecution=${MAX_SIGNALS}`,
-    ]);
+    await using temporal = await startTemporal({
+      serverArguments: ['--dynamic-config-value', `history.maximumSignalsPerExecution=${MAX_SIGNALS}`],
+    });
     const connection = await NativeConnection.connect({ address: temporal.address });
     onTestFinished(() => connection.close());
     const workflowClient = new WorkflowClient(new Client({ connection }), new AbortController().signal);

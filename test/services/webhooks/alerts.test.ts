@@ -7,6 +7,7 @@ import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { readMetrics } from '../../support/scrape.ts';
+import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
 interface Rule {
   readonly alert: string;
@@ -75,6 +76,7 @@ beforeAll(async () => {
     logger: createLogger('silent'),
     transport: harness.services.transportFor(WORKER_CALLER),
     temporalAddress: '127.0.0.1:1',
+    workflowBundle: testWorkflowBundle(),
   });
   scraped = (await readMetrics()).split('\n');
 });

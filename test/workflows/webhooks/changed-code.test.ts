@@ -1,18 +1,23 @@
 import { fileURLToPath } from 'node:url';
 import proto from '@temporalio/proto';
-import { bundleWorkflowCode, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  Worker,
+  type WorkflowBundleOption,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { installRuntime, sdkLogger } from '../../../workflows/temporal/temporal-runtime.ts';
 import { createDelivery } from '../../../workflows/webhooks/delivery.ts';
-import { bundleWorkflows, openSession } from '../../../workflows/worker-session.ts';
+import { openSession } from '../../../workflows/worker-session.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { readHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
-import { createTestNamespace } from '../../support/temporal-namespace.ts';
+import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { type MemoryDelivery, MemoryDispatch } from './memory-dispatch.ts';
 
@@ -24,13 +29,13 @@ const HOUR_MS = 3_600_000;
 const { RETRYING, SUCCEEDED } = DeliveryStatus;
 const logger = createLogger('fatal');
 
-let present: WorkflowBundleWithSourceMap;
+let present: WorkflowBundleOption;
 let incompatible: WorkflowBundleWithSourceMap;
 let compatible: WorkflowBundleWithSourceMap;
 beforeAll(async () => {
   installRuntime(logger);
-  [present, incompatible, compatible] = await Promise.all([
-    bundleWorkflows(logger),
+  present = testWorkflowBundle();
+  [incompatible, compatible] = await Promise.all([
     bundleChanged('incompatible'),
     bundleChanged('compatible'),
   ]);
@@ -44,7 +49,7 @@ function bundleChanged(version: string): Promise<WorkflowBundleWithSourceMap> {
 describe('the replay of recorded histories', () => {
   const histories = readHistories().filter(({ type }) => type === 'retryDelivery');
 
-  async function failuresWith(workflowBundle: WorkflowBundleWithSourceMap) {
+  async function failuresWith(workflowBundle: WorkflowBundleOption) {
     const failures: unknown[] = [];
     for await (const { error } of Worker.runReplayHistories({ workflowBundle }, histories)) {
       if (error) failures.push(error);
@@ -87,7 +92,7 @@ describe('a retry that runs over a deploy', () => {
   }
 
   /** A worker with this version of the workflow code, until it is disposed of. */
-  async function deploy(workflowBundle: WorkflowBundleWithSourceMap): Promise<AsyncDisposable> {
+  async function deploy(workflowBundle: WorkflowBundleOption): Promise<AsyncDisposable> {
     const config = testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: temporal.namespace });
     const { transport } = dispatch;
     const delivery = createDelivery(config, transport, logger);

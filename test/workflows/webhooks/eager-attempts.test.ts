@@ -1,31 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { startWorker } from '../../../workflows/worker.ts';
 import { testConfig } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
-import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../../support/temporal.ts';
+import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
 import { startReceiver } from '../../support/tls-receiver.ts';
 import { type MemoryDelivery, MemoryDispatch } from './memory-dispatch.ts';
 
 const { PENDING, RETRYING, SUCCEEDED } = DeliveryStatus;
 
-// Builds the server where there is none.
-beforeAll(async () => (await startTemporal())[Symbol.asyncDispose](), TEMPORAL_START_MS);
+/** The server that tests pause and kill. */
+let temporal: TestTemporal;
+beforeAll(async () => {
+  temporal = await startTemporal();
+}, TEMPORAL_START_MS);
+afterAll(() => temporal?.[Symbol.asyncDispose]());
 
 let end: AsyncDisposableStack | undefined;
-afterEach(() => end?.disposeAsync(), 60_000);
+afterEach(async () => {
+  await end?.disposeAsync();
+  end = undefined;
+}, 60_000);
+
+interface DeliveringOptions {
+  readonly settings?: Record<string, string>;
+  /** Default: the server of this file. */
+  readonly server?: TestTemporal;
+}
 
 /** A worker that has delivered, and a receiver that answers after the milliseconds and with the status of the path. */
-async function startDelivering(
-  settings: Record<string, string> = {},
-  serverArguments: readonly string[] = [],
-) {
-  end = new AsyncDisposableStack();
-  const temporal = end.use(await startTemporal(serverArguments));
+async function startDelivering({ settings = {}, server = temporal }: DeliveringOptions = {}) {
+  end ??= new AsyncDisposableStack();
   const receiver = end.use(
     await startReceiver(async ({ url }, response) => {
       const [, status, afterMs] = (url ?? '').split('/');
@@ -38,19 +48,19 @@ async function startDelivering(
   const startAnother = async () => {
     const worker = await startWorker({
       config: testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: namespace, ...settings }),
-      ...{ logger: createLogger('silent'), transport: dispatch.transport, temporalAddress: temporal.address },
+      logger: createLogger('silent'),
+      transport: dispatch.transport,
+      temporalAddress: server.address,
+      workflowBundle: testWorkflowBundle(),
     });
     end?.defer(() => worker.close());
     return worker;
   };
   const worker = await startAnother();
-  const client = new Client({ connection: temporal.client.connection as never, namespace });
+  const client = new Client({ connection: server.client.connection as never, namespace });
   const fixture = {
-    temporal: {
-      pause: () => process.kill(temporal.pid!, 'SIGSTOP'),
-      resume: () => process.kill(temporal.pid!, 'SIGCONT'),
-      kill: () => temporal.kill(),
-    },
+    pauseTemporal: () => process.kill(server.pid!, 'SIGSTOP'),
+    resumeTemporal: () => process.kill(server.pid!, 'SIGCONT'),
     ...{ dispatch, worker, startAnother },
     send: (path: string) => dispatch.add(`https://localhost:${receiver.port}${path}`, [0, 60_000]),
     becomes: (delivery: MemoryDelivery, status: DeliveryStatus, timeout = 10_000) =>
@@ -68,33 +78,42 @@ async function startDelivering(
   return fixture;
 }
 
+/** A server that returns no first workflow task with a start. */
+async function startWithoutFirstTasks(): Promise<TestTemporal> {
+  end ??= new AsyncDisposableStack();
+  const setting = ['--dynamic-config-value', 'system.enableEagerWorkflowStart=false'];
+  return end.use(await startTemporal({ serverArguments: setting }));
+}
+
 describe('first attempts', () => {
   it('do not wait for Temporal; the workflow of their batch joins them', async () => {
-    const { temporal, dispatch, send, becomes, received, resultOf } = await startDelivering();
-    temporal.pause();
+    const { pauseTemporal, resumeTemporal, dispatch, send, becomes, received, resultOf } =
+      await startDelivering();
+    pauseTemporal();
     const delivery = send('/204/0');
     await becomes(delivery, SUCCEEDED);
     const { getAttempt } = dispatch.calls;
-    temporal.resume();
+    resumeTemporal();
     expect(await resultOf(delivery)).toEqual({ succeeded: 1, retrying: 0, skipped: 0 });
     expect(dispatch.calls.getAttempt).toBe(getAttempt);
     expect(received(delivery)).toBe(1);
   });
 
   it('that fail go on in retry workflows that their batch starts', async () => {
-    const { temporal, send, becomes, received, resultOf, retryOf } = await startDelivering();
-    temporal.pause();
+    const { pauseTemporal, resumeTemporal, send, becomes, received, resultOf, retryOf } =
+      await startDelivering();
+    pauseTemporal();
     const delivery = send('/500/0');
     await becomes(delivery, RETRYING);
-    temporal.resume();
+    resumeTemporal();
     expect(await resultOf(delivery)).toEqual({ succeeded: 0, retrying: 1, skipped: 0 });
     expect((await retryOf(delivery).describe()).status.name).toBe('RUNNING');
     expect(received(delivery)).toBe(1);
   });
 
   it('are no more than ten starts ahead of Temporal', async () => {
-    const { temporal, send, becomes, received, resultOf } = await startDelivering();
-    temporal.pause();
+    const { pauseTemporal, resumeTemporal, send, becomes, received, resultOf } = await startDelivering();
+    pauseTemporal();
     const ahead: MemoryDelivery[] = [];
     for (let starts = 0; starts < 10; starts += 1) {
       const delivery = send('/204/0');
@@ -106,23 +125,26 @@ describe('first attempts', () => {
     const behind = send('/204/0');
     await delay(500);
     expect(behind.status).toBe(PENDING);
-    temporal.resume();
+    resumeTemporal();
     await becomes(behind, SUCCEEDED);
     for (const delivery of [...ahead, behind]) await resultOf(delivery);
     expect([...ahead, behind].map(received)).toEqual(Array(11).fill(1));
   });
 
   it('are reported also when their worker stops before Temporal has taken them', async () => {
-    const { temporal, worker, send, received } = await startDelivering();
+    const { worker, send, received } = await startDelivering();
     await temporal.kill();
     const delivery = send('/204/12000');
     await vi.waitFor(() => expect(received(delivery)).toBe(1), 10_000);
     await worker.close();
     expect(delivery.status).toBe(SUCCEEDED);
+    await temporal.start();
   });
 
   it('of a batch that is filled while it waits for its turn are one batch', async () => {
-    const { send, becomes, resultOf } = await startDelivering({ WEBHOOK_BATCH_INTERVAL: '500ms' });
+    const { send, becomes, resultOf } = await startDelivering({
+      settings: { WEBHOOK_BATCH_INTERVAL: '500ms' },
+    });
     const deliveries = [];
     for (let sent = 0; sent < 6; sent += 1) {
       deliveries.push(send('/204/0'));
@@ -138,7 +160,9 @@ describe('first attempts', () => {
 
   it('are joined by their workflow also while the services take no claims', async () => {
     // The next claim comes two seconds later, and the turn of the batch that is filled after four.
-    const { dispatch, send, becomes, resultOf } = await startDelivering({ WEBHOOK_BATCH_INTERVAL: '4s' });
+    const { dispatch, send, becomes, resultOf } = await startDelivering({
+      settings: { WEBHOOK_BATCH_INTERVAL: '4s' },
+    });
     const filling = send('/204/0');
     await becomes(filling, SUCCEEDED);
     dispatch.away.add('claimBatch');
@@ -158,8 +182,9 @@ describe('first attempts', () => {
   });
 
   it('are made once also where workflows come to another worker than the one that began them', async () => {
-    const setting = ['--dynamic-config-value', 'system.enableEagerWorkflowStart=false'];
-    const { startAnother, send, becomes, received } = await startDelivering({}, setting);
+    const { startAnother, send, becomes, received } = await startDelivering({
+      server: await startWithoutFirstTasks(),
+    });
     for (let workers = 2; workers <= 4; workers += 1) {
       await startAnother();
       // The first start of a worker tells it that Temporal gives no first tasks.
@@ -171,14 +196,16 @@ describe('first attempts', () => {
   });
 
   it('wait for their workflow where its first task may come to another worker', async () => {
-    const setting = ['--dynamic-config-value', 'system.enableEagerWorkflowStart=false'];
-    const { temporal, send, becomes, received, resultOf } = await startDelivering({}, setting);
-    temporal.pause();
+    const server = await startWithoutFirstTasks();
+    const { pauseTemporal, resumeTemporal, send, becomes, received, resultOf } = await startDelivering({
+      server,
+    });
+    pauseTemporal();
     const delivery = send('/204/0');
     await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), 10_000);
     await delay(500);
     expect(received(delivery)).toBe(0);
-    temporal.resume();
+    resumeTemporal();
     await becomes(delivery, SUCCEEDED);
     expect(await resultOf(delivery)).toEqual({ succeeded: 1, retrying: 0, skipped: 0 });
     expect(received(delivery)).toBe(1);

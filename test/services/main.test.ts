@@ -18,7 +18,7 @@ const start = (settings: Record<string, string>) => startRuntime('services/main.
 const listening = ({ logged }: RuntimeProcess) =>
   expect.poll(logged, { timeout: 20_000 }).toContain('services are listening');
 
-test('two that start together on an empty database migrate it once, serve, and stop in order', async () => {
+test('two processes that start together on an empty database migrate it once, serve, and stop in order', async () => {
   const DATABASE_URL = await createTestDatabase('template0');
   const ports = [await findFreePort(), await findFreePort()];
   const both = ports.map((port) =>
@@ -58,7 +58,7 @@ test('reports all invalid settings at once', async () => {
   ]);
 });
 
-test('a taken port and a database that is away are one line each', async () => {
+test('a port in use and an unavailable database are reported in one line each', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };

@@ -25,7 +25,7 @@ const GRANTS: Readonly<Record<string, readonly string[]>> = {
 
 const rows = Object.entries(GRANTS).flatMap(([grant, rpcs]) => rpcs.map((rpc) => [rpc, grant] as const));
 
-test.each(rows)('%s takes the grant %s and no other', async (rpc, grant) => {
+test.each(rows)('%s requires the grant %s and no other', async (rpc, grant) => {
   const method = AccountService.methods.find(({ name }) => name === rpc) as DescMethodUnary;
   const callWith = (grants: readonly string[]) =>
     harness.services
@@ -36,6 +36,6 @@ test.each(rows)('%s takes the grant %s and no other', async (rpc, grant) => {
   await expectRefusal(callWith([grant]), Code.InvalidArgument, 'INVALID_ARGUMENT');
 });
 
-test('no RPC of accounts is without a known grant', () => {
+test('every RPC of accounts has a known grant', () => {
   expect(rows.map(([rpc]) => rpc).sort()).toEqual(AccountService.methods.map(({ name }) => name).sort());
 });

@@ -23,7 +23,7 @@ const headersOf = (accountId: string) => ({
 describe('the audit trail', () => {
   const fixture = () => accountsFixture(harness.transports.inProcess);
 
-  it('tells who did what, when and from where, newest first and of one environment', async () => {
+  it('lists who did what, when and from where, newest first, of one environment', async () => {
     const from = Date.now();
     const tenant = newTenant();
     const sandbox = { ...tenant, environment: Environment.TEST };
@@ -50,7 +50,7 @@ describe('the audit trail', () => {
     expect((await fixture().client.listAuditEntries(newTenant())).entries).toEqual([]);
   });
 
-  it('is of one account where one is asked for, and names no address that it does not know', async () => {
+  it('can be filtered by account, and shows no address for an unknown account', async () => {
     const tenant = newTenant();
     const ana = await fixture().join(tenant, Role.ADMIN);
     const unknown = randomUUID();
@@ -66,7 +66,7 @@ describe('the audit trail', () => {
     expect(await of(randomUUID())).toEqual([]);
   });
 
-  it('answers an entry without its request where that was too large to keep', async () => {
+  it('shows an entry without its request if the request was too large to store', async () => {
     const tenant = newTenant();
     const { accountId } = await fixture().signIn();
     const events = createClient(EventService, harness.transports.inProcess);

@@ -13,7 +13,7 @@ afterAll(() => harness.close());
 const fixture = () => accountsFixture(harness.transports.connect);
 const email = 'alerts@shop.example';
 
-test('the contact of an environment is the one that was set, until it is taken away', async () => {
+test('an environment has the contact that was set, until it is removed', async () => {
   const tenant = newTenant();
   const sandbox = { ...tenant, environment: Environment.TEST };
   const set = (contact: { email?: string; language: Language }) =>
@@ -30,7 +30,7 @@ test('the contact of an environment is the one that was set, until it is taken a
   expect(await fixture().client.getMerchantContact(tenant)).toMatchObject(nobody);
 });
 
-test('without a contact the administrators are written to, where they have a verified address', async () => {
+test('without a contact, mail goes to administrators with a verified address', async () => {
   const tenant = newTenant();
   const ana = await fixture().join(tenant, Role.ADMIN);
   const { issuer, subject, name } = await fixture().join(tenant, Role.ADMIN);

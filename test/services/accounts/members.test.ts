@@ -31,7 +31,7 @@ describe('members', () => {
     return Object.fromEntries(members.map(({ account, role }) => [account!.id, role]));
   };
 
-  it('invites an address, and makes the account that has it a member in both environments', async () => {
+  it('invites an address, and makes its account a member in both environments', async () => {
     const tenant = newTenant();
     const ana = await fixture().signIn({ ...newPerson(), email: 'Ana.Souza@Shop.Example' });
     const invitation = await fixture().invite(tenant, 'ANA.souza@shop.example', Role.ADMIN);
@@ -52,7 +52,7 @@ describe('members', () => {
     expect(await rolesOf(newTenant())).toEqual({});
   });
 
-  it('refuses an invitation to whoever does not prove to have its address', async () => {
+  it('refuses an invitation to accounts without the verified address', async () => {
     const tenant = newTenant();
     const person = newPerson();
     const { id } = await fixture().invite(tenant, 'karl@shop.example');
@@ -74,7 +74,7 @@ describe('members', () => {
     await fixture().accept(tenant, id, accountId);
   });
 
-  it('replaces the open invitation of an address, and lets none be accepted twice, late or after all', async () => {
+  it('replaces the open invitation of an address, and accepts none twice, late or after it was revoked', async () => {
     const tenant = newTenant();
     const { email, accountId } = await fixture().signIn();
     const accept = (invitationId: string) => fixture().accept(tenant, invitationId, accountId);
@@ -103,7 +103,7 @@ describe('members', () => {
     await expectRefusal(revoke(accepted.id), ...refusal);
   });
 
-  it('refuses to invite a member, by the address that is verified', async () => {
+  it('does not invite a member, as identified by the verified address', async () => {
     const tenant = newTenant();
     const ana = await fixture().join(tenant, Role.VIEWER);
     await expectRefusal(fixture().invite(tenant, ana.email.toUpperCase(), Role.ADMIN), ...IS_MEMBER);
@@ -147,14 +147,14 @@ describe('members', () => {
   });
 });
 
-describe('members at the same time', () => {
+describe('concurrent changes of members', () => {
   const fixture = () => accountsFixture(harness.transports.inProcess);
 
   it.each([
     ['removals', (tenant, account) => fixture().remove(tenant, account)],
     ['demotions', (tenant, account) => fixture().change(tenant, account, Role.VIEWER)],
   ] as [string, (tenant: ReturnType<typeof newTenant>, account: string) => Promise<unknown>][])(
-    'keep an administrator through %s from both environments',
+    'leave an administrator after %s from both environments',
     async (_, take) => {
       for (let round = 0; round < 5; round += 1) {
         const tenant = newTenant();
@@ -176,7 +176,7 @@ describe('members at the same time', () => {
     },
   );
 
-  it('leave one open invitation of an address, and one membership of those who accept twice', async () => {
+  it('leave one open invitation per address, and one membership per account', async () => {
     const tenant = newTenant();
     const { email, accountId } = await fixture().signIn();
     await Promise.all(Array.from({ length: 6 }, () => fixture().invite(tenant, email)));
@@ -189,7 +189,7 @@ describe('members at the same time', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  it('are at most 500 with open invitations, also when several are invited at once', async () => {
+  it('keep members and open invitations within 500', async () => {
     const tenant = newTenant();
     const { accountId } = await fixture().join(tenant, Role.ADMIN);
     await sqlOf(

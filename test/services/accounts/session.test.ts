@@ -11,13 +11,13 @@ const session = (seenMs: number, expiryMs: number) => ({
   ended_at: null,
 });
 
-test('a session expires at the millisecond of its expiry or of its idling out, and an ended one has ended', () => {
+test('a session expires at the exact millisecond of its expiry or idle timeout; an ended one has ended', () => {
   expect(stateOf(session(-999, 1), now, limits)).toBe('OPEN');
   expect(stateOf(session(-1_000, 1), now, limits)).toBe('EXPIRED');
   expect(stateOf(session(-999, 0), now, limits)).toBe('EXPIRED');
   expect(stateOf({ ...session(-1_000, 0), ended_at: at(0) }, now, limits)).toBe('ENDED');
 });
 
-test('open sessions are bounded as their state is', () => {
+test('the bounds of open sessions match their state', () => {
   expect(openBounds(now, limits)).toEqual({ now, seenAfter: new Date(now.getTime() - 1_000) });
 });

@@ -31,7 +31,7 @@ describe('sessions', () => {
   const expectInvalid = (tokenSha256: Uint8Array) =>
     expectRefusal(show(tokenSha256), Code.Unauthenticated, 'SESSION_INVALID');
 
-  it('makes an account at the first sign-in, and keeps up what the provider says at each', async () => {
+  it('creates an account at the first sign-in, and updates its claims at each later one', async () => {
     const person = newPerson();
     const first = await fixture().client.startSession(signInRequest(person));
     expect(first.account).toMatchObject({ email: person.email, emailVerified: true, name: person.name });
@@ -46,7 +46,7 @@ describe('sessions', () => {
     expect((await fixture().client.startSession(signInRequest(elsewhere))).account!.id).not.toBe(id);
   });
 
-  it('answers whose a session is, from where it was started and where the person may go', async () => {
+  it('returns the account of a session, where it was started, and its memberships', async () => {
     const one = newTenant();
     const ana = await fixture().join(one, Role.ADMIN);
     const { merchantId } = newTenant();
@@ -66,7 +66,7 @@ describe('sessions', () => {
     expect((await show(ana.tokenSha256)).memberships).toMatchObject([{ merchantId: one.merchantId }]);
   });
 
-  it('answers a repeated start with the same session, and keeps a token from serving twice', async () => {
+  it('returns the same session for a repeated start, and rejects a token used before', async () => {
     const request = signInRequest();
     const first = await fixture().client.startSession(request);
     expect((await fixture().client.startSession(request)).session).toEqual(first.session);
@@ -78,7 +78,7 @@ describe('sessions', () => {
     await expectInvalid(request.tokenSha256);
   });
 
-  it('ends the session that another replaces, whosever it was, and no other', async () => {
+  it('ends the session that a new one replaces, whatever its account, and no other', async () => {
     const before = await fixture().signIn();
     const beside = await fixture().signIn();
     const request = { ...signInRequest(), replacedTokenSha256: before.tokenSha256 };
@@ -90,7 +90,7 @@ describe('sessions', () => {
     await show(request.tokenSha256);
   });
 
-  it('ends one session, or all of an account; an ended one is as one that never was', async () => {
+  it('ends one session, or all of an account; an ended session is like an unknown one', async () => {
     const person = newPerson();
     const [one, two, three] = [
       await fixture().signIn(person),
@@ -115,7 +115,7 @@ describe('sessions', () => {
     await expectInvalid(newTokenSha256());
   });
 
-  it('expires an idle session, and any at the end of its life', async () => {
+  it('expires an idle session, and every session at the end of its lifetime', async () => {
     const expired = [Code.Unauthenticated, 'SESSION_EXPIRED'] as const;
     const { accountId, sessionId, tokenSha256 } = await fixture().signIn();
     await age(sessionId, 'last_seen_at', HOUR_MS - 5_000);
@@ -129,7 +129,7 @@ describe('sessions', () => {
     expect((await fixture().client.listSessions({ accountId: old.accountId })).sessions).toEqual([]);
   });
 
-  it('is kept from idling out by use, to the minute, but not by requests that nobody made', async () => {
+  it('is kept alive by use, to the minute, but not by unattended requests', async () => {
     const { accountId, sessionId, tokenSha256 } = await fixture().signIn();
     const lastSeenAt = async () =>
       timestampMs((await fixture().client.listSessions({ accountId })).sessions[0]!.lastSeenAt!);
@@ -150,7 +150,7 @@ describe('sessions', () => {
 describe('a session in the database', () => {
   const fixture = () => accountsFixture(harness.transports.inProcess);
 
-  it('is found with its memberships by one statement', async () => {
+  it('is read with its memberships in one statement', async () => {
     const ana = await fixture().join(newTenant(), Role.VIEWER);
     statements = [];
     const { memberships } = await fixture().client.authenticateSession({ tokenSha256: ana.tokenSha256 });
@@ -158,7 +158,7 @@ describe('a session in the database', () => {
     expect(statements).toHaveLength(1);
   });
 
-  it('starts once when the same start comes many times at once', async () => {
+  it('is started once by concurrent identical calls', async () => {
     const request = signInRequest();
     const started = await Promise.all(
       Array.from({ length: 8 }, () => fixture().client.startSession(request)),

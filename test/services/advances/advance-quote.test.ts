@@ -40,7 +40,7 @@ test('half a cent of fee is rounded up, less is rounded down', () => {
   expect(advanceFeeMinor(61n, 250, 10)).toBe(1n);
 });
 
-test('the nearest whole installments are covered while they fit', () => {
+test('the nearest whole installments are covered up to the limit', () => {
   const installments = [installment('a', 10, 100n), installment('b', 20, 100n), installment('c', 30, 1n)];
   expect(
     quoteInstallments(installments, { ...RATE, maxAmountMinor: 199n }).installments.map(({ id }) => id),
@@ -50,7 +50,7 @@ test('the nearest whole installments are covered while they fit', () => {
   ).toEqual(['a', 'b']);
 });
 
-test('there is no quote when nothing fits or the fee takes it all', () => {
+test('there is no quote when nothing fits or the fee would consume the amount', () => {
   const nothing = expect.objectContaining({ kind: 'FAILED_PRECONDITION', reason: 'NOTHING_TO_ADVANCE' });
   expect(() => quoteInstallments([], RATE)).toThrow(nothing);
   const tooLarge = [installment('a', 30, 100n)];

@@ -20,10 +20,10 @@ afterEach(() => verifyFunds(harness));
 const reasonsOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
   settled.map((one) => (one.status === 'fulfilled' ? 'STANDS' : errorInfoOf(one.reason)?.reason)).sort();
 
-describe('concurrently', () => {
+describe('concurrent calls', () => {
   const merchant = () => advancesCaller(harness.transports.inProcess);
 
-  it('one of 50 requests for the same quote stands, and all others are told which', async () => {
+  it('50 requests for the same quote: one succeeds, and the others get its request id', async () => {
     const { funds, client, quote, request } = await merchant();
     const { id, amountMinor } = await quote();
     const all = await Promise.allSettled(Array.from({ length: 50 }, () => request(id)));
@@ -36,7 +36,7 @@ describe('concurrently', () => {
     );
   });
 
-  it('one of two requests for the same quote stands, time after time', async () => {
+  it('two requests for the same quote: one succeeds, every time', async () => {
     const { quote, request, refuse } = await merchant();
     for (let round = 0; round < 10; round += 1) {
       const { id } = await quote();
@@ -46,14 +46,14 @@ describe('concurrently', () => {
     }
   });
 
-  it('one of the requests for quotes of the same installments stands, the others find their installments changed', async () => {
+  it('requests for quotes of the same installments: one succeeds, the others are stale', async () => {
     const { quote, request } = await merchant();
     const quotes = [await quote(), await quote({ maxAmountMinor: 9_600n }), await quote()];
     const all = await Promise.allSettled(quotes.map(({ id }) => request(id)));
     expect(reasonsOf(all)).toEqual(['QUOTE_STALE', 'QUOTE_STALE', 'STANDS']);
   });
 
-  it('a decision and its opposite: one stands, and the installments are paid out or free', async () => {
+  it('opposite decisions: one succeeds, and the installments are paid out or freed', async () => {
     const { funds, quote, request, approve, refuse, release, get } = await merchant();
     const { id } = await request((await quote()).id);
     await approve(id);
@@ -69,8 +69,8 @@ describe('concurrently', () => {
   });
 });
 
-describe('a quote that came to nothing', () => {
-  it('is told stale to everybody from then on, and reserves nothing', async () => {
+describe('a quote that failed', () => {
+  it('is stale for everyone from then on, and reserves nothing', async () => {
     const { funds, client, quote, request } = await advancesCaller(harness.transports.inProcess);
     const { id } = await quote();
     await funds.deduct(1n);
@@ -82,7 +82,7 @@ describe('a quote that came to nothing', () => {
     expect((await request((await quote()).id)).amountMinor).toBe(14_399n);
   });
 
-  it('keeps a reservation from coming that was on its way when its workflow gave it up', async () => {
+  it('blocks a delayed reservation after its workflow has given up', async () => {
     const { funds, quote } = await advancesCaller(harness.transports.inProcess);
     await quote();
     const advanceRequestId = randomUUID();
@@ -95,7 +95,7 @@ describe('a quote that came to nothing', () => {
     expect((await funds.advanceable(SOLD)).installments).toHaveLength(3);
   });
 
-  it('a call that meets its reservation freed comes to nothing too', async () => {
+  it('a call whose reservation was freed fails too', async () => {
     const { funds, client, quote, request } = await advancesCaller(harness.transports.inProcess);
     const first = await quote();
     const asking = { ...funds.write(SOLD), quoteId: first.id };

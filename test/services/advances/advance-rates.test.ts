@@ -15,7 +15,7 @@ afterAll(() => harness.close());
 describe("a merchant's rate", () => {
   const merchant = () => advancesCaller(harness.transports.inProcess);
 
-  it('is that of the settings until one is set, and again when it is given up', async () => {
+  it('is the default until one is set, and again when it is removed', async () => {
     const { rate, setRate, quote } = await merchant();
     expect(await rate()).toMatchObject({ monthlyRateBps: 300, isDefault: true });
     expect((await rate()).effectiveFrom).toBeUndefined();
@@ -27,7 +27,7 @@ describe("a merchant's rate", () => {
     expect((await quote()).monthlyRateBps).toBe(300);
   });
 
-  it('counts for the quotes that are made from then on; a quote and its request keep theirs', async () => {
+  it('applies to later quotes; a quote and its request keep theirs', async () => {
     const { setRate, quote, request } = await merchant();
     const before = await quote();
     expect(before).toMatchObject({ monthlyRateBps: 300, feeAmountMinor: 864n });
@@ -40,7 +40,7 @@ describe("a merchant's rate", () => {
     expect(await request(before.id)).toMatchObject({ feeAmountMinor: 864n, netAmountMinor: 13_536n });
   });
 
-  it('set for a day of the past counts from that day until the rate set after it', async () => {
+  it('set for a past day applies from that day until the next rate', async () => {
     const { setRate, quote } = await merchant();
     await setRate(500, '2020-06-25');
     const first = await setRate(400, '2020-06-22');
@@ -51,7 +51,7 @@ describe("a merchant's rate", () => {
     ]);
   });
 
-  it('is of one merchant in one environment', async () => {
+  it('belongs to one merchant in one environment', async () => {
     const { funds, client, setRate } = await merchant();
     await setRate(125);
     const elsewhere = { ...funds.tenant, environment: Environment.TEST };
@@ -72,7 +72,7 @@ describe("a merchant's rate", () => {
   });
 });
 
-it('a fee that takes it all is no quote', async () => {
+it('a fee that would consume the amount yields no quote', async () => {
   const { setRate, quote } = await advancesCaller(harness.transports.inProcess);
   await setRate(10_000, SOLD);
   await expectRefusal(quote(), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');

@@ -38,13 +38,13 @@ test('a request goes PENDING_REVIEW, APPROVED, RELEASED, SETTLED', () => {
   expect(settle(released, on('2027-02-20'))).toEqual({ status: 'SETTLED' });
 });
 
-test('a request has the first and the last of its dates', () => {
+test('a request has the first and last of its covered dates', () => {
   const dates = ['2026-12-21', '2027-02-19', '2026-12-20', '2027-01-20'];
   const request = openRequest(dates, on(REQUESTED_ON).at);
   expect(request).toMatchObject({ firstDate: '2026-12-20', lastDate: '2027-02-19' });
 });
 
-test('a refusal for the state names the state, and whether the payout has started', () => {
+test('a wrong state is reported with the state, and whether the payout has started', () => {
   const day = '2026-12-01';
   const wrong = (status: string, releaseStarted: 'true' | 'false') => ({ status, releaseStarted });
   const refusals: [AdvanceRequest, Command, Record<string, string>][] = [
@@ -59,7 +59,7 @@ test('a refusal for the state names the state, and whether the payout has starte
   }
 });
 
-test('once a covered date has come a request is neither approved nor released, but can be refused', () => {
+test('once a covered date has come, a request can be refused, but neither approved nor released', () => {
   const due = { date: FIRST };
   expectRefusal(() => approve(after(), on(FIRST), null), 'COVERED_PART_DUE', due);
   const approved = after(['approve', '2026-12-20']);
@@ -67,7 +67,7 @@ test('once a covered date has come a request is neither approved nor released, b
   expect(refuse(approved, on(FIRST), 'due')).toMatchObject({ status: 'REFUSED', reviewReason: 'due' });
 });
 
-test('a payout that has started is finished, not refused', () => {
+test('a payout that has started can be completed, but not refused', () => {
   const started = after(['approve', REQUESTED_ON], ['start', '2026-12-01']);
   expectRefusal(() => refuse(started, on('2026-12-02'), 'late'), 'ADVANCE_REQUEST_STATE');
   // Even on the covered date: the payout may have been made.
@@ -75,7 +75,7 @@ test('a payout that has started is finished, not refused', () => {
   expect(finishRelease(started).status).toBe('RELEASED');
 });
 
-test('a release is settled on the day after the last covered date, not before', () => {
+test('a release is settled on the day after the last covered date, not earlier', () => {
   const released = after(['approve', REQUESTED_ON], ['start', REQUESTED_ON], ['finish', REQUESTED_ON]);
   expectRefusal(() => settle(released, on(LAST)), 'ADVANCE_NOT_DUE', { lastDate: LAST });
   expect(settle(released, on(addDays(LAST, 1))).status).toBe('SETTLED');

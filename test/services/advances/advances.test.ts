@@ -53,7 +53,7 @@ describe('AdvanceService', () => {
     await expectRefusal(quote({}, '2020-09-18'), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
   });
 
-  it('takes an advance from its quote to its settlement', async () => {
+  it('takes an advance from quote to settlement', async () => {
     const { funds, quote, request, approve, release, settle, get } = await merchant();
     const quoted = await quote({ maxAmountMinor: 9_600n });
     const requested = await request(quoted.id);
@@ -85,7 +85,7 @@ describe('AdvanceService', () => {
     expect((await get(requested.id)).status).toBe(AdvanceRequestStatus.SETTLED);
   });
 
-  it('takes a quote up once, in time, and while its installments are as quoted', async () => {
+  it('accepts one request for a quote, in time, and while its installments are as quoted', async () => {
     const { funds, sale, client, quote, request } = await merchant();
     const first = await quote();
     const other = await quote();
@@ -100,7 +100,7 @@ describe('AdvanceService', () => {
     expect(sale.installments).toHaveLength(3);
   });
 
-  it('answers a repeated key as the first time, at every step', async () => {
+  it('returns the same response for a repeated key, at every step', async () => {
     const { funds, client, quote } = await merchant();
     const ask = { ...funds.write(SOLD), maxAmountMinor: 4_800n };
     const quoted = await client.quoteAdvance(ask);
@@ -139,7 +139,7 @@ describe('AdvanceService', () => {
     expect((await refuse(pending.id, '2020-07-20')).status).toBe(AdvanceRequestStatus.REFUSED);
   });
 
-  it('refuses moves that the state does not allow, and requests that are not there', async () => {
+  it('refuses transitions that the state does not allow, and unknown requests', async () => {
     const { quote, request, release, settle, get } = await merchant();
     const { id } = await request((await quote()).id);
     const state = { status: 'PENDING_REVIEW' };
@@ -149,7 +149,7 @@ describe('AdvanceService', () => {
     await expectRefusal(settle(randomUUID()), Code.NotFound, 'ADVANCE_REQUEST_NOT_FOUND');
   });
 
-  it('starts, with each step across the two areas, the workflow that completes it', async () => {
+  it('starts a workflow with each step across the two areas, which completes it', async () => {
     const { quote, request, approve, release } = await merchant();
     const { id } = await request((await quote()).id);
     await approve(id);
@@ -172,7 +172,7 @@ describe('AdvanceService', () => {
   });
 });
 
-describe('an advance whose steps are torn apart', () => {
+describe('an advance that failed halfway', () => {
   const seeded = async () => {
     const funds = fundsCaller(harness.transports.inProcess);
     await funds.sell({ on: SOLD, gross: 4_800n });
@@ -188,7 +188,7 @@ describe('an advance whose steps are torn apart', () => {
   }
   const loseAnswers = () => queryHarness(harness, 'delete from platform.idempotency_record');
 
-  it('a request that had only reserved its installments is completed by its caller or its workflow alone', async () => {
+  it('a request with only a reservation is completed by its caller or its workflow, and nobody else', async () => {
     const { funds, client, quote } = await seeded();
     const asking = { ...funds.write(SOLD), quoteId: quote.id };
     const once = await client.requestAdvance(asking);
@@ -205,7 +205,7 @@ describe('an advance whose steps are torn apart', () => {
     expect((await client.requestAdvance(asking)).advanceRequest?.id).toBe(advanceRequestId);
   });
 
-  it('a request that its workflow has completed is answered to who asked first, and to nobody else', async () => {
+  it('a request that its workflow has completed is returned to its first requester, and refused to others', async () => {
     const { funds, client, quote } = await seeded();
     const first = { ...funds.write(SOLD), quoteId: quote.id };
     const taken = await client.requestAdvance(first);
@@ -221,7 +221,7 @@ describe('an advance whose steps are torn apart', () => {
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', known);
   });
 
-  it('a request that comes to its end after the quote has lapsed stands no more and keeps nothing reserved', async () => {
+  it('a request completed after its quote expired fails, and keeps nothing reserved', async () => {
     const { funds, client, quote } = await seeded();
     const lock = new Client({ connectionString: harness.databaseUrl });
     await lock.connect();
@@ -251,7 +251,7 @@ describe('an advance whose steps are torn apart', () => {
     expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
   });
 
-  it('a request that was made and refused while its call waited is answered to it as it stands', async () => {
+  it('a request that was created and refused while its call waited is returned in its current state', async () => {
     const { funds, client, quote } = await seeded();
     const lock = new Client({ connectionString: harness.databaseUrl });
     await lock.connect();
@@ -291,7 +291,7 @@ describe('an advance whose steps are torn apart', () => {
     expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
   });
 
-  it('a payout that its workflow has completed is answered to who started it, and to nobody else', async () => {
+  it('a payout that its workflow has completed is returned to the caller who started it, and refused to others', async () => {
     const { funds, client, quote } = await seeded();
     const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     const advanceRequestId = advanceRequest!.id;
@@ -308,7 +308,7 @@ describe('an advance whose steps are torn apart', () => {
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 4_800n, 0n, 1]]);
   });
 
-  it('a payout that had only started is completed by asking again, even when the date has come since', async () => {
+  it('a payout that had only started is completed by repeating the call, even after the covered date', async () => {
     const { funds, client, quote } = await seeded();
     const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     const advanceRequestId = advanceRequest!.id;
@@ -336,7 +336,7 @@ describe('an advance whose steps are torn apart', () => {
   });
 });
 
-it('a refusal stands when funds, in a process of their own, have gone', async () => {
+it('a refusal succeeds while funds, in another process, are unavailable', async () => {
   const fundsHarness = await startHarness({ SERVICES: 'funds' });
   const advancesHarness = await startHarness({
     SERVICES: 'advances',

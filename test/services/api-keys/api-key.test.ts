@@ -5,27 +5,27 @@ const now = new Date('2026-11-21T12:00:00.000Z');
 const before = new Date(now.getTime() - 1);
 const after = new Date(now.getTime() + 1);
 
-test('a key expires at the millisecond of its expiry, and a revoked one stays revoked', () => {
+test('a key expires at the exact millisecond of its expiry, and a revoked key stays revoked', () => {
   expect(stateOf({}, now)).toBe('ACTIVE');
   expect(stateOf({ expiresAt: after }, now)).toBe('ACTIVE');
   expect(stateOf({ expiresAt: now }, now)).toBe('EXPIRED');
   expect(stateOf({ expiresAt: before, revokedAt: before }, now)).toBe('REVOKED');
 });
 
-test('a rotated key lives for the overlap, never longer than it would have', () => {
+test('a rotated key stays valid for the overlap, but never longer than before', () => {
   expect(rotatedExpiry({}, now, 60)).toEqual(new Date('2026-11-21T12:01:00.000Z'));
   expect(rotatedExpiry({ expiresAt: after }, now, 60)).toBe(after);
   expect(rotatedExpiry({ expiresAt: after }, now, 0)).toEqual(now);
 });
 
-test('only an active key is rotated', () => {
+test('only an active key can be rotated', () => {
   const refusal = (state: string) =>
     expect.objectContaining({ reason: 'API_KEY_STATE', metadata: { state } });
   expect(() => rotatedExpiry({ revokedAt: before }, now, 60)).toThrow(refusal('REVOKED'));
   expect(() => rotatedExpiry({ expiresAt: now }, now, 60)).toThrow(refusal('EXPIRED'));
 });
 
-test('a key is not issued for a time that has passed', () => {
+test('a key cannot be issued with an expiry in the past', () => {
   expect(() => requireFutureExpiry(now, now)).toThrow(
     expect.objectContaining({ reason: 'EXPIRES_AT_IN_PAST' }),
   );

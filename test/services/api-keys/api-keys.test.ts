@@ -46,7 +46,7 @@ describe('ApiKeyService', () => {
   const authenticate = (key: string, environment: Environment) =>
     client().authenticateApiKey({ key, environment });
 
-  it('issues a key that tells its owner and scopes', async () => {
+  it('issues a key that authenticates its merchant with its scopes', async () => {
     const tenant = newTenant();
     const { apiKey, key, keyAbsentReason } = await issue(tenant);
     expect(key).toMatch(/^mpk_live_[0-9A-Za-z]{38}$/);
@@ -59,7 +59,7 @@ describe('ApiKeyService', () => {
     });
   });
 
-  it('shows a key once: a replay answers the record without it', async () => {
+  it('returns a key once: a replay returns the record without it', async () => {
     const request = keyRequest(newTenant());
     const first = await client().issueApiKey(request);
     const replay = await client().issueApiKey(request);
@@ -77,7 +77,7 @@ describe('ApiKeyService', () => {
     expect([again.apiKey, again.rotated]).toEqual([rotated.apiKey, rotated.rotated]);
   });
 
-  it('refuses a key of the other environment, and names the right one', async () => {
+  it('rejects a key of the other environment, and names the right one', async () => {
     const { key } = await issue(newTenant(Environment.TEST));
     await expectRefusal(
       authenticate(key, Environment.LIVE),
@@ -87,7 +87,7 @@ describe('ApiKeyService', () => {
     );
   });
 
-  it('refuses an expired key, in either environment, and one that is issued expired', async () => {
+  it('rejects an expired key in either environment, and does not issue one', async () => {
     const tenant = newTenant();
     const expiresAt = soon();
     const { key, apiKey } = await client().issueApiKey({ ...keyRequest(tenant), expiresAt });
@@ -105,7 +105,7 @@ describe('ApiKeyService', () => {
     );
   });
 
-  it('refuses a revoked key as one that never was', async () => {
+  it('treats a revoked key like an unknown one', async () => {
     const tenant = newTenant();
     const { key, apiKey } = await issue(tenant);
     const revoke = () => client().revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id });
@@ -119,7 +119,7 @@ describe('ApiKeyService', () => {
     await expectRefusal(authenticate(key, tenant.environment), Code.Unauthenticated, 'API_KEY_INVALID');
   });
 
-  it('rotates a key: its successor has its name and scopes, and it lives on for the overlap', async () => {
+  it('rotates a key: its successor has its name and scopes, and the old key stays valid for the overlap', async () => {
     const tenant = newTenant();
     const { key, apiKey } = await issue(tenant);
     const rotate = (overlapSeconds: number) =>
@@ -138,7 +138,7 @@ describe('ApiKeyService', () => {
     await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'REVOKED' });
   });
 
-  it('knows no key of another merchant or of the other environment', async () => {
+  it('does not find keys of another merchant or environment', async () => {
     const tenant = newTenant();
     const { apiKey } = await issue(tenant);
     for (const other of [
@@ -154,7 +154,7 @@ describe('ApiKeyService', () => {
     }
   });
 
-  it('writes down the last use after the call, once a minute', async () => {
+  it('records the last use after the call, at most once a minute', async () => {
     const tenant = newTenant();
     const { key } = await issue(tenant);
     const lastUsedAt = async () => (await client().listApiKeys(tenant)).apiKeys[0]!.lastUsedAt;
@@ -173,7 +173,7 @@ describe('ApiKeyService', () => {
 describe('a key in the database', () => {
   const client = () => clientOver(harness.transports.inProcess);
 
-  it('is found by one statement, and a mistyped one without any', async () => {
+  it('is found in one statement, and a mistyped one without any', async () => {
     const { key } = await client().issueApiKey(keyRequest(newTenant()));
     statements = [];
     await client().authenticateApiKey({ key, environment: Environment.LIVE });
@@ -189,7 +189,7 @@ describe('a key in the database', () => {
     expect(statements).toEqual([]);
   });
 
-  it('is nowhere in clear, in no table', async () => {
+  it('is not stored in plain text, in any table', async () => {
     const request = keyRequest(newTenant());
     const { key, apiKey } = await client().issueApiKey(request);
     const rotated = await client().rotateApiKey({
@@ -226,7 +226,7 @@ describe('a key in the database', () => {
     }
   });
 
-  it('is known under an older pepper as long as that is configured', async () => {
+  it('is accepted under an older pepper as long as that is configured', async () => {
     const { key, apiKey } = await client().issueApiKey(keyRequest(newTenant()));
     const authenticateWith = async (peppers: string) => {
       const services = await createServices({
@@ -242,7 +242,7 @@ describe('a key in the database', () => {
     await expectRefusal(authenticateWith(pepper(2)), Code.Unauthenticated, 'API_KEY_INVALID');
   });
 
-  it('is asked for with the grant authenticate, and managed with the grant keys', async () => {
+  it('is authenticated with the grant authenticate, and managed with the grant keys', async () => {
     const as = (grant: string) =>
       clientOver(harness.services.transportFor({ name: 'test', grants: new Set([grant]) }));
     await expectRefusal(

@@ -61,7 +61,7 @@ describe('UpdateProduct', () => {
   const imageAssetId = '5b0a1c0e-8a5f-4d3c-9e21-7f1f5a9c2b10';
   const full = { description: 'Ten lessons', imageAssetId, imageUrl: 'https://cdn.example/c.png' };
 
-  it('sets the fields that the mask names, clears those without a value and leaves the others', async () => {
+  it('sets the fields in the mask, clears those without a value and leaves the others', async () => {
     const merchant = newMerchant();
     const { id } = await merchant.draft();
     const paths = ['description', 'image_asset_id', 'image_url'];
@@ -75,7 +75,7 @@ describe('UpdateProduct', () => {
     expect(await merchant.get(id)).toEqual(cleared);
   });
 
-  it('publishes what has changed, and nothing when nothing has', async () => {
+  it('publishes an event only if a value changes', async () => {
     const merchant = newMerchant();
     const product = await merchant.draft();
     const same = await merchant.update(product.id, ['name', 'description'], { name: 'Course' });
@@ -90,7 +90,7 @@ describe('UpdateProduct', () => {
     expect(event).toMatchObject({ data: { name: 'Course', description: 'Ten lessons' } });
   });
 
-  it('answers a repeated key as the first time', async () => {
+  it('returns the first response for a repeated key', async () => {
     const merchant = newMerchant();
     const { id: productId } = await merchant.draft();
     const request = { ...merchant.write(), productId, updateMask: { paths: ['name'] }, name: 'Other' };
@@ -143,7 +143,7 @@ describe('UpdateProduct', () => {
       'INVALID_ARGUMENT',
       'image_asset_id',
     ],
-  ])('refuses %s', async (_, paths, values, reason, field) => {
+  ])('rejects %s', async (_, paths, values, reason, field) => {
     const merchant = newMerchant();
     const { id: productId } = await merchant.draft();
     const request = { ...merchant.write(), productId, ...(paths && { updateMask: { paths } }), ...values };
@@ -154,7 +154,7 @@ describe('UpdateProduct', () => {
 });
 
 describe('prices and offers', () => {
-  it('never change: another price leaves the first as it is, and a retired price takes its offers along', async () => {
+  it('are immutable: another price leaves the first unchanged, and retiring a price retires its offers', async () => {
     const merchant = newMerchant();
     const { id } = await merchant.draft();
     const first = await merchant.price(id);
@@ -193,7 +193,7 @@ describe('prices and offers', () => {
     }
   });
 
-  it('a price that is retired while it is offered leaves no offer of a retired price', async () => {
+  it('a price retired while it gets an offer leaves no offer of a retired price', async () => {
     const merchant = newMerchant();
     const { id } = await merchant.draft();
     for (let round = 0; round < 5; round += 1) {
@@ -204,7 +204,7 @@ describe('prices and offers', () => {
     expect(await merchant.get(id)).toMatchObject({ prices: [], offers: [] });
   });
 
-  it('a product shows its offers from their start until their end', async () => {
+  it('a product shows its offers from their start to their end', async () => {
     const merchant = newMerchant();
     const { id } = await merchant.draft();
     const { id: priceId } = await merchant.price(id);
@@ -217,7 +217,7 @@ describe('prices and offers', () => {
   });
 });
 
-it('answers a product with its current prices and offers in one statement', async () => {
+it('returns a product with its current prices and offers in one statement', async () => {
   const merchant = newMerchant();
   const id = await merchant.inState('ACTIVE');
   const [price] = (await merchant.get(id)).prices;

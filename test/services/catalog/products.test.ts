@@ -41,7 +41,7 @@ describe('ProductService', () => {
       maxInstallments: 12,
     });
 
-  it('answers a product with its current prices and offers, amounts exact to the upper bound', async () => {
+  it('returns a product with its current prices and offers, with exact amounts up to the upper bound', async () => {
     const tenant = newTenant();
     const { product } = await draft(tenant);
     const created = await price(tenant, product!.id);
@@ -102,7 +102,7 @@ describe('ProductService', () => {
     expect((await retire()).product?.prices).toHaveLength(1);
   });
 
-  it('answers another merchant and the other environment alike: not found', async () => {
+  it('returns the same NOT_FOUND to another merchant and in the other environment', async () => {
     const tenant = newTenant();
     const { product } = await draft(tenant);
     const elsewhere = [

@@ -27,14 +27,14 @@ const namesOf = (allocations: readonly Allocation[]) =>
   allocations.map(({ after, amountMinor }) => [after.id, amountMinor]);
 
 describe('a deduction', () => {
-  test('leaves reserved installments of its own sale alone', () => {
+  test('skips reserved installments of its own sale', () => {
     const own = [installment('a', '2026-12-01', reserved), installment('b', '2026-12-02')];
     const took = allocateDeduction(150n, own, [], TODAY);
     expect(namesOf(took.allocations)).toEqual([['b', 100n]]);
     expect(took.missingMinor).toBe(50n);
   });
 
-  test('takes from installments of one date by their ids, however they come', () => {
+  test('takes installments of the same date by id, in whatever order they are given', () => {
     const installments = ['c', 'a', 'b'].map((id) => installment(id, '2026-12-01'));
     for (const order of [
       installments,
@@ -49,7 +49,7 @@ describe('a deduction', () => {
     }
   });
 
-  test('takes nothing for nothing, and nothing from what is used up', () => {
+  test('takes nothing for a zero amount, and nothing from used-up installments', () => {
     const installments = [
       installment('a', '2026-12-01', { deductedMinor: 100n }),
       installment('b', '2026-12-02'),
@@ -63,7 +63,7 @@ describe('a deduction', () => {
 });
 
 describe('a lost block', () => {
-  test('takes all that is left of what it holds, and nothing else', () => {
+  test('consumes exactly what remains of the installments it blocks', () => {
     const installments = [
       installment('a', '2026-12-01', { saleBlocks: [refund], deductedMinor: 30n }),
       installment('b', '2026-12-02', { saleBlocks: [otherRefund] }),
@@ -74,12 +74,12 @@ describe('a lost block', () => {
 });
 
 describe('the available balance', () => {
-  test('is what is released less open debts', () => {
+  test('is the released amount less open debts', () => {
     expect(availableMinor(500n, 120n)).toBe(380n);
     expect(availableMinor(100n, 120n)).toBe(-20n);
   });
 
-  test('is more for a refund by what is blocked for it, and for no other', () => {
+  test('is higher for a refund by what is blocked for it, and for no other', () => {
     const installments = [
       installment('a', '2026-12-01', { saleBlocks: [refund], deductedMinor: 30n }),
       installment('b', '2026-12-02', { saleBlocks: [refund, otherRefund] }),
@@ -94,7 +94,7 @@ describe('the available balance', () => {
 describe('a refund', () => {
   const own = [released('own1', '2026-11-02'), released('own2', '2026-11-03')];
 
-  test('takes its own installments once, latest first, and of the others those that are released', () => {
+  test('uses its own installments once, latest first, and of the others only released ones', () => {
     const others = [
       ...own,
       installment('scheduled', '2026-10-30'),
@@ -110,17 +110,17 @@ describe('a refund', () => {
     ]);
   });
 
-  test('takes no installment of its own that is scheduled or held by another block', () => {
+  test('uses no own installment that is scheduled or blocked by another block', () => {
     const held = [installment('a', '2026-12-01'), released('b', '2026-11-01', { saleBlocks: [otherRefund] })];
     expect(() => allocateRefund(1n, held, [], refund, TODAY)).toThrow('a refund of 1 exceeds');
   });
 
-  test('never goes past what there is', () => {
+  test('never exceeds what is available', () => {
     expect(namesOf(allocateRefund(200n, own, own, refund, TODAY))).toHaveLength(2);
     expect(() => allocateRefund(201n, own, own, refund, TODAY)).toThrow('a refund of 201 exceeds');
   });
 
-  test('is given back installment by installment', () => {
+  test('is reversed installment by installment', () => {
     const spent = own.map((one) => ({ ...one, deductedMinor: 40n }));
     const taken = [
       { installmentId: 'own2', amountMinor: 40n },
@@ -139,7 +139,7 @@ describe('a refund', () => {
 });
 
 describe('debts', () => {
-  test('take from free installments alone, each only what the one before has left', () => {
+  test('are collected from free installments only, each from what the previous one left', () => {
     const installments = [
       released('released', '2026-11-01'),
       installment('blocked', '2026-11-25', { saleBlocks: [refund] }),

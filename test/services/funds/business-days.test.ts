@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<BankHolidayName, RegExp>> = {
   CHRISTMAS: /Natal/,
 };
 
-test.each(range(1990, 2100))('the holidays of %i are those of an independent table', (year) => {
+test.each(range(1990, 2100))('the holidays of %i match an independent table', (year) => {
   const expected = brazil
     .getHolidays(year)
     // Elections fall on Sundays; Black Awareness was no national holiday before 2024.
@@ -49,7 +49,7 @@ test('20 November is a business day until 2023 and a holiday from 2024', () => {
   expect(isBusinessDay('2024-11-20')).toBe(false);
 });
 
-test('a business day stays, a weekend or holiday rolls over what follows', () => {
+test('a business day stays, a weekend or holiday moves to the next business day', () => {
   expect(businessDayFrom('2026-11-19')).toBe('2026-11-19');
   expect(businessDayFrom('2026-11-20')).toBe('2026-11-23');
   // Saturday before Carnival: Sunday, Monday and Tuesday follow; Ash Wednesday is a banking day.

@@ -35,7 +35,7 @@ function upToMaxCommands(all: readonly Step[]): Step[] {
   });
 }
 
-test('any commands, one by one or at once, leave what the model says: installments, list, calendar, debts and balance', async () => {
+test('after any sequential or concurrent commands, the database matches the model: installments, list, calendar, debts and balance', async () => {
   const outcomes = new Set<string>();
   const property = fc.asyncProperty(steps, async (all) => {
     const play = new FundsPlay(harness);

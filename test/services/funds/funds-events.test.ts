@@ -31,7 +31,7 @@ function eventReader({ tenant }: FundsCaller) {
 
 const held = [BlockOutcome.RETURNED, BlockReason.REFUND_IN_PROGRESS] as const;
 
-it('tells of an instant transfer that it is released, and of a card sale when its day has come', async () => {
+it('publishes the release of an instant transfer at once, and of a card sale on its day', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const published = eventReader(funds);
   await funds.sell({ on: '2020-06-20', gross: 500n, instant: true });
@@ -42,7 +42,7 @@ it('tells of an instant transfer that it is released, and of a card sale when it
   expect(await published()).toEqual(['funds.released 2020-07-20 RELEASED 150']);
 });
 
-it('tells of an installment that a block holds from its freeing on', async () => {
+it('publishes an installment that was blocked from the start once it is unblocked', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const published = eventReader(funds);
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
@@ -64,7 +64,7 @@ it('tells of an installment that a block holds from its freeing on', async () =>
   ]);
 });
 
-it('tells of an installment that a refund empties of its block, and of its return to it', async () => {
+it('publishes when a refund empties a blocked installment, and when it is restored', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const published = eventReader(funds);
   const refundCase = randomUUID();

@@ -35,33 +35,33 @@ describe('fifty concurrent', () => {
   });
   afterEach(() => verifyFunds(harness, funds.tenant));
 
-  it('sales of a merchant nobody has heard of all count in one row', async () => {
+  it('sales of a new merchant all count in one row', async () => {
     const sold = await fifty(() => funds.sell({ on: ON, gross: 101n, fees: 1n, instant: true }));
     expect(tally(sold)).toEqual({ OK: 50 });
     expect(await funds.rows()).toEqual([[ON, 'RELEASED', 0n, 0n, 5_000n, 50]]);
   });
 
-  it('records of one sale: one is it', async () => {
+  it('recordings of one sale: one succeeds', async () => {
     const sale = { saleId: randomUUID(), method: 2, grossAmountMinor: 300n, installments: 3 };
     const recorded = await fifty(() => funds.client.recordSale({ ...funds.write(ON), ...sale }));
     expect(tally(recorded)).toEqual({ OK: 1, SALE_ALREADY_RECORDED: 49 });
   });
 
-  it('deductions from one row take all there is, and the rest is owed to the centavo', async () => {
+  it('deductions from one row use it up, and the rest is a debt, to the centavo', async () => {
     const { saleId } = await funds.sell({ on: ON, gross: 1_000n });
     const deducted = await fifty(() => funds.deduct(30n, saleId, ON));
     expect(tally(deducted)).toEqual({ OK: 50 });
     expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 0n, openDebtsAmountMinor: 500n });
   });
 
-  it('debits of one balance: as many as it covers, and no debt', async () => {
+  it('debits of one balance: as many as it covers, without debt', async () => {
     await funds.sell({ on: ON, gross: 1_000n, instant: true });
     const debited = await fifty(() => funds.debit(randomUUID(), 30n, undefined, ON));
     expect(tally(debited)).toEqual({ OK: 33, INSUFFICIENT_AVAILABLE_BALANCE: 17 });
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 10n, openDebtsAmountMinor: 0n });
   });
 
-  it('debits of one refund, and then reversals: once each', async () => {
+  it('debits and then reversals of one refund: once each', async () => {
     await funds.sell({ on: ON, gross: 1_000n, instant: true });
     const refund = randomUUID();
     expect(tally(await fifty(() => funds.debit(refund, 30n, undefined, ON)))).toEqual({ OK: 50 });
@@ -70,14 +70,14 @@ describe('fifty concurrent', () => {
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1_000n });
   });
 
-  it('reservations of one installment: one has it', async () => {
+  it('reservations of one installment: one succeeds', async () => {
     await funds.sell({ on: ON, gross: 1_000n });
     const { installments } = await funds.advanceable(ON);
     const reserved = await fifty(() => funds.reserve(installments, randomUUID(), ON));
     expect(tally(reserved)).toEqual({ OK: 1, QUOTE_STALE: 49 });
   });
 
-  it('ends of one reservation: paid or freed, never both', async () => {
+  it('ends of one reservation: either paid or freed', async () => {
     await funds.sell({ on: ON, gross: 1_000n });
     const id = randomUUID();
     await funds.reserve((await funds.advanceable(ON)).installments, id, ON);
@@ -88,7 +88,7 @@ describe('fifty concurrent', () => {
     expect([advanced, left]).toEqual(RESERVATION_FREED ? [0n, 1_000n] : [1_000n, 0n]);
   });
 
-  it('runs of the release: everything once', async () => {
+  it('runs of the release: each release once', async () => {
     for (let n = 0; n < 5; n += 1) await funds.sell({ on: ON, gross: 200n, installments: 2 });
     const runs = await fifty(() => funds.releaseDue('2021-01-01'));
     const installments = runs.map((run) =>
@@ -98,7 +98,7 @@ describe('fifty concurrent', () => {
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 1_000n });
   });
 
-  it('everything at once on one sale: only refusals with a reason, and not a centavo made or lost', async () => {
+  it('commands of all kinds on one sale: only domain errors, and every centavo is accounted for', async () => {
     const { saleId } = await funds.sell({ on: ON, gross: 100_000n, installments: 10 });
     const [disputes, refunds] = [[randomUUID(), randomUUID()], Array.from({ length: 5 }, () => randomUUID())];
     const { installments } = await funds.advanceable(ON);

@@ -38,7 +38,7 @@ const ALL = [
 describe('reads of funds', () => {
   const newFunds = () => fundsCaller(harness.transports.inProcess);
 
-  it('refuses a balance that 64 bits cannot hold', async () => {
+  it('fails for a balance beyond 64 bits', async () => {
     const funds = newFunds();
     const debts = async (count: number) => {
       const values = [funds.tenant.merchantId, count];
@@ -55,7 +55,7 @@ describe('reads of funds', () => {
     await expectRefusal(funds.balance(), Code.OutOfRange, 'AMOUNT_OUT_OF_RANGE');
   });
 
-  it('lists a row for each date and status of the installments', async () => {
+  it('lists one row per date and status of the installments', async () => {
     const funds = newFunds();
     await seed(funds);
     const { releases, timezone } = await funds.client.listFundsReleases(funds.tenant);
@@ -63,7 +63,7 @@ describe('reads of funds', () => {
     expect(timezone).toBe('America/Sao_Paulo');
   });
 
-  it('refuses dates no calendar has, and a period turned round', async () => {
+  it('rejects invalid dates and a reversed period', async () => {
     const funds = newFunds();
     const list = (request: object) => funds.client.listFundsReleases({ ...funds.tenant, ...request });
     for (const field of ['from_date', 'to_date']) {
@@ -74,7 +74,7 @@ describe('reads of funds', () => {
     await expectRefusal(turned, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'from_date' });
   });
 
-  it('answers the days of a month with the sums of their rows and the distinct sales', async () => {
+  it('returns the days of a month with the sums of their rows and the distinct sales', async () => {
     const funds = newFunds();
     await seed(funds);
     const calendar = await funds.client.getReleaseCalendar({ ...funds.tenant, month: '2020-07' });
@@ -93,7 +93,7 @@ describe('reads of funds', () => {
     ]);
   });
 
-  it('answers the bank holidays of a month, on weekends too, with or without releases', async () => {
+  it('returns the bank holidays of a month, including weekends, with or without releases', async () => {
     const funds = newFunds();
     const of = async (month: string) => {
       const { holidays } = await funds.client.getReleaseCalendar({ ...funds.tenant, month });
@@ -108,15 +108,12 @@ describe('reads of funds', () => {
     expect((await of('2000-04')).sort()).toEqual(['2000-04-21 GOOD_FRIDAY', '2000-04-21 TIRADENTES']);
   });
 
-  it.each(['2023-02', '2024-02', '2020-12', '9999-12'])(
-    'answers a month of any length: %s',
-    async (month) => {
-      const funds = newFunds();
-      expect((await funds.client.getReleaseCalendar({ ...funds.tenant, month })).days).toEqual([]);
-    },
-  );
+  it.each(['2023-02', '2024-02', '2020-12', '9999-12'])('returns months of any length: %s', async (month) => {
+    const funds = newFunds();
+    expect((await funds.client.getReleaseCalendar({ ...funds.tenant, month })).days).toEqual([]);
+  });
 
-  it('answers the current month when none is asked for, and refuses the year 0', async () => {
+  it('returns the current month by default, and rejects the year 0', async () => {
     const funds = newFunds();
     const today = civilDateAt(new Date());
     expect((await funds.client.getReleaseCalendar(funds.tenant)).month).toBe(today.slice(0, 7));

@@ -54,7 +54,7 @@ const step = fc.oneof(
   })),
 );
 
-test('no order of commands breaks the sums, makes or loses money, or takes what is promised', () => {
+test('no order of commands breaks the sums, creates or loses money, or uses what is promised', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
       const model = new FundsModel();

@@ -20,7 +20,7 @@ const TODAY = '2026-11-20';
 const DISPUTE: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'dispute' };
 const REFUND: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };
 
-test('an installment leaves BLOCKED with its last block, and goes back by its date', () => {
+test('an installment leaves BLOCKED with its last block, to the status of its date', () => {
   const twice = addBlock(addBlock([], DISPUTE), REFUND);
   const due = installment('due', '2026-11-20', { saleBlocks: twice });
   const future = installment('future', '2026-11-23', { saleBlocks: twice });
@@ -33,7 +33,7 @@ test('blocking twice for the same reason and source is one block', () => {
   expect(addBlock(addBlock([], DISPUTE), { ...DISPUTE })).toHaveLength(1);
 });
 
-test('a block passes reserved and advanced installments by, and holds a reserved one once it is freed', () => {
+test('a block skips reserved and advanced installments, and applies to a reserved one once it is freed', () => {
   const reserved = installment('a', '2026-12-21', {
     saleBlocks: [DISPUTE],
     reservation: { advanceRequestId: 'r', amountMinor: 100n },
@@ -45,7 +45,7 @@ test('a block passes reserved and advanced installments by, and holds a reserved
   expect(statusOf(free(reserved))).toBe('BLOCKED');
 });
 
-test('a lost dispute consumes what it blocks, all of it', () => {
+test('a lost dispute consumes everything that it blocks', () => {
   const installments = [
     installment('a', '2026-11-20', { saleBlocks: [DISPUTE] }),
     installment('b', '2026-12-21', { saleBlocks: [REFUND] }),
@@ -56,7 +56,7 @@ test('a lost dispute consumes what it blocks, all of it', () => {
   ]);
 });
 
-test("a deduction takes the sale's installments, nearest first, then free ones of others; the rest is missing", () => {
+test('a deduction uses the sale’s installments, nearest first, then free ones of others; the rest is a debt', () => {
   const own = [installment('own2', '2026-12-22'), installment('own1', '2026-12-21')];
   const others = [
     installment('next', '2026-12-01'),
@@ -74,7 +74,7 @@ test("a deduction takes the sale's installments, nearest first, then free ones o
   expect(took.missingMinor).toBe(30n);
 });
 
-test('debts are paid oldest first, from free installments, nearest date first', () => {
+test('debts are collected oldest first, from free installments, nearest date first', () => {
   const installments = [installment('b', '2026-12-21'), installment('a', '2026-12-01')];
   const debts = [
     { sourceId: 'old', openMinor: 70n },
@@ -116,7 +116,7 @@ test("a refund debits the sale's installments that are released or blocked for i
   ]);
 });
 
-test('a reversed debit returns to the installments it came from, under the blocks that are open by then', () => {
+test('a reversed debit returns to its installments, under their present blocks', () => {
   const spent = installment('a', '2026-12-21', { deductedMinor: 100n, saleBlocks: [DISPUTE] });
   expect(statusOf(spent)).toBe('SCHEDULED');
   const [back] = reverse([{ installmentId: 'a', amountMinor: 60n }], [spent], TODAY);
@@ -124,7 +124,7 @@ test('a reversed debit returns to the installments it came from, under the block
   expect(statusOf(back!.after)).toBe('BLOCKED');
 });
 
-test('a quoted installment that changed, is blocked, reserved, due or named twice makes the quote stale, and none is reserved', () => {
+test('a quote is stale if an installment changed, is blocked, reserved, due or listed twice, and nothing is reserved', () => {
   const good = installment('good', '2026-12-21');
   const stale: Installment[] = [
     installment('stale', '2026-12-21', { version: 2n }),
@@ -143,7 +143,7 @@ test('a quoted installment that changed, is blocked, reserved, due or named twic
   expect(() => reserveQuoted([quoted[0]!, quoted[0]!], [good], 'r', TODAY)).toThrow(staleBy('good'));
 });
 
-test('a payout moves what was promised to advanced, and comes too late on the day of an installment', () => {
+test('a payout moves what was promised to advanced, and fails from the day of an installment on', () => {
   const reserved = installment('a', '2026-12-21', {
     reservation: { advanceRequestId: 'r', amountMinor: 100n },
   });

@@ -53,7 +53,7 @@ describe('FundsService', () => {
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 495n, scheduledAmountMinor: 9600n });
   });
 
-  it('records a sale once, and refuses fees above the gross and installments of an instant transfer', async () => {
+  it('records a sale once, and rejects fees above the gross and instant transfers in installments', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ gross: 100n });
     const sale = {
@@ -70,7 +70,7 @@ describe('FundsService', () => {
     await expectRefusal(funds.client.recordSale(twice), Code.InvalidArgument, 'INSTALLMENTS_NOT_ALLOWED');
   });
 
-  it('answers a repeated key as the first time', async () => {
+  it('returns the first response for a repeated key', async () => {
     const funds = newFunds();
     const sale = {
       ...funds.write(),
@@ -85,7 +85,7 @@ describe('FundsService', () => {
     await expectRefusal(other, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
   });
 
-  it('keeps amounts exact up to the bound, and refuses what would take a day above it', async () => {
+  it('keeps amounts exact up to the bound, and refuses to let a day exceed it', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: MAX, instant: true });
     const above = funds.sell({ on: '2020-06-20', gross: 1n, instant: true });
@@ -96,7 +96,7 @@ describe('FundsService', () => {
     expect(days.map((day) => day.releasedAmountMinor)).toEqual([MAX, MAX]);
   });
 
-  it('releases on the date, once, and catches up what was missed', async () => {
+  it('releases on the date, once, and catches up on missed days', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
     expect(await funds.releaseDue('2020-07-19')).toMatchObject({ releasedInstallments: 0 });
@@ -111,7 +111,7 @@ describe('FundsService', () => {
     });
   });
 
-  it('blocks whole installments, counts each reason until its last block ends, and returns them by date', async () => {
+  it('blocks whole installments, counts each reason until its last block ends, and unblocks them by date', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
     await funds.releaseDue('2020-07-20');
@@ -151,7 +151,7 @@ describe('FundsService', () => {
     await expectRefusal(funds.block(randomUUID()), Code.NotFound, 'SALE_NOT_FOUND');
   });
 
-  it('consumes what a lost dispute held', async () => {
+  it('consumes what a lost dispute blocked', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
     const dispute = randomUUID();
@@ -170,7 +170,7 @@ describe('FundsService', () => {
     ]);
   });
 
-  it('makes a debt of what no installment can bear, and takes it from the next sale', async () => {
+  it('turns what the installments do not cover into a debt, and collects it from the next sale', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
     await funds.sell({ on: '2020-06-20', gross: 1000n, instant: true });
@@ -243,7 +243,7 @@ describe('FundsService', () => {
     await expectRefusal(funds.settle(randomUUID()), Code.NotFound, 'RESERVATION_NOT_FOUND');
   });
 
-  it('gives a freed installment to open debts when no block holds it', async () => {
+  it('collects open debts from a freed installment that is not blocked', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
     const { installments } = await funds.advanceable('2020-06-20');
@@ -265,7 +265,7 @@ describe('FundsService', () => {
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('a quote is stale once its installment has changed, and a payout too late once its date has come', async () => {
+  it('a quote is stale once its installment has changed, and a payout fails from its date on', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
     const quoted = await funds.advanceable('2020-06-20');
@@ -285,7 +285,7 @@ describe('FundsService', () => {
     await expectRefusal(late, Code.FailedPrecondition, 'COVERED_PART_DUE', { date: '2020-07-20' });
   });
 
-  it('names reservations that are due instead of releasing their installments', async () => {
+  it('returns due reservations instead of releasing their installments', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
     const id = randomUUID();
@@ -337,7 +337,7 @@ describe('FundsService', () => {
     await expectRefusal(funds.reverse(randomUUID()), Code.NotFound, 'REFUND_DEBIT_NOT_FOUND');
   });
 
-  it('gives a refund that comes back late to an installment reserved since, beside what is promised of it', async () => {
+  it('restores a late refund return to an installment reserved since, beside its promised amount', async () => {
     const funds = newFunds();
     const [refundCase, advance] = [randomUUID(), randomUUID()];
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
@@ -356,7 +356,7 @@ describe('FundsService', () => {
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 70n, 30n, 1]]);
   });
 
-  it('never lets concurrent refunds take more than is available', async () => {
+  it('concurrent refunds never exceed the available balance', async () => {
     const funds = newFunds();
     for (let n = 0; n < 3; n += 1) await funds.sell({ gross: 100n, instant: true });
     const debits = await Promise.allSettled(Array.from({ length: 8 }, () => funds.debit(randomUUID(), 70n)));
@@ -364,7 +364,7 @@ describe('FundsService', () => {
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 20n, releasedAmountMinor: 20n });
   });
 
-  it('sees nothing of another merchant or environment', async () => {
+  it('does not see other merchants or environments', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
     const { installments } = await funds.advanceable('2020-06-20');

@@ -56,33 +56,33 @@ describe('a new installment', () => {
     });
   });
 
-  test('has its gross less its fees, all of it left', () => {
+  test('is gross less fees, all of it remaining', () => {
     expect([originalMinor(scheduled()), remainingMinor(scheduled())]).toEqual([90n, 90n]);
   });
 });
 
-describe('what is left', () => {
-  test('is less what was deducted and advanced', () => {
+describe('the remaining amount', () => {
+  test('is reduced by deductions and advances', () => {
     const installment = { ...scheduled(), deductedMinor: 25n, advancedMinor: 40n };
     expect(remainingMinor(installment)).toBe(25n);
   });
 
-  test.each([0n, 1n, 89n, 90n])('gives %s', (amount) => {
+  test.each([0n, 1n, 89n, 90n])('allows a deduction: %s', (amount) => {
     expect(deduct(scheduled(), amount, TODAY)).toEqual({ ...scheduled(), deductedMinor: amount });
   });
 
-  test.each([-1n, 91n])('cannot give %s', (amount) => {
+  test.each([-1n, 91n])('refuses a deduction: %s', (amount) => {
     expect(() => deduct(scheduled(), amount, TODAY)).toThrow(`cannot deduct ${amount}`);
   });
 
-  test('is promised when it is reserved, and gives nothing then', () => {
+  test('is promised on reservation, and then cannot be deducted', () => {
     const reserved = reserve(deduct(scheduled(), 30n, TODAY), 'advance');
     expect(reserved.reservation).toEqual({ advanceRequestId: 'advance', amountMinor: 60n });
     expect(() => deduct(reserved, 1n, TODAY)).toThrow('cannot deduct 1 ');
     expect(free(reserved).reservation).toBeNull();
   });
 
-  test('comes back as far as it was deducted', () => {
+  test('can be restored up to what was deducted', () => {
     const installment = deduct(scheduled(), 30n, TODAY);
     for (const amount of [0n, 10n, 30n]) {
       expect(restore(installment, amount, TODAY).deductedMinor).toBe(30n - amount);
@@ -92,7 +92,7 @@ describe('what is left', () => {
     }
   });
 
-  test('is advanced when the reservation is paid, and only what was promised', () => {
+  test('is advanced when the reservation is paid, by the promised amount only', () => {
     expect(settled()).toMatchObject({ deductedMinor: 30n, advancedMinor: 60n, reservation: null });
     expect(remainingMinor(settled())).toBe(0n);
     expect(settle(scheduled())).toMatchObject({ advancedMinor: 0n });
@@ -100,11 +100,11 @@ describe('what is left', () => {
 });
 
 describe('the status', () => {
-  test('is by the date and the release, without blocks', () => {
+  test('follows from the date and the release, without blocks', () => {
     expect([scheduled(), release(scheduled())].map(statusOf)).toEqual(['SCHEDULED', 'RELEASED']);
   });
 
-  test('is BLOCKED while a block holds the installment, scheduled or released', () => {
+  test('is BLOCKED while a block is open, whether scheduled or released', () => {
     expect(statusOf(blocked([dispute]))).toBe('BLOCKED');
     expect(statusOf(blocked([dispute], BEFORE))).toBe('BLOCKED');
     expect(blocksOf(blocked([dispute, refund]))).toEqual([dispute, refund]);
@@ -114,14 +114,14 @@ describe('the status', () => {
     ['advanced in part', { advancedMinor: 1n }],
     ['reserved', { reservation: { advanceRequestId: 'advance', amountMinor: 90n } }],
     ['with nothing left', { deductedMinor: 90n }],
-  ])('of an installment %s is not touched by blocks', (_, change) => {
+  ])('of an installment %s is not affected by blocks', (_, change) => {
     const installment = { ...blocked([dispute]), ...change };
     expect(blocksOf(installment)).toEqual([]);
     expect(statusOf(installment)).toBe('SCHEDULED');
     expect(isBlockedBy(installment, dispute)).toBe(false);
   });
 
-  test('makes an installment free while it is scheduled, not reserved, and has something left', () => {
+  test('an installment is free while it is scheduled, not reserved, and has a remaining amount', () => {
     expect(isFree(scheduled())).toBe(true);
     const others = [release(scheduled()), reserve(scheduled(), 'advance'), blocked([dispute])];
     expect([...others, deduct(scheduled(), 90n, TODAY)].map(isFree)).toEqual([false, false, false, false]);
@@ -133,13 +133,13 @@ describe('an installment that leaves BLOCKED', () => {
     [BEFORE, 'RELEASED'],
     [TODAY, 'RELEASED'],
     [AFTER, 'SCHEDULED'],
-  ])('dated %s goes back as %s', (date, status) => {
+  ])('dated %s becomes %s', (date, status) => {
     const held = { ...blocked([dispute], date), released: false };
     expect(statusOf(withSaleBlocks(held, [], TODAY))).toBe(status);
     expect(statusOf(deduct(held, 90n, TODAY))).toBe(status);
   });
 
-  test('is released only then, and not while a block is left', () => {
+  test('is released only then, not while another block is open', () => {
     const held = { ...blocked([dispute, refund], TODAY), released: false };
     expect(withSaleBlocks(held, [refund], TODAY).released).toBe(false);
     expect(deduct({ ...scheduled(TODAY), released: false }, 1n, TODAY).released).toBe(false);
@@ -148,19 +148,19 @@ describe('an installment that leaves BLOCKED', () => {
 });
 
 describe('a set of blocks', () => {
-  test('holds each reason and source once', () => {
+  test('contains each reason and source once', () => {
     expect(addBlock([], dispute)).toEqual([dispute]);
     expect(addBlock([dispute], { ...dispute })).toEqual([dispute]);
     expect(addBlock([dispute], otherDispute)).toEqual([dispute, otherDispute]);
     expect(addBlock([dispute], refund)).toEqual([dispute, refund]);
   });
 
-  test('loses the one of the reason and source alone', () => {
+  test('loses only the block with that reason and source', () => {
     expect(removeBlock([dispute, otherDispute, refund], { ...dispute })).toEqual([otherDispute, refund]);
     expect(removeBlock([otherDispute, refund], dispute)).toEqual([otherDispute, refund]);
   });
 
-  test('holds an installment by each of them', () => {
+  test('blocks an installment by each of them', () => {
     const installment = blocked([otherDispute, refund]);
     expect([dispute, otherDispute, refund].map((block) => isBlockedBy(installment, block))).toEqual([
       false,
@@ -177,7 +177,7 @@ describe('a set of blocks', () => {
     ['another', blocked([dispute]), blocked([refund]), true],
     ['another of two', blocked([dispute, refund]), blocked([dispute, otherDispute]), true],
     ['one that does not hold it', settled(), withSaleBlocks(settled(), [dispute], TODAY), false],
-  ])('holds an installment otherwise or not: %s', (_, before, after, otherwise) => {
+  ])('changes the blocks in effect: %s', (_, before, after, otherwise) => {
     expect(isBlockedDifferently(before, after)).toBe(otherwise);
   });
 });

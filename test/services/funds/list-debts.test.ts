@@ -16,7 +16,7 @@ describeList('ListDebts', () => debtList(harness), 12);
 
 describePlans(() => debtList(harness), statements, [['', 'deduction_open_debt']]);
 
-it('answers what a deduction was for, and what of it is owed', async () => {
+it('returns the source of a deduction and its open amount', async () => {
   const { client, tenant, write, sell } = fundsCaller(harness.transports.inProcess);
   const { saleId } = await sell({ on: '2020-06-01', gross: 30n });
   const deduct = (on: string, amountMinor: bigint, sale: { saleId?: string }) => {

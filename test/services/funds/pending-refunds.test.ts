@@ -43,8 +43,8 @@ function merchantOf() {
 
 const uuid = () => randomUUID();
 
-describe('a refund that waits', () => {
-  it('is told at once when the balance covers it by now, and then it does not wait', async () => {
+describe('a pending refund', () => {
+  it('gets the answer that the balance now covers it, and does not wait', async () => {
     const { earn, wait, covered, wakeUps } = merchantOf();
     await earn(100n);
     expect(await wait(uuid(), 100n)).toBe(true);
@@ -54,7 +54,7 @@ describe('a refund that waits', () => {
     expect(await wakeUps()).toBe(0);
   });
 
-  it('is found, the oldest first, as soon as the balance covers it, and woken by whatever raises it', async () => {
+  it('is found, oldest first, once the balance covers it, and woken by any rise', async () => {
     const { earn, deduct, wait, covered, wakeUps } = merchantOf();
     const [old, young, large] = [uuid(), uuid(), uuid()];
     await wait(young, 50n, 1);
@@ -71,7 +71,7 @@ describe('a refund that waits', () => {
     expect([await covered(), await wakeUps()]).toEqual([old, 1]);
   });
 
-  it('is covered by what is blocked for its own case, not by what is blocked for another', async () => {
+  it('is covered by what is blocked for its own case, not for another', async () => {
     const { sell, wait, hold, unblock, covered, wakeUps, reserve, free, advanceable } = merchantOf();
     const [mine, other] = [uuid(), uuid()];
     const { saleId } = await sell({ gross: 300n, installments: 3 });
@@ -89,7 +89,7 @@ describe('a refund that waits', () => {
     expect(await covered()).toBeUndefined();
   });
 
-  it('waits no more once it is debited; its debit wakes nobody, its reversal does', async () => {
+  it('stops waiting once it is debited; its debit wakes no refund, its reversal does', async () => {
     const { earn, wait, debit, reverse, covered, wakeUps } = merchantOf();
     const [one, other] = [uuid(), uuid()];
     await wait(one, 60n, 5);
@@ -109,7 +109,7 @@ describe('a refund that waits', () => {
     expect([await covered(), await wakeUps()]).toEqual([third, 1]);
   });
 
-  it('waits on when the end of an earlier execution comes late', async () => {
+  it('keeps waiting when the end of an earlier execution arrives late', async () => {
     const { earn, wait, end, covered } = merchantOf();
     const id = uuid();
     await wait(id, 10n, 0, undefined, 2);
@@ -121,7 +121,7 @@ describe('a refund that waits', () => {
     expect(await covered()).toBeUndefined();
   });
 
-  it("is another merchant's or environment's to nobody", async () => {
+  it('is invisible to other merchants and environments', async () => {
     const [poor, rich] = [merchantOf(), merchantOf()];
     await poor.wait(uuid(), 10n);
     await rich.earn(1_000n);
@@ -132,7 +132,7 @@ describe('a refund that waits', () => {
     ]);
   });
 
-  it('is never covered without somebody having been woken since, whatever happens at once', async () => {
+  it('is always woken before the balance covers it, under any concurrency', async () => {
     const amount = fc.bigInt(1n, 60n);
     type Deed = (
       m: ReturnType<typeof merchantOf>,
@@ -204,8 +204,8 @@ describe('a refund that waits', () => {
   }, 120_000);
 });
 
-describe('a block that is to come once', () => {
-  it('does not come again after it was lifted, while any other does', async () => {
+describe('a block with `once`', () => {
+  it('is not repeated after it was lifted, unlike any other', async () => {
     const { client, write, earn, unblock, balance } = merchantOf();
     const { saleId } = await earn(100n);
     const block = { saleId, sourceId: uuid(), reason: REFUND_IN_PROGRESS };

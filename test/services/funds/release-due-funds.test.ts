@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('releases what is due of all merchants and environments, in as many calls as it takes, exactly once', async () => {
+it('releases what is due for all merchants and environments exactly once, in as many calls as necessary', async () => {
   const merchants = Array.from({ length: 25 }, (_, index) =>
     fundsCaller(harness.transports.inProcess, newTenant(index % 2 ? Environment.TEST : Environment.LIVE)),
   );
@@ -49,7 +49,7 @@ it('releases what is due of all merchants and environments, in as many calls as 
   await verifyFunds(harness);
 });
 
-it('releases nothing twice when it runs many times at once', async () => {
+it('releases nothing twice in concurrent runs', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
   const runs = await Promise.all(Array.from({ length: 6 }, () => funds.releaseDue()));
@@ -57,7 +57,7 @@ it('releases nothing twice when it runs many times at once', async () => {
   expect(await funds.balance()).toMatchObject({ availableAmountMinor: 300n });
 });
 
-it('names the reservations due last, however many older ones are left', async () => {
+it('returns the reservations that came due last, however many older ones there are', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const reservation = `insert into funds.reservation
     (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
@@ -74,7 +74,7 @@ it('names the reservations due last, however many older ones are left', async ()
   expect(dueReservations.map(({ advanceRequestId }) => advanceRequestId)).toContain(latest!.id);
 });
 
-it('takes the grant operations for all merchants, and an environment with one', async () => {
+it('requires the grant operations for all merchants, and a merchant with its environment', async () => {
   const grants = new Set(ALL_GRANTS.filter((grant) => grant !== 'operations'));
   const client = createClient(FundsService, harness.services.transportFor({ name: 'other', grants }));
   await expectRefusal(client.releaseDueFunds({}), Code.PermissionDenied, 'GRANT_MISSING', {

@@ -26,11 +26,11 @@ const row = (given: Partial<ReleaseRow> = {}): ReleaseRow => {
 };
 
 describe('a row', () => {
-  test('has its gross less its fees, and left of it what was not deducted or advanced', () => {
+  test('is gross less fees, and what remains after deductions and advances', () => {
     expect([rowOriginalMinor(row()), rowRemainingMinor(row())]).toEqual([200n, 120n]);
   });
 
-  test('has a name within its account, and the reasons that hold an installment of it', () => {
+  test('has a key within its account, and the reasons that block an installment of it', () => {
     expect(rowKey(row())).toBe('2026-12-01 SCHEDULED');
     expect(blockedReasons(row({ held: { ...NONE_HELD, KYC_PENDING: 2, REFUND_IN_PROGRESS: 1 } }))).toEqual([
       'REFUND_IN_PROGRESS',
@@ -40,7 +40,7 @@ describe('a row', () => {
 });
 
 describe('changes of installments', () => {
-  test('make a row of new installments', () => {
+  test('create a row of new installments', () => {
     const installments = [installment('a', { deductedMinor: 5n }), installment('b', { advancedMinor: 7n })];
     expect(
       applyToReleases(
@@ -52,7 +52,7 @@ describe('changes of installments', () => {
     ]);
   });
 
-  test('move an installment with all its sums from the row it was in to the one it is in', () => {
+  test('move an installment with all its amounts from its previous row to its new one', () => {
     const before = installment('a', { deductedMinor: 10n, advancedMinor: 20n });
     const after = { ...before, released: true, deductedMinor: 15n };
     const others = row({ status: 'RELEASED' });
@@ -70,7 +70,7 @@ describe('changes of installments', () => {
     ]);
   });
 
-  test('count each reason once for an installment, and leave a row of nothing to be dropped', () => {
+  test('count each reason once per installment, and return an empty row for deletion', () => {
     const before = installment('a');
     const saleBlocks = [
       { reason: 'KYC_PENDING', sourceId: '1' },
@@ -111,7 +111,7 @@ describe('the exact range', () => {
       [row({ grossMinor: half + 2n }), row({ grossMinor: half, date: '2026-12-02' })],
       null,
     ],
-  ])('accepts, or names the day: %s', (_, rows, date) => {
+  ])('is enforced with the day: %s', (_, rows, date) => {
     const check = () => requireExactSums(rows);
     if (date === null) return expect(check).not.toThrow();
     expect(check).toThrow(expect.objectContaining({ reason: 'AMOUNT_OUT_OF_RANGE', metadata: { date } }));

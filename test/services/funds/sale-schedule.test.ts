@@ -23,7 +23,7 @@ const sales = fc
     installments: method === 'CARD' ? installments : 1,
   }));
 
-test('the installments sum to gross and fees to the cent, and none is negative', () => {
+test('the installments add up to gross and fees to the cent, and none is negative', () => {
   fc.assert(
     fc.property(sales, (sale) => {
       const installments = scheduleSale(sale);
@@ -39,7 +39,7 @@ test('the installments sum to gross and fees to the cent, and none is negative',
   );
 });
 
-test('card installments fall on business days, 30 days apart or the next ones after, and never on one date', () => {
+test('card installments fall on business days, 30 days apart or on the next ones, and never two on one date', () => {
   fc.assert(
     fc.property(sales, (sale) => {
       fc.pre(sale.method === 'CARD');
@@ -57,14 +57,14 @@ test('card installments fall on business days, 30 days apart or the next ones af
   );
 });
 
-test('an instant transfer is one installment on its day, a Sunday too', () => {
+test('an instant transfer is one installment on its day, even on a Sunday', () => {
   const sale = captured({ method: 'INSTANT_TRANSFER', capturedOn: '2026-11-22' });
   expect(scheduleSale(sale)).toEqual([
     { number: 1, date: '2026-11-22', grossMinor: 10_000n, feesMinor: 399n },
   ]);
 });
 
-test('three installments of 100.00: the cents left over go to the first installments', () => {
+test('three installments of 100.00: the remaining cents go to the first installments', () => {
   const installments = scheduleSale(captured({ installments: 3, capturedOn: '2026-11-21' }));
   expect(installments.map((installment) => installment.date)).toEqual([
     '2026-12-21',
@@ -83,7 +83,7 @@ test.each([
     'installments',
     { method: 'INSTANT_TRANSFER', installments: 2 },
   ],
-] as const)('%s are refused', (_, reason, field, sale) => {
+] as const)('%s are rejected', (_, reason, field, sale) => {
   const kind = 'INVALID_ARGUMENT';
   expect(() => scheduleSale(captured(sale))).toThrow(
     expect.objectContaining({ kind, reason, metadata: { field } }),

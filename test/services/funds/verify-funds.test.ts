@@ -89,7 +89,7 @@ describe('the checks', () => {
     return [...new Set(rows.map(({ invariant, figure }) => `${invariant} ${figure}`))].sort();
   }
 
-  it('find nothing in what the commands have kept', async () => {
+  it('find nothing in data written by the commands', async () => {
     expect(await foundAfter('update funds.installment set version = version + 1')).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe('the checks', () => {
     expect(await foundAfter(corruption)).toEqual(expect.arrayContaining([...told]));
   });
 
-  it('tell of every invariant', () => {
+  it('detect violations of every invariant', () => {
     const told = CORRUPTIONS.flatMap(([, , those]) => those.map((difference) => difference.split(' ')[0]));
     const invariants = Object.keys(FundsInvariant).filter((name) => /^[A-Z_]+$/.test(name));
     expect(new Set(['UNSPECIFIED', ...told])).toEqual(new Set(invariants));
@@ -105,7 +105,7 @@ describe('the checks', () => {
 });
 
 describe('VerifyFunds', () => {
-  it('answers what is kept otherwise than it is made up, as data', async () => {
+  it('returns stored figures that differ from their expected values', async () => {
     const caller = fundsCaller(harness.transports.inProcess, newTenant(Environment.TEST));
     const { merchantId } = caller.tenant;
     await caller.sell({ on: SOLD, gross: 100n, instant: true });
@@ -126,7 +126,7 @@ describe('VerifyFunds', () => {
     await sqlOf(harness, corrupt, [merchantId, -1]);
   });
 
-  it('goes through all accounts, some at a time, and says when it has ended', async () => {
+  it('covers all accounts, some per call, and reports the end', async () => {
     const others = Array.from({ length: 24 }, (_, index) =>
       fundsCaller(harness.transports.inProcess, newTenant(index % 2 ? Environment.LIVE : Environment.TEST)),
     );
@@ -142,7 +142,7 @@ describe('VerifyFunds', () => {
     expect(await verifyFunds(harness)).toBe(26);
   });
 
-  it('takes the grant operations for all merchants, an environment with one, and no place among all then', async () => {
+  it('requires the grant operations for all merchants, an environment with a merchant, and no position for one account', async () => {
     const grants = new Set(ALL_GRANTS.filter((grant) => grant !== 'operations'));
     const client = createClient(FundsService, harness.services.transportFor({ name: 'other', grants }));
     await expectRefusal(client.verifyFunds({}), Code.PermissionDenied, 'GRANT_MISSING', {
@@ -156,7 +156,7 @@ describe('VerifyFunds', () => {
     await expectRefusal(client.verifyFunds(placed), ...refusal, { field: 'after' });
   });
 
-  it('waits for no command, and sees all of one or nothing of it', async () => {
+  it('does not wait for commands, and sees each either completely or not at all', async () => {
     const caller = fundsCaller(harness.transports.inProcess);
     const { saleId } = await caller.sell({ on: SOLD, gross: 90_000n, installments: 90 });
     const writing = Array.from({ length: 20 }, () => caller.deduct(7n, saleId, SOLD));
@@ -172,7 +172,7 @@ describe('VerifyFunds', () => {
   });
 });
 
-test('every invariant is counted from the start on, so that its first difference is an increase', async () => {
+test('every invariant has a counter from the start, so that its first difference is an increase', async () => {
   const { values } = await metrics.getSingleMetric('payments_funds_differences_total')!.get();
   const invariants = Object.keys(FundsInvariant).filter((name) => /^[A-Z_]+$/.test(name));
   expect(values.map(({ labels }) => labels.invariant).sort()).toEqual(

@@ -10,14 +10,14 @@ const character = fc.constantFrom(
   ...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_ é'.split(''),
 );
 
-test('a new key says its environment, and no two are alike', () => {
+test('a new key contains its environment, and all keys are different', () => {
   const keys = Array.from({ length: 1_000 }, () => newApiKey('live'));
   expect(new Set(keys).size).toBe(keys.length);
   for (const key of keys) expect(environmentOfApiKey(key)).toBe('live');
   expect(environmentOfApiKey(newApiKey('test'))).toBe('test');
 });
 
-test('a key is found in any text by the regular expression of the docs, whole and alone', async () => {
+test('a key is found in any text by the regular expression of the docs, exactly', async () => {
   const docs = new URL('../../../gateway/docs/authentication.md', import.meta.url);
   const published = /```text\n(.*mpk_.*)\n```/.exec(await readFile(docs, 'utf8'))?.[1];
   const keys = Array.from({ length: 1_000 }, (_, n) => newApiKey(n % 2 === 0 ? 'live' : 'test'));
@@ -25,7 +25,7 @@ test('a key is found in any text by the regular expression of the docs, whole an
   expect(leak.match(new RegExp(published!, 'g'))).toEqual(keys);
 });
 
-test('a key has at least 160 random bits: each character of the secret is any of 62', () => {
+test('a key has at least 160 random bits: each character of the secret is one of 62', () => {
   const seen = Array.from({ length: 32 }, () => new Set<string>());
   for (let n = 0; n < 2_000; n += 1) {
     const secret = newApiKey('live').slice('mpk_live_'.length, -6);
@@ -36,7 +36,7 @@ test('a key has at least 160 random bits: each character of the secret is any of
   expect(seen.length * Math.log2(62)).toBeGreaterThan(160);
 });
 
-test('a key with any one character changed is no key', () => {
+test('a key with any one character changed is invalid', () => {
   const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   for (const environment of ['live', 'test'] as const) {
     const key = newApiKey(environment);
@@ -49,7 +49,7 @@ test('a key with any one character changed is no key', () => {
   }
 });
 
-test('a key with two neighbours swapped, a character lost or one added is no key', () => {
+test('a key with two adjacent characters swapped, a character missing or one added is invalid', () => {
   fc.assert(
     fc.property(apiKey, fc.integer({ min: 9, max: 45 }), character, ({ key }, at, other) => {
       const swapped = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2);
@@ -60,11 +60,11 @@ test('a key with two neighbours swapped, a character lost or one added is no key
   );
 });
 
-test('a key of one environment does not pass for one of the other', () => {
+test('a key of one environment is not valid for the other', () => {
   expect(environmentOfApiKey(newApiKey('live').replace('live', 'test'))).toBeUndefined();
 });
 
-test('no text that is no key makes the check fail', () => {
+test('the check accepts any text without throwing', () => {
   fc.assert(fc.property(fc.string(), (text) => environmentOfApiKey(text) === undefined));
 });
 

@@ -17,7 +17,7 @@ it.each([
   ['no longer the one that writes', withCode('25006')],
   ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],
   ['without a free connection in time', new Error('timeout exceeded when trying to connect')],
-])('a database that is %s is away', (_what, error) => {
+])('a database that is %s is unavailable', (_what, error) => {
   expect(isDatabaseUnavailable(error)).toBe(true);
 });
 
@@ -26,6 +26,6 @@ it.each([
   ['a table that does not exist', withCode('42P01')],
   ['a programming error', new TypeError('sesame')],
   ['no error', 'ECONNREFUSED'],
-])('%s is no absence', (_what, error) => {
+])('%s does not mean that the database is unavailable', (_what, error) => {
   expect(isDatabaseUnavailable(error)).toBe(false);
 });

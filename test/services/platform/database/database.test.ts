@@ -20,7 +20,7 @@ afterAll(async () => {
   await database.close();
 });
 
-it('has all its connections again after they died inside transactions', async () => {
+it('recovers all its connections after they died inside transactions', async () => {
   for (let round = 0; round < POOL_SIZE; round += 1) {
     const died = database.transaction(async (em) => {
       const [row] = await em.execute<{ pid: number }[]>('select pg_backend_pid() as pid');
@@ -36,7 +36,7 @@ it('has all its connections again after they died inside transactions', async ()
   expect((await Promise.all(answers)).map(([row]) => row!.one)).toEqual([1, 1]);
 });
 
-it('lives on when a connection dies while its holder is between two statements', async () => {
+it('survives a connection that dies while its holder is between two statements', async () => {
   const connection = await database.connect();
   const { rows } = await connection
     .query<{ pid: number }>('begin; select pg_backend_pid() as pid')
@@ -48,7 +48,7 @@ it('lives on when a connection dies while its holder is between two statements',
   await database.ping();
 });
 
-it('reads while writes wait for a lock, which they give up in the end, and their connections with it', async () => {
+it('reads while writes wait for a lock, which time out and release their connections', async () => {
   await killer.query('create table held ()');
   await killer.query('begin; lock table held');
   const stuck = Array.from({ length: POOL_SIZE }, () =>
@@ -63,7 +63,7 @@ it('reads while writes wait for a lock, which they give up in the end, and their
   await killer.query('rollback');
 }, 30_000);
 
-it('closes though a connection is never given back', async () => {
+it('closes even if a connection is never released', async () => {
   const url = await createTestDatabase();
   const leaking = await Database.open({ url, poolSize: 1, preparedStatements: true, entities: [] });
   const kept = await leaking.connect();

@@ -41,7 +41,7 @@ function recordedLog() {
   return { lines, logger: pino({}, { write: (line) => void lines.push(line) }) };
 }
 
-it('gives up a server that sends nothing any more, and has all its connections again', async () => {
+it('abandons a server that sends nothing any more, and recovers all its connections', async () => {
   const pings = () => Array.from({ length: POOL_SIZE }, () => database.ping());
   const writes = () =>
     Array.from({ length: POOL_SIZE }, () =>
@@ -57,7 +57,7 @@ it('gives up a server that sends nothing any more, and has all its connections a
   await Promise.all([...pings(), ...writes()]);
 });
 
-it('lives on when connections that idle are given up', async () => {
+it('survives the closing of idle connections', async () => {
   await database.ping();
   await delay(2 * MAX_SILENCE_MS);
   await database.ping();
@@ -89,7 +89,7 @@ it('listens for work for longer than a server may be silent, and through a silen
   await waiting;
 }, 40_000);
 
-it('gives a connection back on which it could not listen', async () => {
+it('releases a connection on which LISTEN failed', async () => {
   const { lines, logger } = recordedLog();
   const single = await open(1);
   const work = new WorkSignal({ database: single, outboxSignal: new OutboxSignal(single), logger });

@@ -24,7 +24,7 @@ const values = async () =>
     (row) => row.value,
   );
 
-it('plays out deadlocks: of transactions that lock in opposite orders none fails and none is lost', async () => {
+it('retries deadlocks: of transactions that lock in opposite orders none fails and none is lost', async () => {
   const tries = { a: 0, b: 0 };
   let held = 0;
   const bothHoldOne = Promise.withResolvers<void>();
@@ -42,7 +42,7 @@ it('plays out deadlocks: of transactions that lock in opposite orders none fails
   expect([tries.a, tries.b].sort()).toEqual([1, 2]);
 }, 60_000);
 
-it.each(['40001', '40P01', '23505'])('gives %s up after five tries, and has done nothing', async (state) => {
+it.each(['40001', '40P01', '23505'])('gives up on %s after five tries, without effect', async (state) => {
   let tries = 0;
   const losing = database.transaction(async (em) => {
     tries += 1;
@@ -54,7 +54,7 @@ it.each(['40001', '40P01', '23505'])('gives %s up after five tries, and has done
   expect(await values()).toEqual([0, 0]);
 });
 
-it('tries nothing again that was refused for good', async () => {
+it('does not retry permanent errors', async () => {
   let tries = 0;
   const refused = database.transaction(async (em) => {
     tries += 1;
@@ -64,7 +64,7 @@ it('tries nothing again that was refused for good', async () => {
   expect(tries).toBe(1);
 });
 
-it('meets the row of whoever was first with a key', async () => {
+it('sees the row of the transaction that inserted the key first', async () => {
   const claim = () =>
     database.transaction(async (em) => {
       const [row] = await em.execute<{ value: number }[]>("select value from counter where name = 'c'");

@@ -43,7 +43,7 @@ const IPV6_EDGES = [
 
 describe('the address policy', () => {
   it.each([...IPV4_EDGES, ...IPV6_EDGES])(
-    'ends each block exactly: %s | %s to %s | %s',
+    'has exact bounds of each block: %s | %s to %s | %s',
     (before, first, last, after) => {
       expect(policy.judge(first)).toBe('FORBIDDEN');
       expect(policy.judge(last)).toBe('FORBIDDEN');
@@ -59,7 +59,7 @@ describe('the address policy', () => {
     '2606:4700:4700::1111',
     '2a00:1450:4001:800::200e',
     '2800:3f0::1',
-  ])('finds %s public', (address) => {
+  ])('classifies %s as public', (address) => {
     expect(policy.judge(address)).toBe('PUBLIC');
   });
 
@@ -76,11 +76,11 @@ describe('the address policy', () => {
     '[2606:4700::1]',
     '2606:4700::1%eth0',
     'fe80::1%1',
-  ])('forbids %j, which is not an address in its one spelling', (text) => {
+  ])('forbids %j, which is not an address in canonical form', (text) => {
     expect(policy.judge(text)).toBe('FORBIDDEN');
   });
 
-  it('agrees with the block list of node on every IPv4 address', () => {
+  it('agrees with the block list of Node.js on every IPv4 address', () => {
     const blocks = new BlockList();
     for (const [, first, last] of IPV4_EDGES) blocks.addRange(first, last, 'ipv4');
     fc.assert(
@@ -91,7 +91,7 @@ describe('the address policy', () => {
     );
   });
 
-  it('forbids every IPv6 form that carries an IPv4 address', () => {
+  it('forbids every IPv6 form that embeds an IPv4 address', () => {
     const hex = (n: number) => n.toString(16);
     fc.assert(
       fc.property(
@@ -117,7 +117,7 @@ describe('the address policy', () => {
     );
   });
 
-  it('exempts what the allow-list names, and only that', () => {
+  it('exempts exactly what the allow-list contains', () => {
     const sandbox = createAddressPolicy(['127.0.0.0/8', '::1/128', ' 10.1.0.0/16 ']);
     expect(sandbox.hasExemptions).toBe(true);
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '10.1.2.3'])
@@ -140,11 +140,11 @@ describe('the address policy', () => {
     '0177.0.0.0/8',
     'localhost/8',
     '127.0.0.0/8 ,::1/128',
-  ])('does not take %j for a CIDR', (text) => {
+  ])('rejects %j as a CIDR', (text) => {
     expect(() => parseCidr(text)).toThrow(RangeError);
   });
 
-  it('compares addresses whatever their spelling', () => {
+  it('compares addresses in any spelling', () => {
     expect(canonicalAddress('2606:4700:0:0::1')).toBe(canonicalAddress('2606:4700::1'));
     expect(canonicalAddress('2606:4700::1')).not.toBe(canonicalAddress('2606:4700::2'));
     expect(canonicalAddress('nothing')).toBeUndefined();

@@ -10,8 +10,8 @@ import { listen, startReceiver, testAuthority } from '../../../support/tls-recei
 const LIVE = { allowCidrs: [] };
 const asPublic = { dnsLookup: async () => ['93.184.215.14', '2606:2800:21f::1'] };
 
-describe('sending by an egress proxy', () => {
-  it('asks for the judged address, and proves the name to it through the tunnel', async () => {
+describe('the egress proxy', () => {
+  it('gets the checked address; the endpoint proves its name through the tunnel', async () => {
     await using receiver = await startReceiver();
     await using proxy = await startConnectProxy({ tunnelTo: receiver.port });
     await using guard = createLoopbackGuard(
@@ -24,7 +24,7 @@ describe('sending by an egress proxy', () => {
     await expect(post(guard, 'https://other.example.com/')).rejects.toMatchObject({ kind: 'TLS' });
   });
 
-  it('keeps the tunnel for the next request, also after the limit for connecting', async () => {
+  it('keeps the tunnel for the next request, even after the connect timeout', async () => {
     await using receiver = await startReceiver();
     await using proxy = await startConnectProxy({ tunnelTo: receiver.port });
     const settings = { ...LIVE, proxyUrl: `http://127.0.0.1:${proxy.port}`, connectTimeoutMs: 250 };
@@ -35,7 +35,7 @@ describe('sending by an egress proxy', () => {
     expect(proxy.targets).toHaveLength(1);
   });
 
-  it('tries the next judged address when the proxy cannot reach one', async () => {
+  it('gets the next checked address when it cannot reach one', async () => {
     await using receiver = await startReceiver();
     await using proxy = await startConnectProxy({ tunnelTo: receiver.port, refuseWith: 502, refuseFirst: 1 });
     await using guard = createLoopbackGuard(
@@ -62,7 +62,7 @@ describe('sending by an egress proxy', () => {
     'https://localhost:8443/',
     'https://[::ffff:7f00:1]/',
     'https://169.254.169.254/',
-  ])('never tells the proxy of %s', async (href) => {
+  ])('never gets a request for %s', async (href) => {
     await using proxy = await startConnectProxy({});
     await using guard = createLoopbackGuard(
       { ...LIVE, proxyUrl: `http://127.0.0.1:${proxy.port}` },
@@ -72,7 +72,7 @@ describe('sending by an egress proxy', () => {
     expect(proxy.connections).toEqual([]);
   });
 
-  it('never tells the proxy of a name that resolves to a private address', async () => {
+  it('never gets a name that resolves to a private address', async () => {
     await using proxy = await startConnectProxy({});
     const dnsLookup = async () => ['93.184.215.14', '10.0.0.1'];
     await using guard = createLoopbackGuard(
@@ -83,7 +83,7 @@ describe('sending by an egress proxy', () => {
     expect(proxy.connections).toEqual([]);
   });
 
-  it('names a proxy that refuses, that is away, and that says nothing', async () => {
+  it('is reported when it refuses, is unavailable, or does not respond', async () => {
     await using refusing = await startConnectProxy({ refuseWith: 403 });
     await using refused = createLoopbackGuard(
       { ...LIVE, proxyUrl: `http://127.0.0.1:${refusing.port}` },
@@ -107,7 +107,7 @@ describe('sending by an egress proxy', () => {
     });
   });
 
-  it('is reached over http or https only', () => {
+  it('is supported over http and https only', () => {
     expect(() => createLoopbackGuard({ proxyUrl: 'socks5://127.0.0.1:1080' })).toThrow(RangeError);
     expect(() => createLoopbackGuard({ proxyUrl: 'proxy' })).toThrow(TypeError);
   });

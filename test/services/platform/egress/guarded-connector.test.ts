@@ -38,7 +38,7 @@ describe('connecting', () => {
     },
   );
 
-  it('reaches a name, an IPv4 and an IPv6 address, and proves the name it was given', async () => {
+  it('reaches a name, an IPv4 and an IPv6 address, and verifies the given name', async () => {
     const serverNames: unknown[] = [];
     await using v4 = await startReceiver((request, response) => {
       serverNames.push((request.socket as TLSSocket & { servername: unknown }).servername);
@@ -56,7 +56,7 @@ describe('connecting', () => {
     );
   });
 
-  it('resolves once for a connection, and refuses when DNS is bound anew to a private address', async () => {
+  it('resolves once per connection, and refuses when DNS is rebound to a private address', async () => {
     let address = '127.0.0.1';
     await using dns = await startDnsResponder(() => [address]);
     await using receiver = await startReceiver((_request, response) => {
@@ -70,7 +70,7 @@ describe('connecting', () => {
     expect(receiver.connections).toHaveLength(1);
   });
 
-  it('refuses all for one bad address among good ones', async () => {
+  it('refuses all addresses if one of them is forbidden', async () => {
     await using dns = await startDnsResponder(() => ['127.0.0.1', '169.254.169.254']);
     await using receiver = await startReceiver();
     await using guard = createLoopbackGuard({ dnsServers: [dns.server] });
@@ -78,13 +78,13 @@ describe('connecting', () => {
     expect(receiver.connections).toEqual([]);
   });
 
-  it('goes on to the next judged address when one refuses', async () => {
+  it('continues with the next checked address when one refuses', async () => {
     await using receiver = await startReceiver();
     await using guard = createLoopbackGuard({}, { dnsLookup: async () => ['127.0.0.2', '127.0.0.1'] });
     expect(await post(guard, `https://hooks.example.com:${receiver.port}/`)).toBe(204);
   });
 
-  it('dials eight addresses of a name at most', async () => {
+  it('dials at most eight addresses of a name', async () => {
     await using receiver = await startReceiver();
     const silent = Array.from({ length: 8 }, (_, index) => `127.0.0.${index + 2}`);
     await using guard = createLoopbackGuard({}, { dnsLookup: async () => [...silent, '127.0.0.1'] });
@@ -92,7 +92,7 @@ describe('connecting', () => {
     expect(receiver.connections).toEqual([]);
   });
 
-  it('sends no byte to an address other than the judged ones', async () => {
+  it('sends no byte to an address other than the checked ones', async () => {
     let bytes = 0;
     const server = net.createServer((socket) => socket.on('data', (chunk) => (bytes += chunk.length)));
     await using elsewhere = await listen(server, '127.0.0.1');
@@ -112,23 +112,26 @@ describe('connecting', () => {
     ['for another name', {}, { names: ['other.example.com'] }],
     ['for an address of its name only', {}, { names: ['127.0.0.1'] }],
     ['that has expired', {}, { names: TEST_NAMES, notBefore: new Date(0), notAfter: new Date(1e12) }],
-  ])('refuses a certificate %s, whatever the environment says', async (_which, settings, request) => {
-    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-    const certificate = await issueCertificate(testAuthority, request);
-    await using receiver = await startReceiver(undefined, { certificate });
-    await using guard = createLoopbackGuard(settings);
-    await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), 'TLS');
-    expect(receiver.requests).toEqual([]);
-  });
+  ])(
+    'rejects a certificate %s, whatever the environment variables say',
+    async (_which, settings, request) => {
+      vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+      const certificate = await issueCertificate(testAuthority, request);
+      await using receiver = await startReceiver(undefined, { certificate });
+      await using guard = createLoopbackGuard(settings);
+      await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), 'TLS');
+      expect(receiver.requests).toEqual([]);
+    },
+  );
 
-  it('calls a server that speaks no TLS a TLS failure', async () => {
+  it('reports a server without TLS as a TLS failure', async () => {
     const server = net.createServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
     await using plain = await listen(server, '127.0.0.1');
     await using guard = createLoopbackGuard();
     await expectFailure(post(guard, `https://hooks.example.com:${plain.port}/`), 'TLS');
   });
 
-  it('calls a closed port refused, and a server that hangs up reset', async () => {
+  it('reports a closed port as refused, and a server that closes the connection as reset', async () => {
     await using guard = createLoopbackGuard();
     const closed = await startReceiver();
     await closed[Symbol.asyncDispose]();
@@ -146,7 +149,7 @@ describe('connecting', () => {
     expect(polite.connections).toHaveLength(1);
   });
 
-  it('gives up a handshake, and a DNS server, that takes longer than the limit, and hangs up', async () => {
+  it('times out a slow handshake and a slow DNS server, and closes the connection', async () => {
     let hungUp = false;
     const server = net.createServer((socket) => socket.resume().on('end', () => (hungUp = true)));
     await using silent = await listen(server, '127.0.0.1');
@@ -158,7 +161,7 @@ describe('connecting', () => {
     await expectFailure(post(deaf, `https://hooks.example.com:${silent.port}/`), 'DNS');
   });
 
-  it('says that a name does not resolve', async () => {
+  it('reports that a name does not resolve', async () => {
     await using dns = await startDnsResponder(() => 'NXDOMAIN');
     await using guard = createLoopbackGuard({ dnsServers: [dns.server] });
     await expectFailure(post(guard, 'https://hooks.example.com/'), 'DNS');

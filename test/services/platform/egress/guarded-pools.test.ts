@@ -17,7 +17,7 @@ describe('pools of guarded connections', () => {
     expect(guard.poolCount).toBe(1);
   });
 
-  it('share no connection between two keys of one endpoint', async () => {
+  it('share no connection between two keys of the same endpoint', async () => {
     await using receiver = await startReceiver();
     await using guard = createLoopbackGuard();
     await post(guard, `https://hooks.example.com:${receiver.port}/`, 'one');
@@ -26,7 +26,7 @@ describe('pools of guarded connections', () => {
     expect(guard.poolCount).toBe(2);
   });
 
-  it('open no more connections at a time than they may', async () => {
+  it('limit their concurrent connections', async () => {
     await using receiver = await startReceiver((_request, response) => {
       setTimeout(() => response.writeHead(204).end(), 50);
     });
@@ -49,7 +49,7 @@ describe('pools of guarded connections', () => {
     expect(resumed).toEqual([false, true]);
   });
 
-  it('are closed when idle, but not while a request is under way, and opened again when asked for', async () => {
+  it('are closed when idle, but not during a request, and reopened on demand', async () => {
     const slow = Promise.withResolvers<void>();
     await using receiver = await startReceiver(async (request, response) => {
       if (request.url === '/slow') await slow.promise;

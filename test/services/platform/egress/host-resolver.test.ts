@@ -30,7 +30,7 @@ describe('checking a host at creation', () => {
     [['2606:2800:21f::1', '64:ff9b::a9fe:a9fe']],
     [['::ffff:7f00:1']],
     [['2606:4700::5efe:7f00:1']],
-  ])('refuses a name that resolves to %j, and does not say where to', async (answer) => {
+  ])('rejects a name that resolves to %j, without revealing the address', async (answer) => {
     const verdict = await checkWithDns(answer);
     expect(verdict).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
     for (const address of answer) expect(JSON.stringify(verdict)).not.toContain(address);
@@ -41,14 +41,14 @@ describe('checking a host at creation', () => {
     expect(await checkWithDns([])).toEqual({ ok: true, resolves: false });
   });
 
-  it('waits a second at most for a DNS server that says nothing', async () => {
+  it('waits at most a second for a DNS server that does not respond', async () => {
     const startedMs = performance.now();
     expect(await checkWithDns('SILENCE')).toEqual({ ok: true, resolves: false });
     expect(performance.now() - startedMs).toBeGreaterThan(900);
     expect(performance.now() - startedMs).toBeLessThan(2000);
   });
 
-  it('does with one family where the other is never answered, by several servers', async () => {
+  it('accepts one address family if the other gets no response, from several servers', async () => {
     const questions: string[] = [];
     const start = () =>
       startDnsResponder((_name, type) => {
@@ -65,7 +65,7 @@ describe('checking a host at creation', () => {
     expect(questions.filter((type) => type === 'AAAA').length).toBeGreaterThan(1);
   });
 
-  it('asks DNS for an ordinary name only, and nobody for an address', async () => {
+  it('queries DNS for ordinary names only, and nothing for an address', async () => {
     await using dns = await startDnsResponder(() => ['127.0.0.1']);
     await using guard = createLoopbackGuard(
       { dnsServers: [dns.server] },
@@ -84,12 +84,12 @@ describe('checking a host at creation', () => {
     ['to a public address', async () => ['93.184.215.14']],
     ['partly outside the allow-list', async () => ['127.0.0.1', '10.0.0.1']],
     ['not at all', async () => Promise.reject(new Error('ENOTFOUND'))],
-  ])('refuses a special-use name that resolves %s', async (_how, systemLookup) => {
+  ])('rejects a special-use name that resolves %s', async (_how, systemLookup) => {
     await using guard = createLoopbackGuard({}, { systemLookup });
     expect(await guard.checkHost(urlOf(guard, 'https://receiver:8443/'))).toMatchObject({ ok: false });
   });
 
-  it('resolves localhost as the machine does', async () => {
+  it('resolves localhost with the system resolver', async () => {
     await using guard = createLoopbackGuard();
     expect(await guard.checkHost(urlOf(guard, 'https://localhost:8443/'))).toEqual({
       ok: true,

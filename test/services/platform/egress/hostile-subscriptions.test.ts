@@ -57,7 +57,7 @@ const subscriptions = async () =>
   (await fixture().sql<{ count: string }>('select count(*) from webhooks.subscription'))[0]!.count;
 
 describe('a hostile URL', () => {
-  it('is refused by CreateWebhookSubscription in every spelling, and nothing is kept', async () => {
+  it('is rejected by CreateWebhookSubscription in every spelling, and nothing is stored', async () => {
     const isRefusal = (reason: string) => reason === 'INVALID_WEBHOOK_URL';
     expect(await wrongAnswers(HOSTS, overRpc, isRefusal)).toEqual([]);
     const isRefusalOfForm = (reason: string) => isRefusal(reason) || reason === 'INVALID_ARGUMENT';
@@ -65,7 +65,7 @@ describe('a hostile URL', () => {
     expect(await subscriptions()).toBe('0');
   });
 
-  it('is refused by the public API in every spelling, and nothing is kept', async () => {
+  it('is rejected by the public API in every spelling, and nothing is stored', async () => {
     const { keys } = await newMerchant(gateways);
     const overHttp = async (url: string) => {
       const answer = await call(gateways.ports.live, '/v1/webhook-subscriptions', {
@@ -82,7 +82,7 @@ describe('a hostile URL', () => {
     expect(await subscriptions()).toBe('0');
   });
 
-  it('is neither looked up nor dialled when a subscription has it all the same', async () => {
+  it('is neither resolved nor dialed even if a subscription has it', async () => {
     const dial = vi.fn<Dial>(net.connect);
     const asPublic = vi.fn(async () => ['93.184.215.14']);
     const { WEBHOOK_ALLOWED_PORTS: allowedPorts } = gateways.harness.config;

@@ -80,16 +80,16 @@ async function namesInFiles(files: readonly string[], forbidden: RegExp): Promis
 }
 
 describe('the worker', () => {
-  it('imports nothing that could reach a host besides the guard', () => {
+  it('imports nothing that could reach a host except the guard', () => {
     expect(path).toEqual(expect.arrayContaining([`${GUARD}guarded-connector.ts`, 'workflows/main.ts']));
     expect(waysAround(path, imports)).toEqual([]);
   });
 
-  it('calls no global that could', async () => {
+  it('uses no global that could', async () => {
     expect(await namesInFiles(path, FORBIDDEN_NAMES)).toEqual([]);
   });
 
-  it('takes connections of the guard in one place, which judges the URL first', async () => {
+  it('gets connections from the guard in one place, which checks the URL first', async () => {
     const users = await namesInFiles(path, /^dispatcherFor$/);
     expect(users.map((use) => use.split(' ')[0])).toEqual([
       `${GUARD}egress-guard.ts`,
@@ -97,7 +97,7 @@ describe('the worker', () => {
     ]);
   });
 
-  it('has pools and connectors made by the guard alone, and pools of undici by guarded pools alone', async () => {
+  it('creates pools and connectors in the guard only, and undici pools in guarded pools only', async () => {
     const users = await namesInFiles(path, /^(createGuardedConnector|createGuardedPools)$/);
     expect(users.filter((use) => !use.startsWith(GUARD))).toEqual([]);
     expect(imports.filter(({ from, to }) => path.includes(from) && to === 'undici')).toEqual([
@@ -112,12 +112,12 @@ describe('the worker', () => {
 });
 
 describe('the webhooks service', () => {
-  it('imports nothing that could reach the host of a subscription besides the guard', () => {
+  it('imports nothing that could reach a subscription’s host except the guard', () => {
     const own = imports.filter(({ from }) => from.startsWith('services/webhooks/'));
     expect(own.filter(({ to }) => REACHING.test(to) || to === 'undici')).toEqual([]);
   });
 
-  it('calls no global that could', async () => {
+  it('uses no global that could', async () => {
     const files = (await sourceFiles()).filter((file) => file.startsWith('services/webhooks/'));
     expect(await namesInFiles(files, FORBIDDEN_NAMES)).toEqual([]);
   });
@@ -134,7 +134,7 @@ describe('the rule', () => {
     'node:child_process',
     'got',
     '@connectrpc/connect-node',
-  ])('finds the import of %s at the end of a path', (to) => {
+  ])('finds the import of %s at the end of an import chain', (to) => {
     const all = [
       imported('workflows/webhooks/send-attempt.ts', 'services/platform/elsewhere.ts'),
       imported('services/platform/elsewhere.ts', to),

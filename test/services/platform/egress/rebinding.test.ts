@@ -102,27 +102,27 @@ const REBOUND: readonly (readonly [string, DnsAnswer])[] = [
   ],
 ];
 
-describe('a name that was public when it was subscribed', () => {
-  it.each(REBOUND)('is not dialled once it is bound to %s', async (_where, rebound) => {
+describe('a name that was public at creation', () => {
+  it.each(REBOUND)('is not dialed once it is rebound to %s', async (_where, rebound) => {
     const attempts = await subscribeThenDeliver(PUBLIC, rebound);
     expect(attempts).toMatchObject([{ failure: AttemptFailure.EGRESS_DENIED }]);
   });
 
-  it.each(REBOUND)('is refused at creation when it is bound to %s by then', async (_where, bound) => {
+  it.each(REBOUND)('is rejected at creation if it is rebound to %s by then', async (_where, bound) => {
     await expect(subscribeThenDeliver(bound, bound)).rejects.toThrow('not on the public internet');
   });
 
-  it('is not dialled when it did not resolve at creation and is private at connection', async () => {
+  it('is not dialed if it did not resolve at creation and is private at connection', async () => {
     const attempts = await subscribeThenDeliver('NXDOMAIN', ['127.0.0.1']);
     expect(attempts).toMatchObject([{ failure: AttemptFailure.EGRESS_DENIED }]);
   });
 
-  it('is no address when its aliases lead nowhere', async () => {
+  it('has no address if its aliases lead nowhere', async () => {
     const attempts = await subscribeThenDeliver(PUBLIC, { aliases: ['db.internal'], addresses: [] });
     expect(attempts).toMatchObject([{ failure: AttemptFailure.DNS }]);
   });
 
-  it('is named to no egress proxy once it is private, and until then by its address alone', async () => {
+  it('is never sent to an egress proxy once it is private; before, only its address is', async () => {
     await using proxy = await startConnectProxy({ refuseWith: 403 });
     const proxyUrl = `http://127.0.0.1:${proxy.port}`;
     await using proxied = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server], proxyUrl });

@@ -119,8 +119,8 @@ function mayBeTaken(text: string): boolean | undefined {
   return isIP(bare) === 0 ? undefined : isGloballyReachable(bare);
 }
 
-describe('what the guard takes', () => {
-  it('is public by the WHATWG parser and the registries of IANA, and all that is public by them', () => {
+describe('the URLs that the guard accepts', () => {
+  it('are exactly those that are public by the WHATWG parser and the IANA registries', () => {
     const seen = { taken: 0, refused: 0, names: 0 };
     fc.assert(
       fc.property(webhookUrl, (text) => {
@@ -147,7 +147,7 @@ describe('what the guard takes', () => {
     expect(Math.min(seen.taken, seen.refused, seen.names)).toBeGreaterThan(500);
   });
 
-  it('agrees with the registries about every address', () => {
+  it('agree with the registries about every address', () => {
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6, fc.ipV6()), (text) => {
         fc.pre(isIP(text) !== 0);
@@ -160,7 +160,7 @@ describe('what the guard takes', () => {
     );
   });
 
-  it('is nothing of the table of hostile spellings, judged by the registries', () => {
+  it('contain none of the hostile spellings, as judged by the registries', () => {
     const urls = [...HOSTILE_HOSTS.map((host) => `https://${host}/`), ...HOSTILE_FORMS.map(([text]) => text)];
     expect(urls.filter((text) => mayBeTaken(text) === true)).toEqual([]);
     expect(urls.filter((text) => mayBeTaken(text) === false).length).toBeGreaterThanOrEqual(150);

@@ -23,18 +23,18 @@ function accepted(text: string, by = rules) {
 }
 
 describe('judging a webhook URL', () => {
-  it('has a table of at least 150 hosts that are different to the eye', () => {
+  it('has a table of at least 150 visually different hosts', () => {
     expect(new Set(HOSTILE_HOSTS).size).toBe(HOSTILE_HOSTS.length);
     expect(HOSTILE_HOSTS.length).toBeGreaterThanOrEqual(150);
   });
 
-  it.each(HOSTILE_HOSTS)('refuses the host %j', (host) => {
+  it.each(HOSTILE_HOSTS)('rejects the host %j', (host) => {
     for (const text of [`https://${host}`, `https://${host}:8443/hooks?a=b`, `  HTTPS:\\\\${host}\\hooks `]) {
       expect(judgeWebhookUrl(text, rules)).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
     }
   });
 
-  it.each(HOSTILE_FORMS)('refuses %j as %s', (text, reason) => {
+  it.each(HOSTILE_FORMS)('rejects %j as %s', (text, reason) => {
     expect(judgeWebhookUrl(text, rules)).toMatchObject({ ok: false, reason });
   });
 
@@ -52,11 +52,11 @@ describe('judging a webhook URL', () => {
     ['https://[2606:4700:0:0::1111]/', 'https://[2606:4700::1111]/'],
     ['https://notlocalhost.com/', 'https://notlocalhost.com/'],
     ['https://internal.example.com/', 'https://internal.example.com/'],
-  ])('writes %j as %j', (text, href) => {
+  ])('serializes %j as %j', (text, href) => {
     expect(accepted(text).href).toBe(href);
   });
 
-  it('keeps a final dot in the URL and leaves it out of the unique form', () => {
+  it('keeps a trailing dot of the host in the URL and removes it from the unique form', () => {
     const url = accepted('https://hooks.example.com.:8443/a');
     expect(url).toMatchObject({
       href: 'https://hooks.example.com.:8443/a',
@@ -66,7 +66,7 @@ describe('judging a webhook URL', () => {
     expect(accepted('https://hooks.example.com:8443/a').uniqueForm).toBe(url.uniqueForm);
   });
 
-  it('counts characters, of what is given and of what is kept', () => {
+  it('counts characters, both of the input and of the serialized form', () => {
     const path = (length: number) => `https://hooks.example.com/${'a'.repeat(length - 26)}`;
     expect(accepted(path(MAX_WEBHOOK_URL_LENGTH)).href).toHaveLength(MAX_WEBHOOK_URL_LENGTH);
     expect(judgeWebhookUrl(path(MAX_WEBHOOK_URL_LENGTH + 1), rules)).toMatchObject({ reason: 'TOO_LONG' });
@@ -77,7 +77,7 @@ describe('judging a webhook URL', () => {
     expect(judgeWebhookUrl(grownByEncoding, rules)).toMatchObject({ reason: 'TOO_LONG' });
   });
 
-  it('lets special-use names and exempt addresses pass where an allow-list is set, but no other address', () => {
+  it('accepts special-use names and exempt addresses with an allow-list, but no other address', () => {
     for (const host of ['localhost', 'receiver', '127.1', '[::1]']) {
       expect(accepted(`https://${host}:8443/`, sandboxRules).href).toMatch(/^https:/);
     }
@@ -88,7 +88,7 @@ describe('judging a webhook URL', () => {
     }
   });
 
-  it('judges every spelling of an IPv4 address as the address it is', () => {
+  it('treats every spelling of an IPv4 address as that address', () => {
     const number = fc.oneof(
       fc.nat(0xffffffff),
       fc.constantFrom(0x7f000001, 0xa9fea9fe, 0x0a000001, 0xac100001, 0xc0a80001, 0x08080808),
@@ -110,7 +110,7 @@ describe('judging a webhook URL', () => {
     );
   });
 
-  it('refuses every name under a special-use suffix, in any case and with a final dot', () => {
+  it('rejects every name under a special-use suffix, in any case and with a trailing dot', () => {
     const label = fc
       .stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/)
       .filter((text) => !text.includes('--'));
@@ -129,7 +129,7 @@ describe('judging a webhook URL', () => {
     );
   });
 
-  it('never throws, and what it accepts is what the WHATWG parser writes and is accepted again unchanged', () => {
+  it('never throws, and accepts its own output unchanged, as serialized by the WHATWG parser', () => {
     const pieces = fc.array(
       fc.oneof(
         fc.constantFrom(
@@ -195,15 +195,15 @@ describe('judging a webhook URL', () => {
   });
 });
 
-describe('reading the allowed ports', () => {
-  it('reads ports and ranges', () => {
+describe('parsing the allowed ports', () => {
+  it('accepts ports and ranges', () => {
     expect(portRanges('443, 1024-65535')).toEqual([
       { from: 443, to: 443 },
       { from: 1024, to: 65535 },
     ]);
   });
 
-  it.each(['', '443,', 'https', '0', '65536', '2-1', '-1', '1-2-3'])('refuses %j', (text) => {
+  it.each(['', '443,', 'https', '0', '65536', '2-1', '-1', '1-2-3'])('rejects %j', (text) => {
     expect(() => portRanges(text)).toThrow('must list ports or ranges');
   });
 });

@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.close();
 });
 
-it('tells this process of each commit at once, and others of what was committed since they were last told', async () => {
+it('signals each commit at once in this process, and to others what was committed since the last notification', async () => {
   const [signal, elsewhere] = [new OutboxSignal(database), new OutboxSignal(database)];
   const told: OutboxWork[] = [];
   signal.onWork((work) => told.push(work));

@@ -14,7 +14,7 @@ const faultsOf = (read: () => unknown): readonly string[] => {
   return [];
 };
 
-test('settings have defaults and types; an empty one is an absent one', () => {
+test('settings have defaults and types; an empty one counts as absent', () => {
   const config = readConfig({ ...secrets, LIVE_PORT: '', SERVICES: 'funds, api-keys' });
   expect(config).toMatchObject({
     LIVE_PORT: 8080,
@@ -24,7 +24,7 @@ test('settings have defaults and types; an empty one is an absent one', () => {
   expect(config.SERVICES).toEqual(['funds', 'api-keys']);
 });
 
-test('every fault is told at once, none with a secret in it', () => {
+test('all errors are reported at once, without secrets', () => {
   const faults = faultsOf(() =>
     readConfig({
       CURSOR_KEYS: 'v1:secret',
@@ -44,7 +44,7 @@ test('every fault is told at once, none with a secret in it', () => {
   expect(faults.join()).not.toContain('v1:secret');
 });
 
-test('a process requires what only it needs, and goes without what it has no use for', () => {
+test('a process requires its own settings, and ignores those it does not use', () => {
   const required = ['DATABASE_URL', 'SERVICE_TOKEN'] as const;
   const unused = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
   expect(faultsOf(() => readConfig({}, { required, unused }))).toEqual([
@@ -60,7 +60,7 @@ test('a process requires what only it needs, and goes without what it has no use
 });
 
 test.each([['nonsense'], ['https://db.example/payments'], ['user:hunter2@db.example/payments']])(
-  'a DATABASE_URL such as %s is a fault that does not repeat it',
+  'a DATABASE_URL such as %s is an error that does not repeat it',
   (url) => {
     const faults = faultsOf(() => readConfig({ ...secrets, DATABASE_URL: url }));
     expect(faults).toEqual([expect.stringMatching(/^DATABASE_URL must be a postgres URL/)]);
@@ -68,7 +68,7 @@ test.each([['nonsense'], ['https://db.example/payments'], ['user:hunter2@db.exam
   },
 );
 
-test('webhooks are kept for a day at least', () => {
+test('webhooks are kept for at least a day', () => {
   const read = (WEBHOOK_RETENTION_LIVE: string) => readConfig({ ...secrets, WEBHOOK_RETENTION_LIVE });
   expect(read('24h').WEBHOOK_RETENTION_LIVE).toBe(86_400_000);
   expect(faultsOf(() => read('23h'))).toEqual(['WEBHOOK_RETENTION_LIVE must be at least 1d']);

@@ -12,7 +12,7 @@ const register = (name: string, measure: () => Promise<number>, cacheMs = 60_000
     gauges: [{ name: `measured_${name}`, help: 'Of a test.', read: (measured) => measured }],
   });
 
-it('a measurement serves the scrapes that come soon after it, and then another is made', async () => {
+it('a measurement is reused by scrapes soon after it, then repeated', async () => {
   let value = 0;
   register('kept', async () => ++value);
   register('fresh', async () => ++value, 0);
@@ -21,7 +21,7 @@ it('a measurement serves the scrapes that come soon after it, and then another i
   expect([later('measured_kept'), later('measured_fresh')]).toEqual([1, 3]);
 });
 
-it('what cannot be measured, or not in time, is not known, and the others are told', async () => {
+it('a measurement that fails or times out reports NaN, and the other metrics are unaffected', async () => {
   let begun = 0;
   const never = () => {
     begun += 1;
@@ -40,7 +40,7 @@ it('what cannot be measured, or not in time, is not known, and the others are to
   expect(begun).toBe(1);
 });
 
-it('tells each set of labels from one measurement', async () => {
+it('one measurement reports all label sets', async () => {
   registerMeasuredGauges({
     measure: async () => ({ live: 3 }),
     cacheMs: 0,

@@ -6,14 +6,14 @@ const serverOf = (ready: () => Promise<Readiness>, metrics = new Registry()) =>
   createOpsServer({ ready, metrics });
 const ready = async () => ({ ok: true, details: {} });
 
-it('says that it is ready, and why not', async () => {
+it('reports that it is ready, and why it is not', async () => {
   const good = await serverOf(ready).inject('/readyz');
   expect([good.statusCode, good.json()]).toEqual([200, { status: 'ready' }]);
   const bad = await serverOf(() => Promise.reject(new Error('no database'))).inject('/readyz');
   expect([bad.statusCode, bad.json()]).toEqual([503, { status: 'not ready', error: 'no database' }]);
 });
 
-it('says no more than what went wrong', async () => {
+it('reveals nothing but the error message', async () => {
   const broken = new Registry();
   broken.metrics = () => Promise.reject(new Error('sesame'));
   const server = serverOf(ready, broken);

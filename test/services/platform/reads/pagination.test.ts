@@ -31,7 +31,7 @@ async function startOf(keys: string, pageToken: string, scope = SCOPE) {
   return start;
 }
 
-it('a token stands for the position of the last row of its page, and stays so when the key changes', async () => {
+it('a token marks the position of the last row of its page, also after a key rotation', async () => {
   const token = await cut(OLD);
   for (const keys of [OLD, `${OLD},${NEW}`, `${NEW},${OLD}`]) {
     expect(await startOf(keys, token)).toEqual(['2026-07-02T13:05:00.007Z', ROW.id]);
@@ -39,7 +39,7 @@ it('a token stands for the position of the last row of its page, and stays so wh
   expect(await startOf(`${NEW},${OLD}`, await cut(`${NEW},${OLD}`))).toHaveLength(2);
 });
 
-it('a token is refused once its key is gone, or another has its version', async () => {
+it('a token is rejected once its key was removed, or its version has another key', async () => {
   const token = await cut(OLD);
   for (const keys of [NEW, key(1)]) {
     await expect(startOf(keys, token)).rejects.toMatchObject({ reason: 'INVALID_PAGE_TOKEN' });
@@ -47,7 +47,7 @@ it('a token is refused once its key is gone, or another has its version', async 
   await expect(startOf(OLD, await cut(`${NEW},${OLD}`))).rejects.toThrow('page_token');
 });
 
-it('a token is bound to its list and to what the list is ordered by', async () => {
+it('a token is bound to its list and the list’s order', async () => {
   const token = await cut(OLD);
   const others: ListScope<typeof ROW>[] = [
     { ...SCOPE, list: 'other-things' },
@@ -59,12 +59,12 @@ it('a token is bound to its list and to what the list is ordered by', async () =
   for (const scope of others) await expect(startOf(OLD, token, scope)).rejects.toThrow('page_token');
 });
 
-it('an absent filter is one that is undefined', async () => {
+it('an absent filter equals an undefined one', async () => {
   const token = await cut(OLD);
   expect(await startOf(OLD, token, { ...SCOPE, filters: { status: 'PAID' } })).toHaveLength(2);
 });
 
-it('nothing about whose list it is can be read in a token', async () => {
+it('a token reveals nothing about its owner', async () => {
   const token = await cut(OLD);
   const content = Buffer.from(token.slice(0, -16), 'base64url').toString();
   expect(content).toBe(`1|2026-07-02T13:05:00.007Z|${ROW.id}`);

@@ -60,14 +60,14 @@ async function filesOf(symbol: string): Promise<string[]> {
   );
 }
 
-describe('the internal port, to a gRPC client that is not ours', () => {
-  it('serves an RPC to a caller with a token', async () => {
+describe('the internal port, with a third-party gRPC client', () => {
+  it('serves RPCs to a caller with a token', async () => {
     expect(await call(ProductService.method.listProducts, newTenant(), harness.token)).toMatchObject({
       products: [],
     });
   });
 
-  it('refuses with gRPC status codes', async () => {
+  it('returns gRPC status codes for errors', async () => {
     const { getProduct, listProducts } = ProductService.method;
     await expect(call(listProducts, newTenant())).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
     const malformed = { ...newTenant(), productId: 'p1' };
@@ -77,7 +77,7 @@ describe('the internal port, to a gRPC client that is not ours', () => {
     });
   });
 
-  it('tells everybody its health, whole and by service', async () => {
+  it('reports its health without a token, in total and by service', async () => {
     const serving = { status: HealthCheckResponse_ServingStatus.SERVING };
     for (const service of ['', ProductService.typeName]) {
       expect(await call(Health.method.check, { service })).toMatchObject(serving);

@@ -18,7 +18,7 @@ test.each(['grpc', 'connect'] as const)(
   },
 );
 
-test('the port closes at once although a connection has never sent a byte', async () => {
+test('the port closes at once even if a connection has never sent a byte', async () => {
   const harness = await startHarness({ SERVICES: 'catalog' });
   const silent = connect(Number(new URL(harness.baseUrl).port));
   await once(silent, 'connect');

@@ -25,7 +25,7 @@ const time = (seconds: bigint, nanos = 0): Timestamp => ({
 });
 const SECONDS_OF_9999 = 253_402_300_799n;
 
-describe.each(['inProcess', 'grpc'] as const)('values that cannot be kept, over %s', (way) => {
+describe.each(['inProcess', 'grpc'] as const)('values that cannot be stored, over %s', (way) => {
   const product = (overrides: object) => {
     const client = createClient(ProductService, harness.transports[way]);
     const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
@@ -40,7 +40,7 @@ describe.each(['inProcess', 'grpc'] as const)('values that cannot be kept, over 
   const invalid = (call: Promise<unknown>, field: string) =>
     expectRefusal(call, Code.InvalidArgument, 'INVALID_ARGUMENT', { field });
 
-  it.each(['name', 'description', 'idempotencyKey'])('refuses NUL in %s', (name) =>
+  it.each(['name', 'description', 'idempotencyKey'])('rejects NUL in %s', (name) =>
     invalid(product({ [name]: 'a\0b' }), name.replace('K', '_k')),
   );
 
@@ -51,15 +51,15 @@ describe.each(['inProcess', 'grpc'] as const)('values that cannot be kept, over 
     ['beyond all calendars', time(9_223_372_036_854_775_807n)],
     ['with negative nanoseconds', time(0n, -1)],
     ['with a second of nanoseconds', time(0n, 1_000_000_000)],
-  ])('refuses a time %s', (_, occurredAt) => invalid(product({ occurredAt }), 'occurred_at'));
+  ])('rejects a time %s', (_, occurredAt) => invalid(product({ occurredAt }), 'occurred_at'));
 
-  it('takes times at its bounds and any other text as a key', async () => {
+  it('accepts times at the bounds and any other text as a key', async () => {
     await product({ occurredAt: time(-2_208_988_800n), idempotencyKey: "'\n|%😀" });
     const later = product({ occurredAt: time(SECONDS_OF_9999 - 1n) });
     await expectRefusal(later, Code.InvalidArgument, 'OCCURRED_AT_IN_FUTURE');
   });
 
-  it('refuses NUL in JSON, and takes JSON that looks like a message', async () => {
+  it('rejects NUL in JSON, and accepts JSON that looks like a message', async () => {
     const events = createClient(EventService, harness.transports[way]);
     const about = { type: 'refund.failed.v1', objectId: randomUUID() };
     const publish = (data: JsonObject) =>
@@ -72,7 +72,7 @@ describe.each(['inProcess', 'grpc'] as const)('values that cannot be kept, over 
   });
 });
 
-it('finds no fault in a request that can be kept, and names the field of the first one', () => {
+it('accepts storable requests, and names the first field that is not', () => {
   const fieldAtFault = (data: JsonObject) =>
     unstorableValue(PublishEventRequestSchema, create(PublishEventRequestSchema, { data }))?.field;
   expect(fieldAtFault({ text: 'a', amount: 1.5, none: null, yes: true, list: [] })).toBeUndefined();

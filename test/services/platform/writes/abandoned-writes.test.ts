@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way) => {
-  it('leaves nothing behind when its caller has stopped waiting, and is done when it asks again', async () => {
+  it('is rolled back when its caller has stopped waiting, and succeeds when repeated', async () => {
     const { client, tenant, write, sell } = fundsCaller(harness.transports[way]);
     await sell({ gross: 1_000n });
     const lock = new Client({ connectionString: harness.databaseUrl });

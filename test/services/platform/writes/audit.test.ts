@@ -79,12 +79,12 @@ const ways = {
 const over = (shown: string) =>
   createGrpcTransport({ baseUrl: harness.baseUrl, interceptors: [bearer(shown)] });
 
-describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) => {
+describe.each(Object.entries(ways))('the audit trail %s', (_, { acting, alone }) => {
   const contact = (tenant = newTenant()) => ({ ...tenant, idempotencyKey: newKey(), language: Language.EN });
   const client = (transport: Transport = acting()) => createClient(AccountService, transport);
 
   test.for(Object.entries(SCENARIOS))(
-    'in %s leaves one entry for each write, and none for a replay, a read or a system',
+    'in %s has one entry for each write, and none for replays, reads or systems',
     async ([, play]) => {
       const calls: ActedCall[] = [];
       const before = await entries();
@@ -110,7 +110,7 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     },
   );
 
-  it('leaves no entry when nobody is named, or the write is refused', async () => {
+  it('has no entry if no person is named, or the write fails', async () => {
     const tenant = newTenant();
     await client().setMerchantContact(contact(tenant));
     const refused = { ...tenant, idempotencyKey: newKey(), accountId: randomUUID() };
@@ -119,7 +119,7 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     expect(await entriesOf(tenant)).toEqual([]);
   });
 
-  it('is refused to callers that may not act for people, and for what is no account', async () => {
+  it('rejects callers that may not act for people, and invalid account ids', async () => {
     const tenant = newTenant();
     const write = client(alone()).setMerchantContact(contact(tenant), { headers });
     await expectRefusal(write, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'on-behalf-of' });
@@ -132,7 +132,7 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     expect(await entriesOf(tenant)).toEqual([]);
   });
 
-  it('commits with its entry or not at all', async () => {
+  it('commits its entry with the write or not at all', async () => {
     const tenant = newTenant();
     const email = 'alerts@shop.example';
     await sqlOf(harness, 'alter table platform.audit_entry rename to lost');
@@ -145,7 +145,7 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     expect(await client().getMerchantContact(tenant)).toMatchObject({ isSet: false });
   });
 
-  it('has its entry with the first thing it changes, and one alone when it is repeated after it broke off', async () => {
+  it('has its entry from the first transaction, and only one when an interrupted call is repeated', async () => {
     const tenant = newTenant(Environment.TEST);
     const subscriptions = createClient(WebhookSubscriptionService, acting());
     const target = { url: 'https://127.0.0.1:8443/a', eventTypes: ['refund.failed.v1'] };
@@ -174,7 +174,7 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     expect(await entriesOf(tenant)).toMatchObject([one, one]);
   });
 
-  it('keeps a request as it was, without tenant and key', async () => {
+  it('stores a request unchanged, without tenant and key', async () => {
     const tenant = newTenant();
     const email = 'ana@shop.example';
     await client().inviteMember(
@@ -190,21 +190,18 @@ describe.each(Object.entries(ways))('what people do %s', (_, { acting, alone }) 
     expect(publication!.request).toEqual({ type: type!.name, objectId: 'one', data: type!.dataExample });
   });
 
-  it.each(['😀', '\u0001'])(
-    'hides nothing behind a reason that is as long as can be, of %j',
-    async (character) => {
-      const { tenant, write, open } = refundsOf(harness);
-      const { id: refundCaseId } = await open();
-      const reason = character.repeat(2_000);
-      const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED, reason };
-      await createClient(RefundCaseService, acting()).decideRefundCase(decision, { headers });
-      const [entry] = await entriesOf(tenant);
-      expect(entry!.request).toMatchObject({ refundCaseId, reason });
-    },
-  );
+  it.each(['😀', '\u0001'])('stores requests with the longest reasons, of %j', async (character) => {
+    const { tenant, write, open } = refundsOf(harness);
+    const { id: refundCaseId } = await open();
+    const reason = character.repeat(2_000);
+    const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED, reason };
+    await createClient(RefundCaseService, acting()).decideRefundCase(decision, { headers });
+    const [entry] = await entriesOf(tenant);
+    expect(entry!.request).toMatchObject({ refundCaseId, reason });
+  });
 });
 
-test('the scenarios show the keys and secrets that no entry may hold', async () => {
+test('the scenarios contain every key and secret that no entry may contain', async () => {
   const calls: ActedCall[] = [];
   const transports = {
     ...harness.transports,
@@ -216,7 +213,7 @@ test('the scenarios show the keys and secrets that no entry may hold', async () 
   expect(secrets.filter((secret) => secret.startsWith('whsec_')).length).toBeGreaterThan(0);
 });
 
-test('every RPC that writes is known to leave an entry, or for what reason it leaves none', async () => {
+test('every RPC that writes either leaves an entry, or has a stated reason why not', async () => {
   const calls: ActedCall[] = [];
   const transports = {
     ...harness.transports,

@@ -36,7 +36,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     return { refundCase: refundCase!, replayed: replayed as string | null };
   };
 
-  it('happens once of 50 at once; the others replay it or are told it is running', async () => {
+  it('happens once among 50 concurrent calls; the others are replays or conflicts', async () => {
     const request = opening();
     const results = await Promise.allSettled(Array.from({ length: MANY }, () => open(request)));
     const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -62,14 +62,14 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     }
   });
 
-  it('may be corrected under the same key after it was refused', async () => {
+  it('can be corrected under the same key after an error', async () => {
     const request = opening();
     const refused = open({ ...request, amountMinor: 101n });
     await expect(refused).rejects.toBeInstanceOf(ConnectError);
     expect((await open(request)).replayed).toBeNull();
   });
 
-  it('has a key of its own in each RPC', async () => {
+  it('has separate keys for each RPC', async () => {
     const request = opening();
     await open(request);
     const { product } = await createClient(ProductService, transport()).createProduct({

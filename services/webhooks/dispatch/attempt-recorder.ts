@@ -62,8 +62,9 @@ export class AttemptRecorder {
     const recorded = await this.#recordSuccesses(reports);
     const others = reports.filter(({ deliveryId }) => !recorded.has(deliveryId));
     if (others.length === 0) return recorded;
-    let plan = await this.#plan(this.#deps.db.run, others, false);
-    if (await this.#disableGone(plan, requestId)) plan = await this.#plan(this.#deps.db.run, others, false);
+    const { run } = this.#deps.db;
+    let plan = await this.#plan(run, others);
+    if (await this.#disableGone(plan, requestId)) plan = await this.#plan(run, others);
     for (let tries = 1; plan.reports.length > 0; tries += 1) {
       for (const delivery of await this.#storeAll(plan)) recorded.set(delivery.id, delivery);
       const left = plan.reports
@@ -72,7 +73,7 @@ export class AttemptRecorder {
       if (left.length === 0) break;
       if (tries === MAX_TRIES)
         throw aborted('ATTEMPT_REPORT_RACE', 'the deliveries keep changing; try again');
-      plan = await this.#plan(this.#deps.db.run, left, false);
+      plan = await this.#plan(run, left);
     }
     return recorded;
   }
@@ -102,18 +103,22 @@ export class AttemptRecorder {
     );
   }
 
-  async #plan(run: Run, reports: readonly ReportedAttempt[], counted: boolean): Promise<RecordPlan> {
+  /** @param retrying the number of RETRYING deliveries by subscription; known once the subscriptions are locked. */
+  async #plan(
+    run: Run,
+    reports: readonly ReportedAttempt[],
+    retrying: ReadonlyMap<string, number> = new Map(),
+  ): Promise<RecordPlan> {
     const ids = reports.map(({ deliveryId }) => deliveryId);
     const numbers = reports.map(({ number }) => number);
     const rows = await run<ReportedRow>(READ_REPORTED, { ids, numbers });
-    const subscriptionIds = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
-    const retrying = counted ? await run<RetryCountRow>(COUNT_RETRIES, { subscriptionIds }) : [];
-    return planRecord(
-      new Map(rows.map((row) => [row.id, row])),
-      reports,
-      new Map(retrying.map(({ subscription_id, retrying: count }) => [subscription_id, count])),
-      this.#deps.settings,
-    );
+    return planRecord(new Map(rows.map((row) => [row.id, row])), reports, retrying, this.#deps.settings);
+  }
+
+  async #countRetries(run: Run, reports: readonly PlannedReport[]): Promise<Map<string, number>> {
+    const subscriptionIds = [...new Set(reports.map(({ row }) => row.subscription_id))];
+    const counts = await run<RetryCountRow>(COUNT_RETRIES, { subscriptionIds });
+    return new Map(counts.map(({ subscription_id, retrying }) => [subscription_id, retrying]));
   }
 
   /** A 410 disables the subscription before it is recorded, so that no crash in between leaves it enabled. */
@@ -166,7 +171,7 @@ export class AttemptRecorder {
     const plan = await this.#plan(
       run,
       found.map(({ report }) => report),
-      true,
+      await this.#countRetries(run, found),
     );
     const stored = await this.#store(run, plan.reports);
     if (stored.length < plan.reports.length) throw new DeliveryChanged();

@@ -71,13 +71,14 @@ export class WorkClaims {
     if (hasAny(requeued)) return { ...requeued, pollMs: 0 };
     const { caller, maxDeliveries, batchIds } = request;
     const { db, firstWaits } = this.#deps;
-    const { deliveries, blocked, cut } = await this.#claims.claim(db, {
+    const { deliveries, blocked, incomplete } = await this.#claims.claim(db, {
       caller,
       max: maxDeliveries,
       batchIds,
       firstWaits,
     });
-    return { deliveries, retries: [], pollMs: cut ? 0 : blocked ? BLOCKED_POLL_MS : POLL_MS };
+    if (incomplete) return { deliveries, retries: [], pollMs: 0 };
+    return { deliveries, retries: [], pollMs: blocked ? BLOCKED_POLL_MS : POLL_MS };
   }
 
   /** About once a second: requeues lost work and releases held deliveries that are due. Each step may fail alone. */

@@ -12,7 +12,7 @@ interface Claim {
   /** Deliveries wait for attempts of their own subscription to end. */
   readonly blocked: boolean;
   /** There may be more events, or more subscriptions with work, than were visited: poll again at once. */
-  readonly cut: boolean;
+  readonly incomplete: boolean;
 }
 
 const nextWaiting = (after: string) =>
@@ -94,7 +94,7 @@ interface ClaimRow {
 
 /** After so many polls in a row that claimed nothing, the next poll waits: all visited subscriptions are at capacity. */
 const MAX_EMPTY_POLLS = 10;
-const NO_CLAIM: Claim = { deliveries: [], blocked: false, cut: false };
+const NO_CLAIM: Claim = { deliveries: [], blocked: false, incomplete: false };
 
 interface ClaimTerms {
   /** The caller that the deliveries are leased to. */
@@ -116,7 +116,7 @@ export class DeliveryClaims {
   /** Fans events out and claims up to `max` deliveries. */
   async claim(db: CrossTenantDatabase, terms: ClaimTerms): Promise<Claim> {
     const { caller, max, firstWaits, batchIds = newBatchIds() } = terms;
-    const { claimed, waits, limited, more } = await fanOut(db, {
+    const { claimed, anyWaiting, anyLimited, moreEvents } = await fanOut(db, {
       caller,
       batchIds,
       firstWaits,
@@ -124,17 +124,22 @@ export class DeliveryClaims {
     });
     const last = claimed.at(-1);
     if (last) this.#after = last.subscription_id;
-    const left = max - claimed.length;
-    const waiting = { caller, max: left, batchIds };
-    const next = waits && left > 0 ? await this.#claimWaiting(db, waiting, limited) : NO_CLAIM;
+    const waiting = { caller, max: max - claimed.length, batchIds };
+    const hasMore = anyWaiting && waiting.max > 0;
+    const next = hasMore ? await this.#claimWaiting(db, waiting, anyLimited) : NO_CLAIM;
     const deliveries = [...claimed, ...next.deliveries];
     this.#full = deliveries.length >= max;
-    this.#emptyPolls = next.cut && deliveries.length === 0 ? (this.#emptyPolls + 1) % MAX_EMPTY_POLLS : 0;
-    return { deliveries, blocked: next.blocked || next.cut, cut: more || this.#emptyPolls > 0 };
+    this.#emptyPolls =
+      next.incomplete && deliveries.length === 0 ? (this.#emptyPolls + 1) % MAX_EMPTY_POLLS : 0;
+    return {
+      deliveries,
+      blocked: next.blocked || next.incomplete,
+      incomplete: moreEvents || this.#emptyPolls > 0,
+    };
   }
 
-  #claimWaiting(db: CrossTenantDatabase, terms: WaitingTerms, limited: boolean): Promise<Claim> {
-    if (!limited) return this.#claimOnce(db.run, terms, []);
+  #claimWaiting(db: CrossTenantDatabase, terms: WaitingTerms, anyLimited: boolean): Promise<Claim> {
+    if (!anyLimited) return this.#claimOnce(db.run, terms, []);
     return db.transaction(async (run) => {
       const budgets = await lockWaitingBudgets(run);
       const claim = await this.#claimOnce(run, terms, budgets);
@@ -158,9 +163,9 @@ export class DeliveryClaims {
       budgets,
     });
     const { deliveries, start, last, visited, with_capacity } = row!;
-    const cut = visited === MAX_SUBSCRIPTIONS;
-    this.#after = (cut ? last : start) ?? NIL;
-    return { deliveries, blocked: with_capacity < visited, cut };
+    const incomplete = visited === MAX_SUBSCRIPTIONS;
+    this.#after = (incomplete ? last : start) ?? NIL;
+    return { deliveries, blocked: with_capacity < visited, incomplete };
   }
 }
 

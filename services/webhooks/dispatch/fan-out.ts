@@ -127,8 +127,8 @@ export interface FanOutTerms {
  * Turns committed events into deliveries, and claims at once those whose subscription has capacity and nothing waiting.
  * BLOCKED deliveries are checked again once their subscriptions are locked, which shows what concurrent transactions ended
  * or added.
- * @returns `waits`: there is more to claim, apart from new deliveries of subscriptions that got their share; `more`: it
- *   moved as many events as it may, so there may be more; `limited`: some subscriptions have limits of their own.
+ * @returns `anyWaiting`: there is more to claim, apart from new deliveries of subscriptions that got their share;
+ *   `moreEvents`: it moved as many events as it may, so there may be more; `anyLimited`: some subscriptions have limits.
  */
 export async function fanOut(db: CrossTenantDatabase, { firstWaits, caller, max, batchIds }: FanOutTerms) {
   const [fanned] = await db.run<FannedOut>(FAN_OUT, {
@@ -146,5 +146,10 @@ export async function fanOut(db: CrossTenantDatabase, { firstWaits, caller, max,
       await unblockDeliveries(run, blocked);
     });
   }
-  return { claimed, waits: waits || blocked.length > 0, more: events === MAX_EVENTS, limited };
+  return {
+    claimed,
+    anyWaiting: waits || blocked.length > 0,
+    anyLimited: limited,
+    moreEvents: events === MAX_EVENTS,
+  };
 }

@@ -18,6 +18,14 @@ import { StartError } from './start-error.ts';
 import { embeddedPorts, TemporalServer } from './temporal/temporal-server.ts';
 
 const LOG_FILE = 'logs/payments.log';
+const LISTENER_PORTS = [
+  'LIVE_PORT',
+  'SANDBOX_PORT',
+  'GRPC_PORT',
+  'OPS_PORT',
+  'DASHBOARD_PORT',
+  'DEMO_RECEIVER_PORT',
+] as const;
 
 const print = (line: string) => console.log(line);
 
@@ -67,19 +75,11 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
 
 /** The ports that this start listens on, by setting. */
 function portsOf(config: Config) {
-  const { LIVE_PORT, SANDBOX_PORT, GRPC_PORT, OPS_PORT, DASHBOARD_PORT, DEMO_RECEIVER_PORT } = config;
-  const ports: Record<string, number> = {
-    LIVE_PORT,
-    SANDBOX_PORT,
-    GRPC_PORT,
-    OPS_PORT,
-    DASHBOARD_PORT,
-    DEMO_RECEIVER_PORT,
-  };
-  if (!config.OIDC_ISSUER) ports.OIDC_PORT = config.OIDC_PORT;
-  const named = Object.entries(ports).map(([setting, port]) => ({ setting, port }));
-  if (config.TEMPORAL_ADDRESS) return named;
-  return [...named, ...embeddedPorts({ port: config.TEMPORAL_PORT, uiPort: config.TEMPORAL_UI_PORT })];
+  const listeners = LISTENER_PORTS.map((setting) => ({ setting, port: config[setting] }));
+  const provider = config.OIDC_ISSUER ? [] : [{ setting: 'OIDC_PORT', port: config.OIDC_PORT }];
+  const { TEMPORAL_ADDRESS, TEMPORAL_PORT: port, TEMPORAL_UI_PORT: uiPort } = config;
+  const temporal = TEMPORAL_ADDRESS ? [] : embeddedPorts({ port, uiPort });
+  return [...listeners, ...provider, ...temporal];
 }
 
 function startTemporal(config: Config, folder: DataFolder): TemporalServer {

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
 
 /** Codes of refusals caused by the request or the current state: retrying the call gets the same answer. */
-const REFUSALS: ReadonlySet<Code> = new Set([
+export const REFUSALS: ReadonlySet<Code> = new Set([
   Code.InvalidArgument,
   Code.NotFound,
   Code.AlreadyExists,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
+import { REFUSALS } from './final-refusal.ts';
 
 export interface RetryingOptions {
   /** How long to retry, from the first failure on. After that the last error is thrown. */
@@ -9,14 +10,10 @@ export interface RetryingOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Codes that a retry would get again. Other failures may be temporary. */
-const REFUSALS: ReadonlySet<Code | undefined> = new Set([
-  Code.InvalidArgument,
-  Code.NotFound,
-  Code.AlreadyExists,
+/** Codes that a retry gets again: refusals, and calls that this process is not set up for. */
+const PERMANENT: ReadonlySet<Code | undefined> = new Set([
+  ...REFUSALS,
   Code.PermissionDenied,
-  Code.FailedPrecondition,
-  Code.OutOfRange,
   Code.Unimplemented,
   Code.Unauthenticated,
 ]);
@@ -33,7 +30,7 @@ export async function retrying<T>(call: () => Promise<T>, options: RetryingOptio
       return await call();
     } catch (error) {
       giveUpAt = Math.min(giveUpAt, performance.now() + forMs);
-      if (REFUSALS.has(codeOf(error)) || signal?.aborted || performance.now() >= giveUpAt) throw error;
+      if (PERMANENT.has(codeOf(error)) || signal?.aborted || performance.now() >= giveUpAt) throw error;
     }
     await backOff(failures, signal);
   }

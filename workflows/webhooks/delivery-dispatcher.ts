@@ -61,8 +61,8 @@ class DeliveryDispatcher {
   #nextStartAtMs = 0;
   /** Whether the last start succeeded. */
   #temporalAnswers = false;
-  /** Whether first workflow tasks come with the answer to a start; otherwise another worker may run the workflow. */
-  #startsEagerly = true;
+  /** Whether Temporal returns a batch's first task when it is started; otherwise another worker may run the batch. */
+  #runsOwnBatches = true;
 
   constructor(deps: DeliveryDispatcherDeps) {
     this.#deps = deps;
@@ -116,7 +116,7 @@ class DeliveryDispatcher {
         continue;
       }
       this.#open.add(batch);
-      if (this.#startsEagerly) eagerAttempts.start(batch.id, batch.deliveryIds);
+      if (this.#runsOwnBatches) eagerAttempts.start(batch.id, batch.deliveryIds);
     }
     if (requeued.length > 0) this.#handOver(requeued);
   }
@@ -136,10 +136,10 @@ class DeliveryDispatcher {
     const sizes = batches.map(({ deliveryIds }) => deliveryIds.length);
     for (const size of sizes) batchSize.observe(size);
     const deliveries = sizes.reduce((sum, size) => sum + size, 0);
-    const fillMs = this.#startsEagerly ? Math.min(deliveries * FILL_PER_DELIVERY_MS, MAX_FILL_MS) : 0;
+    const fillMs = this.#runsOwnBatches ? Math.min(deliveries * FILL_PER_DELIVERY_MS, MAX_FILL_MS) : 0;
     this.#nextStartAtMs = performance.now() + Math.max(batchIntervalMs, fillMs);
     const starts = batches.map(async (batch) => {
-      this.#startsEagerly = await startBatch(temporal, batch, eagerAttempts.has(batch.id));
+      this.#runsOwnBatches = await startBatch(temporal, batch, eagerAttempts.has(batch.id));
     });
     this.#handOver(starts);
   }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type RawBuilder, sql } from 'kysely';
-import { queryBuilder } from '../platform/database/database.ts';
+import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import type { RoleName } from './members/role.ts';
 

@@ -1,9 +1,9 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type InferResult, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import { queryBuilder } from '../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { OfferEntity, PriceEntity, ProductEntity } from './product.entity.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
-import { queryBuilder } from '../platform/database/database.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import type { AccountEntity, InstallmentEntity, ReleaseEntity, ReservationEntity } from './funds.entity.ts';

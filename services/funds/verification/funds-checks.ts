@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { queryBuilder } from '../../platform/database/database.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { DIFFERENCE_COLUMNS, type DifferenceReadRow } from './difference.sql.ts';
 import { INSTALLMENT_CHECKS } from './installment-checks.sql.ts';

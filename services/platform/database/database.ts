@@ -1,14 +1,7 @@
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresql';
-import {
-  type CompiledQuery,
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-} from 'kysely';
+import type { CompiledQuery } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
@@ -188,15 +181,3 @@ function createSocket(maxSilenceMs: number): Socket {
 }
 
 const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');
-
-/** A Kysely instance that only compiles queries; {@link Database.read} runs them. */
-export function queryBuilder<Tables>(): Kysely<Tables> {
-  return new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  });
-}

@@ -1,8 +1,8 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
-import { queryBuilder } from '../../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
 
 /** An event as hot reads return it, with its data as JSON text. */

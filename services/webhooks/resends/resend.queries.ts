@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { queryBuilder } from '../../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { ResendEntity, ResendStateName } from './resend.entity.ts';

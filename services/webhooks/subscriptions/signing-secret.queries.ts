@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { queryBuilder } from '../../platform/database/database.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { SigningSecretEntity } from './subscription.entity.ts';

@@ -5,7 +5,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const ISOLATED = [
   'test/services/webhooks/{subscriptions,dispatch-metrics,alerts,retention}.test.ts',
   'test/services/funds/verify-funds.test.ts',
-  'test/services/platform/**/{ops-server,measured-gauges,maintenance}.test.ts',
+  'test/services/platform/**/{ops-server,measured-gauges}.test.ts',
   'test/workflows/webhooks/dispatch-metrics.test.ts',
   'test/gateway/rate-limit-store.test.ts',
 ];
@@ -18,6 +18,9 @@ const SLOW = [
   'test/reconciliation/*.test.ts',
   'test/gateway/docs-samples.test.ts',
 ];
+
+/** Property tests of `npm test` that try more sequences in the slow project. */
+const SLOW_PROPERTIES = ['test/services/funds/funds-{rules,database}.property.test.ts'];
 
 /** What measures times: after all the others, and beside nothing. */
 const ALONE = ['test/journeys/isolation.test.ts'];
@@ -33,7 +36,10 @@ const JOURNEYS = ['test/journeys/*.test.ts'];
 function project(
   name: string,
   include: string[],
-  { exclude = [], ...more }: { exclude?: string[]; isolate?: boolean; globalSetup?: string },
+  {
+    exclude = [],
+    ...more
+  }: { exclude?: string[]; isolate?: boolean; globalSetup?: string; env?: Record<string, string> },
 ) {
   return {
     extends: true as const,
@@ -68,7 +74,11 @@ export default defineConfig({
       project('workflows', WORKFLOWS, { exclude: [...ISOLATED, ...SLOW], ...TEMPORAL }),
       project('journeys', JOURNEYS, { exclude: [...SLOW, ...ALONE], ...TEMPORAL }),
       project('isolated', ISOLATED, { isolate: true, ...TEMPORAL }),
-      project('slow', SLOW, { isolate: true, ...TEMPORAL }),
+      project('slow', [...SLOW, ...SLOW_PROPERTIES], {
+        isolate: true,
+        env: { SLOW_PROPERTIES: 'true' },
+        ...TEMPORAL,
+      }),
       {
         extends: true,
         test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 }, ...TEMPORAL },

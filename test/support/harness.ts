@@ -34,6 +34,26 @@ export async function createTestDatabase(template: string = TEMPLATE): Promise<s
   return databaseNamed(postgresUrl, name);
 }
 
+const EMPTY_TABLES = `
+do $$ declare name regclass; begin
+  perform set_config('session_replication_role', 'replica', true);
+  for name in
+    select oid from pg_class
+     where relkind = 'r' and relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema', 'public')
+  loop execute 'delete from ' || name; end loop;
+end $$`;
+
+/** Deletes all rows of a test database. Faster than another database: use it where each test of a file needs an empty one. */
+export async function emptyDatabase(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(EMPTY_TABLES);
+  } finally {
+    await client.end();
+  }
+}
+
 /** Settings of a test: random keys, quiet logs, and what the test overrides. */
 export function testConfig(overrides: Record<string, string> = {}): Config {
   const key = () => `v1:${randomBytes(32).toString('base64')}`;
@@ -59,14 +79,15 @@ export interface TestHarness {
   close(): Promise<void>;
 }
 
-/** All services on a database and a port of their own. */
+/** All services on a port of their own, on this database or a new one. */
 export async function startHarness(
   overrides: Record<string, string> = {},
   onStatement?: (sql: string) => void,
+  ownDatabaseUrl?: string,
 ) {
   const token = `mps_${randomBytes(24).toString('base64url')}`;
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
-  const databaseUrl = await createTestDatabase();
+  const databaseUrl = ownDatabaseUrl ?? (await createTestDatabase());
   const config = testConfig({ SERVICE_TOKENS: `test|${tokenSha256}|${ALL_GRANTS.join(' ')}`, ...overrides });
   const logger = createLogger(config.LOG_LEVEL);
   const services = await createServices({ config, databaseUrl, logger, ...(onStatement && { onStatement }) });

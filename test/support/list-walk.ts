@@ -68,7 +68,7 @@ export interface ListSubject {
 
 const pools = new Map<string, Pool>();
 
-function poolOf({ databaseUrl }: TestHarness): Pool {
+function poolOf({ databaseUrl }: Pick<TestHarness, 'databaseUrl'>): Pool {
   const kept = pools.get(databaseUrl);
   if (kept) return kept;
   const pool = new Pool({ connectionString: databaseUrl, max: 2, allowExitOnIdle: true });
@@ -78,7 +78,11 @@ function poolOf({ databaseUrl }: TestHarness): Pool {
 }
 
 /** Runs SQL on a harness's database, past the services; for tests that ask often. */
-export async function sqlOf<Row extends object>(harness: TestHarness, sql: string, values: unknown[] = []) {
+export async function sqlOf<Row extends object>(
+  harness: Pick<TestHarness, 'databaseUrl'>,
+  sql: string,
+  values: unknown[] = [],
+) {
   return (await poolOf(harness).query<Row>(sql, values)).rows;
 }
 

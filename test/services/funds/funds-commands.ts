@@ -246,7 +246,7 @@ const weighted = (weight: number, ...arbitraries: fc.Arbitrary<FundsCommand>[]) 
 /** Every command of an account. */
 export const fundsCommand: fc.Arbitrary<FundsCommand> = fc.oneof(
   ...weighted(6, sell),
-  ...weighted(3, block, unblock, reserve),
-  ...weighted(2, deduct, debit, settle),
-  ...weighted(1, free, reverse, releaseDue),
+  ...weighted(3, block, unblock, reserve, debit, settle),
+  ...weighted(2, deduct, reverse),
+  ...weighted(1, free, releaseDue),
 );

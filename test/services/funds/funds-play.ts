@@ -137,7 +137,7 @@ function changedMonths(before: AccountModel, after: AccountModel): Set<string> {
   const changed = [...after.funds.installments.values()].filter(
     (installment) => before.funds.installments.get(installment.id) !== installment,
   );
-  return new Set(changed.slice(0, 12).map(({ date }) => date.slice(0, 7)));
+  return new Set(changed.slice(0, 3).map(({ date }) => date.slice(0, 7)));
 }
 
 function permutations(items: readonly number[]): number[][] {

@@ -3,12 +3,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  createTestDatabase,
+  emptyDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import {
   answered,
   newUrl,
@@ -20,14 +27,18 @@ import {
 const { PENDING, RETRYING, HELD, BLOCKED, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 const { START, SIGNAL, CANCEL } = WorkflowCommandKind;
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
-afterEach(() => harness.close());
-
-const open = async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
+beforeEach(async () => {
+  await emptyDatabase(databaseUrl);
+  harness = await startHarness({ SERVICES: 'webhooks' }, undefined, databaseUrl);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
-};
+});
+afterEach(() => harness.close());
 
 const request = (tenant: TestTenant, deliveryId: string) => ({
   ...{ ...tenant, deliveryId, idempotencyKey: newKey() },
@@ -85,8 +96,6 @@ const isDue = (delivery: { nextAttemptAt?: Parameters<typeof timestampDate>[0] }
   timestampDate(delivery.nextAttemptAt!).getTime() <= Date.now();
 
 describe('RetryDelivery', () => {
-  beforeEach(open);
-
   it('makes the next attempt due now, and starts its workflow or has it ask again', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
@@ -212,8 +221,6 @@ describe('RetryDelivery', () => {
 });
 
 describe('CancelDelivery', () => {
-  beforeEach(open);
-
   it('ends a delivery and its retry workflow, and nothing of it is sent any more', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
@@ -334,8 +341,6 @@ describe('CancelDelivery', () => {
 });
 
 describe('commands about deliveries', () => {
-  beforeEach(open);
-
   it('find none of another merchant or environment, nor one that never was', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);

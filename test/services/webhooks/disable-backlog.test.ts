@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   DeliveryStatus,
@@ -10,15 +10,27 @@ import { Database } from '../../../services/platform/database/database.ts';
 import { PeriodicTasks } from '../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { disabledBacklogs } from '../../../services/webhooks/subscriptions/cancel-backlog.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  createTestDatabase,
+  emptyDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const BACKLOG = 2_500;
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
 beforeEach(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
+  await emptyDatabase(databaseUrl);
+  harness = await startHarness({ SERVICES: 'webhooks' }, undefined, databaseUrl);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
 afterEach(() => harness.close());

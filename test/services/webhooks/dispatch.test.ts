@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
@@ -12,7 +12,14 @@ import {
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  createTestDatabase,
+  emptyDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import {
   type AttemptReportInit,
   answered,
@@ -22,13 +29,17 @@ import {
   webhooksFixture,
 } from './webhooks-fixture.ts';
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
-
-const open = async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
+beforeEach(async () => {
+  await emptyDatabase(databaseUrl);
+  harness = await startHarness({ SERVICES: 'webhooks' }, undefined, databaseUrl);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
-};
+});
 afterEach(() => harness.close());
 
 /** A subscription whose ping was answered: ACTIVE, with nothing waiting. */
@@ -62,8 +73,6 @@ const due = (deliveryId: string) =>
   );
 
 describe('DispatchService', () => {
-  beforeEach(open);
-
   it('pings a new subscription, and the first 2xx makes it ACTIVE', async () => {
     const tenant = newTenant();
     const subscription = await fixture.subscribe(tenant);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   type ClaimBatchResponse,
@@ -10,15 +10,32 @@ import {
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { createServices } from '../../../services/server.ts';
-import { ALL_GRANTS, newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  ALL_GRANTS,
+  createTestDatabase,
+  emptyDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const RETRY_LIMIT = 3;
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
 beforeEach(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_RETRY_WORKFLOW_LIMIT: String(RETRY_LIMIT) });
+  await emptyDatabase(databaseUrl);
+  harness = await startHarness(
+    { SERVICES: 'webhooks', WEBHOOK_RETRY_WORKFLOW_LIMIT: String(RETRY_LIMIT) },
+    undefined,
+    databaseUrl,
+  );
   fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
 afterEach(() => harness.close());

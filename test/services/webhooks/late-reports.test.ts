@@ -1,15 +1,26 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { AttemptFailure, DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  createTestDatabase,
+  emptyDatabase,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import { answered, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const { RETRYING, SUCCEEDED } = DeliveryStatus;
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
 beforeEach(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
+  await emptyDatabase(databaseUrl);
+  harness = await startHarness({ SERVICES: 'webhooks' }, undefined, databaseUrl);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
 afterEach(() => harness.close());

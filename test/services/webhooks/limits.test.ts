@@ -1,15 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClaimBatchResponse } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  createTestDatabase,
+  emptyDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
 beforeEach(async () => {
+  await emptyDatabase(databaseUrl);
   // Retries are due at once.
-  harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SCHEDULE_LIVE: '0s,0s,0s,0s' });
+  harness = await startHarness(
+    { SERVICES: 'webhooks', WEBHOOK_SCHEDULE_LIVE: '0s,0s,0s,0s' },
+    undefined,
+    databaseUrl,
+  );
   fixture = webhooksFixture(harness, harness.transports.inProcess);
 });
 afterEach(() => harness.close());

@@ -7,7 +7,15 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
-import { ALL_GRANTS, newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  ALL_GRANTS,
+  createTestDatabase,
+  emptyDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { faultsOf, type LogEntry, LoggingWorker } from './ordered-log.ts';
 import {
@@ -24,10 +32,15 @@ const SETTINGS = {
   WEBHOOK_SCHEDULE_SANDBOX: '0s,0s',
 };
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
 const open = async () => {
-  harness = await startHarness(SETTINGS);
+  await emptyDatabase(databaseUrl);
+  harness = await startHarness(SETTINGS, undefined, databaseUrl);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
 };
 

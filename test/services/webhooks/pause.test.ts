@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   DeliveryStatus,
@@ -8,19 +8,30 @@ import {
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import {
+  createTestDatabase,
+  emptyDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+} from '../../support/harness.ts';
 import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const { PENDING, RETRYING, HELD, SUCCEEDED } = DeliveryStatus;
 
+let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
-afterEach(() => harness.close());
-
-const open = async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
+beforeEach(async () => {
+  await emptyDatabase(databaseUrl);
+  harness = await startHarness({ SERVICES: 'webhooks' }, undefined, databaseUrl);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
-};
+});
+afterEach(() => harness.close());
 
 /** A subscription whose ping was answered, and how to pause and resume it. */
 async function activeSubscription(tenant: TestTenant) {
@@ -58,8 +69,6 @@ async function claimedSoon() {
 }
 
 describe('a paused subscription', () => {
-  beforeEach(open);
-
   it('keeps its state and says since when it is paused, until it is resumed', async () => {
     const tenant = newTenant();
     const { pause, resume, get, request } = await activeSubscription(tenant);
@@ -221,8 +230,6 @@ describe('a paused subscription', () => {
 });
 
 describe('pausing while everything else goes on', () => {
-  beforeEach(open);
-
   it('leaves nothing that waits or is retried, whatever is taken in, claimed and reported meanwhile', async () => {
     const tenant = newTenant();
     const { id, pause, resume } = await activeSubscription(tenant);
@@ -263,8 +270,6 @@ describe('pausing while everything else goes on', () => {
 });
 
 describe('limits of a subscription', () => {
-  beforeEach(open);
-
   it('are answered as they are set, and go back to the defaults', async () => {
     const { request, get } = await activeSubscription(newTenant());
     const limits = { maxConcurrentAttempts: 3, maxAttemptsPerSecond: 50 };
@@ -290,8 +295,6 @@ describe('limits of a subscription', () => {
 });
 
 describe('an ordered subscription', () => {
-  beforeEach(open);
-
   it('says so, and others do not', async () => {
     const tenant = newTenant();
     const create = (ordered: boolean) =>

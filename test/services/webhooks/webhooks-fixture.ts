@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
-import pg from 'pg';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandService } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newKey, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/list-walk.ts';
 
 export type AttemptReportInit = MessageInitShape<typeof AttemptReportSchema>;
 
@@ -97,15 +97,7 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
     },
 
     /** Runs SQL as nobody but a test would, to let time pass. */
-    async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-      const client = new pg.Client({ connectionString: harness.databaseUrl });
-      await client.connect();
-      try {
-        return (await client.query<Row>(text, values)).rows;
-      } finally {
-        await client.end();
-      }
-    },
+    sql: <Row extends object>(text: string, values?: unknown[]) => sqlOf<Row>(harness, text, values),
   };
 }
 

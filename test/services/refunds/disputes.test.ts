@@ -54,7 +54,7 @@ describe('disputes', () => {
     expect(decided.refundCase).toMatchObject({ status: Status.SERVICE_REVIEW, blockedBy: DISPUTED });
   });
 
-  it('are opened once, also when the same id comes for many payments at the same time', async () => {
+  it('are opened once, even if the same id arrives for many payments concurrently', async () => {
     const { refunds, write } = refundsOf(harness);
     const disputeId = randomUUID();
     const open = () => refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID() });
@@ -66,7 +66,7 @@ describe('disputes', () => {
     }
   });
 
-  it('are not overridden by the review, which is free again after the last has closed', async () => {
+  it('are not overridden by the review, which can decide after the last has closed', async () => {
     const { refunds, write, open } = refundsOf(harness);
     const facts = payment();
     const disputes = [randomUUID(), randomUUID()] as const;
@@ -111,7 +111,7 @@ describe('disputes', () => {
     await expectRefusal(close(randomUUID()), Code.NotFound, 'DISPUTE_NOT_FOUND');
   });
 
-  it('that are lost go on blocking their payment: nobody is paid twice', async () => {
+  it('that are lost keep blocking their payment: nobody is paid twice', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const facts = payment();
     const { id } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
@@ -134,7 +134,7 @@ describe('disputes', () => {
     }
   });
 
-  it('are answered with their sale and how they ended; without an outcome they are won', async () => {
+  it('are returned with their sale and outcome; without an outcome they are won', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const [known, saleId] = [payment(), randomUUID()];
     await open({ ...known, saleId });

@@ -48,7 +48,7 @@ const failWrites = (share: number) =>
        for each row execute function public.fail_some()`,
   );
 
-it('has no gaps and no number twice, whatever is refused, rolled back or done at the same time', async () => {
+it('has no gaps and no duplicates, whatever is refused, rolled back or concurrent', async () => {
   const fixture = refundsOf(harness, 'grpc');
   const { refunds, write, open } = fixture;
   const paymentIntentId = randomUUID();

@@ -22,7 +22,7 @@ describePlans(() => disputeList(harness), statements, [
   ['paymentIntentId', 'dispute_payment'],
 ]);
 
-it('answers each dispute as it is answered alone', async () => {
+it('returns each dispute like GetDispute', async () => {
   const { refunds, tenant, write, open } = refundsOf(harness, 'grpc');
   const { paymentIntentId } = await open({ saleId: randomUUID() });
   const ids = [randomUUID(), randomUUID()];

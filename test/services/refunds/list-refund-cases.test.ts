@@ -21,7 +21,7 @@ describe('ListRefundCases', () => {
 
 describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness), 12);
 
-it('takes a token in its own order alone', async () => {
+it('accepts a token in its own order only', async () => {
   const fixture = await undecidedCaseList(harness).fixtureOf(newTenant());
   for (let n = 0; n < 3; n += 1) await fixture.insert(n);
   const { refunds, tenant } = refundsOf(harness, 'inProcess', fixture.tenant);
@@ -36,7 +36,7 @@ it('takes a token in its own order alone', async () => {
   }
 });
 
-it('answers each case as it is answered alone', async () => {
+it('returns each case like GetRefundCase', async () => {
   const subject = refundCaseList(harness);
   const fixture = await subject.fixtureOf(newTenant());
   for (let n = 0; n < 12; n += 1) await fixture.insert(n % 5);

@@ -18,7 +18,7 @@ const facts = (given: Partial<PaymentFacts> = {}): PaymentFacts => ({
 });
 
 describe('the facts of a payment', () => {
-  it('are those of its first case: what is left out is not different', () => {
+  it('are those of its first case: omitted facts are not different', () => {
     requireSameFacts(facts(), {});
     requireSameFacts(facts(), { saleId: undefined as never, paidAt: new Date(PAID_AT) });
     requireSameFacts(facts(), facts());
@@ -31,7 +31,7 @@ describe('the facts of a payment', () => {
     ['refundWindowDays', { refundWindowDays: 8 }],
     ['saleId', { saleId: 'other' }],
     ['orderId', { orderId: 'order' }],
-  ])('say otherwise of %s', (fact, named) => {
+  ])('cannot be contradicted about %s', (fact, named) => {
     expect(() => requireSameFacts(facts(), named)).toThrow(
       expect.objectContaining({
         reason: 'PAYMENT_FACTS_DIFFER',
@@ -49,7 +49,7 @@ describe('the refund window', () => {
     expect(refundWindowExpiresAt(facts({ refundWindowDays: null }))).toBeNull();
   });
 
-  it('is open to its last moment', () => {
+  it('is open until its last moment', () => {
     requireRefundable(facts(), 1n, 0n, at('08T12:00:00'));
     const expiresAt = '2026-11-08T12:00:00.000Z';
     expect(() => requireRefundable(facts(), 1n, 0n, at('08T12:00:00.001'))).toThrow(
@@ -70,7 +70,7 @@ describe('the refund window', () => {
     requireRefundable(facts({ refundWindowDays: null }), 1n, 0n, at('30T00:00:00'));
   });
 
-  it('leaves what was paid less what other refunds take', () => {
+  it('leaves what was paid less the other refunds', () => {
     requireRefundable(facts(), 400n, 600n, PAID_AT);
     expect(() => requireRefundable(facts(), 401n, 600n, PAID_AT)).toThrow(
       expect.objectContaining({
@@ -86,7 +86,7 @@ describe('a dispute', () => {
   const unknown = { ...facts({ saleId: null }), paidAmountMinor: null };
   const dispute = { saleId: null, openedAt: at('05T00:00:00'), closedAt: null, outcome: null };
 
-  it('holds the sale of its payment, or the one named while nothing is known', () => {
+  it('holds the sale of its payment, or the one in the request while the facts are unknown', () => {
     expect(disputedSale(facts(), undefined)).toBe('sale');
     expect(disputedSale(facts(), 'sale')).toBe('sale');
     expect(disputedSale(facts({ saleId: null }), undefined)).toBeNull();
@@ -97,7 +97,7 @@ describe('a dispute', () => {
     );
   });
 
-  it('ends once, not before it began, with the sale that is known by then', () => {
+  it('ends once, not before it was opened, with the sale that is known by then', () => {
     const ended = endDispute(dispute, 'LOST', facts(), at('06T00:00:00'));
     expect(ended).toEqual({
       ...{ saleId: 'sale', openedAt: dispute.openedAt, closedAt: at('06T00:00:00'), outcome: 'LOST' },
@@ -109,7 +109,7 @@ describe('a dispute', () => {
     );
   });
 
-  it('that is not there has a name for it', () => {
+  it('that does not exist is DISPUTE_NOT_FOUND', () => {
     expect(disputeNotFound()).toMatchObject({
       reason: 'DISPUTE_NOT_FOUND',
       message: 'there is no such dispute',
@@ -117,7 +117,7 @@ describe('a dispute', () => {
   });
 });
 
-it('a case awaits funding alone when nothing else keeps it', () => {
+it('a case awaits funding only if it has no other blocker', () => {
   const balance = 'INSUFFICIENT_AVAILABLE_BALANCE' as const;
   const awaits = (status: string, blockedBy: readonly string[]) =>
     awaitsFundingOnly({ status, blockedBy } as Parameters<typeof awaitsFundingOnly>[0]);
@@ -126,7 +126,7 @@ it('a case awaits funding alone when nothing else keeps it', () => {
   expect(awaits('APPROVED_FOR_EXECUTION', ['KYC_NOT_APPROVED'])).toBe(false);
 });
 
-it('limits are exceeded beyond them, each for itself', () => {
+it('each limit is exceeded only beyond its value', () => {
   const limits = { maxCount24h: 3, maxAmountMinor24h: 1_000n };
   expect(limitBlockers(400n, { count: 2, amountMinor: 600n }, limits)).toEqual([]);
   expect(limitBlockers(400n, { count: 3, amountMinor: 600n }, limits)).toEqual(['REFUND_FREQUENCY_24H']);

@@ -19,8 +19,8 @@ const outcomesOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
     )
     .sort();
 
-describe('fifty at the same time', () => {
-  it('cases of one payment, unheard of until then: no more than was paid', async () => {
+describe('fifty concurrent', () => {
+  it('cases of a new payment: no more than was paid', async () => {
     const { open, refunds, tenant } = refundsOf(harness);
     const paidAt = timestampFromDate(new Date(Date.now() - 3_600_000));
     const payment = { paymentIntentId: randomUUID(), paidAmountMinor: 5_000n, paidAt };
@@ -33,7 +33,7 @@ describe('fifty at the same time', () => {
     expect(refundCases).toHaveLength(16);
   });
 
-  it('moves of one case: each state is left once', async () => {
+  it('transitions of one case: each status is left once', async () => {
     const { open, refunds, tenant, write, start } = refundsOf(harness);
     const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
     const all = await Promise.allSettled(

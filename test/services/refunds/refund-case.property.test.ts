@@ -259,7 +259,7 @@ function holds(refundCase: RefundCase): void {
   }
 }
 
-test('whatever the order of commands and clocks, a payment and its cases keep every invariant', () => {
+test('any order of commands and clocks keeps every invariant of a payment and its cases', () => {
   fc.assert(
     fc.property(
       payment,
@@ -311,7 +311,7 @@ test('a refund is accepted exactly when the payment still covers it, up to the l
   );
 });
 
-test('the limits of 24 hours hold exactly at their edge', () => {
+test('the 24-hour limits apply exactly at their boundary', () => {
   const amount = fc.oneof(fc.bigInt(1n, 40n), fc.bigInt(1n, 2n ** 60n));
   fc.assert(
     fc.property(
@@ -330,7 +330,7 @@ test('the limits of 24 hours hold exactly at their edge', () => {
   );
 });
 
-test('facts that a later case repeats or leaves out are the same, any other is named', () => {
+test('facts that a later case repeats or omits are accepted, any other is reported', () => {
   const uuid = fc.option(fc.uuid());
   const facts = fc.record({
     paidAmountMinor: fc.bigInt(1n, 5n),

@@ -65,7 +65,7 @@ function executing(): RefundCase {
   return afterRule(opened({ initiator: 'MERCHANT' }), startExecution, noon).refundCase;
 }
 
-describe('where a case starts', () => {
+describe('the first status of a case', () => {
   test.each([
     [{}, 'MERCHANT_REVIEW', []],
     [{ approvalMode: 'OPERATIONS' }, 'MERCHANT_REVIEW', []],
@@ -90,7 +90,7 @@ describe('where a case starts', () => {
 });
 
 describe("the merchant's review", () => {
-  test('an approval sends the case to execution and keeps when and why', () => {
+  test('an approval sends the case to execution and records when and why', () => {
     const { refundCase, events } = afterRule(opened(), decideAsMerchant, 'APPROVED', 'agreed', [], later);
     expect(refundCase).toMatchObject({
       status: 'APPROVED_FOR_EXECUTION',
@@ -102,7 +102,7 @@ describe("the merchant's review", () => {
     expect(events).toEqual(['refund.merchant_decided.v1', 'refund.approved.v1']);
   });
 
-  test('an approval beyond the limits of 24 hours goes to review, blocked by them', () => {
+  test('an approval beyond the 24-hour limits sends the case to review, blocked by them', () => {
     const { refundCase } = afterRule(
       opened(),
       decideAsMerchant,
@@ -122,7 +122,7 @@ describe("the merchant's review", () => {
     expect(refundCase).toMatchObject({ status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'] });
   });
 
-  test('the deadline decides from its very moment on, and not before', () => {
+  test('can expire exactly from the deadline on', () => {
     const before = new Date(deadline.getTime() - 1);
     expect(refusal(() => expireMerchantReview(opened(), before))).toEqual({
       reason: 'MERCHANT_REVIEW_NOT_DUE',
@@ -133,7 +133,7 @@ describe("the merchant's review", () => {
     expect(events).toEqual(['refund.merchant_decided.v1', 'refund.review_started.v1']);
   });
 
-  test('decision and deadline: the first wins, the second meets the state it left', () => {
+  test('decision and deadline: the first wins, the second finds its result', () => {
     const decided = afterRule(opened(), decideAsMerchant, 'CONTESTED', null, [], deadline).refundCase;
     expect(refusal(() => expireMerchantReview(decided, deadline))).toEqual({
       reason: 'REFUND_CASE_STATE',
@@ -150,7 +150,7 @@ describe("the announcement of the merchant's deadline", () => {
   const HOUR_MS = 3_600_000;
   const earlier = (date: Date, milliseconds: number) => new Date(date.getTime() - milliseconds);
 
-  test('is made a time before the deadline, once, and moves nothing else', () => {
+  test('is made before the deadline, once, and does not change the status', () => {
     const notice = earlier(deadline, 24 * HOUR_MS);
     expect(refusal(() => announceDeadline(opened(), 24 * HOUR_MS, earlier(notice, 1)))).toEqual({
       reason: 'DEADLINE_NOTICE_NOT_DUE',
@@ -162,7 +162,7 @@ describe("the announcement of the merchant's deadline", () => {
     expect(announceDeadline(refundCase, 24 * HOUR_MS, later)).toEqual({ changes: {}, events: [] });
   });
 
-  test('is made in the middle of a review that is no longer than that', () => {
+  test('is made halfway through a review that is no longer than the notice', () => {
     const short = opened({ merchantReviewDeadlineAt: new Date(noon.getTime() + 24 * HOUR_MS) });
     const middle = new Date(noon.getTime() + 12 * HOUR_MS);
     expect(refusal(() => announceDeadline(short, 24 * HOUR_MS, earlier(middle, 1)))?.metadata.noticeAt).toBe(
@@ -171,7 +171,7 @@ describe("the announcement of the merchant's deadline", () => {
     expect(announceDeadline(short, 24 * HOUR_MS, middle).events).toHaveLength(1);
   });
 
-  test('is not made after the deadline, nor of a case that has left the review', () => {
+  test('is not made after the deadline, nor for a case that has left the review', () => {
     expect(announceDeadline(opened(), HOUR_MS, deadline)).toEqual({ changes: {}, events: [] });
     const decided = afterRule(opened(), decideAsMerchant, 'CONTESTED', null, [], later).refundCase;
     expect(refusal(() => announceDeadline(decided, HOUR_MS, deadline))).toEqual({
@@ -182,7 +182,7 @@ describe("the announcement of the merchant's deadline", () => {
 });
 
 describe('the service review', () => {
-  test('an approval overrides the limits and leaves the holds of other teams', () => {
+  test('an approval overrides the limits but not the blockers of other teams', () => {
     const held = afterRule(
       opened({ policyBlockers: ['REFUND_FREQUENCY_24H'] }),
       addBlocker,
@@ -218,7 +218,7 @@ describe('the service review', () => {
 });
 
 describe('execution', () => {
-  test('once started, neither cancel nor dispute nor blocker nor a second start is possible', () => {
+  test('once started, refuses cancel, dispute, blocker and a second start', () => {
     const started = executing();
     expect(started.status).toBe('APPROVED_FOR_EXECUTION');
     const tries = [
@@ -236,7 +236,7 @@ describe('execution', () => {
     }
   });
 
-  test('a balance that does not suffice asks for funding; a later start tries again', () => {
+  test('an insufficient balance requires funding; a later start tries again', () => {
     const { refundCase: unfunded, events } = afterRule(executing(), recordDebit, 'INSUFFICIENT', later);
     expect(unfunded).toMatchObject({
       status: 'FUNDING_REQUIRED',
@@ -250,13 +250,13 @@ describe('execution', () => {
     expect(refusal(() => cancelCase(debited.refundCase, later))?.reason).toBe('REFUND_EXECUTION_STARTED');
   });
 
-  test('a dispute takes a case that waits for funds to review, without the balance blocker', () => {
+  test('a dispute sends a case that waits for funds to review, without the balance blocker', () => {
     const unfunded = afterRule(executing(), recordDebit, 'INSUFFICIENT', later).refundCase;
     const { refundCase } = afterRule(unfunded, blockDisputed, later);
     expect(refundCase).toMatchObject({ status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'] });
   });
 
-  test('a debit recorded again changes nothing, another outcome than the recorded one is refused', () => {
+  test('a debit recorded again has no effect, and another outcome is refused', () => {
     const processing = afterRule(executing(), recordDebit, 'DEBITED', later).refundCase;
     expect(recordDebit(processing, 'DEBITED', deadline)).toEqual({ changes: {}, events: [] });
     expect(refusal(() => recordDebit(processing, 'INSUFFICIENT', deadline))?.reason).toBe(
@@ -308,7 +308,7 @@ describe('the payment', () => {
     expect(refusal(() => requireRefundable(facts, 1n, 0n, early))?.reason).toBe('PAID_AT_IN_FUTURE');
   });
 
-  test('has no window where its time is not known', () => {
+  test('has no window if its time is unknown', () => {
     expect(refundWindowExpiresAt({ ...facts, paidAt: null })).toBeNull();
     const atAnyTime = () => requireRefundable({ ...facts, paidAt: null }, 1000n, 0n, new Date('2030-01-01'));
     expect(refusal(atAnyTime)).toBeUndefined();

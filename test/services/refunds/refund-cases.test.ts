@@ -34,7 +34,7 @@ const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - mi
 const { FailedPrecondition, InvalidArgument, NotFound } = Code;
 
 describe('RefundCaseService', () => {
-  it('answers an opened case with all it was given, amounts exact to the upper bound', async () => {
+  it('returns an opened case with all its values, amounts exact up to the upper bound', async () => {
     const { refunds, tenant, open } = refundsOf(harness);
     const ids = { saleId: randomUUID(), orderId: randomUUID(), invoiceId: randomUUID() };
     const paidAt = ago(HOUR_MS);
@@ -66,7 +66,7 @@ describe('RefundCaseService', () => {
     expect((await refunds.listRefundCases(tenant)).refundCases).toEqual([opened]);
   });
 
-  it('takes a customer case to its end: approved, executed, submitted, succeeded, returned late', async () => {
+  it('takes a customer case through all statuses: approved, executed, submitted, succeeded, returned late', async () => {
     const { refunds, write, open, start, debit } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     const decision = MerchantDecisionKind.APPROVED;
@@ -98,7 +98,7 @@ describe('RefundCaseService', () => {
     });
   });
 
-  it('lets the review approve what the merchant contested, and reject for good', async () => {
+  it('lets the reviewer approve a contested refund, or reject it for good', async () => {
     const { refunds, write, open } = refundsOf(harness);
     const review = (refundCaseId: string, decision: ReviewDecision, approvalMode: ApprovalMode) =>
       refunds.reviewRefundCase({ ...write(), refundCaseId, decision, approvalMode });
@@ -123,7 +123,7 @@ describe('RefundCaseService', () => {
     await expectRefusal(again, FailedPrecondition, 'REFUND_CASE_STATE', { state: 'REJECTED' });
   });
 
-  it('expires a merchant review from its deadline on, and not before', async () => {
+  it('expires a merchant review from its deadline on, not earlier', async () => {
     const { refunds, write, open } = refundsOf(harness);
     const { id: early } = await open();
     const soon = refunds.expireMerchantReview({ ...write(), refundCaseId: early });
@@ -186,7 +186,7 @@ describe('RefundCaseService', () => {
     await expectRefusal(debit(waiting), FailedPrecondition, 'REFUND_EXECUTION_NOT_STARTED');
   });
 
-  it("keeps to the facts of a payment's first case", async () => {
+  it('enforces the facts of a payment’s first case', async () => {
     const { open } = refundsOf(harness);
     const paymentIntentId = randomUUID();
     const orderId = randomUUID();
@@ -207,7 +207,7 @@ describe('RefundCaseService', () => {
     }
   });
 
-  it('refunds no more than was paid, and frees what failed or was withdrawn', async () => {
+  it('never refunds more than was paid, and frees failed and withdrawn amounts', async () => {
     const { refunds, write, open, processing } = refundsOf(harness);
     const paymentIntentId = randomUUID();
     const paidAt = ago(HOUR_MS);
@@ -240,7 +240,7 @@ describe('RefundCaseService', () => {
     expect(unknown.paymentPaidAt).toBeUndefined();
   });
 
-  it('answers a repeated write as the first time, and does it once', async () => {
+  it('returns the first response for a repeated write, which has one effect', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED };
@@ -257,7 +257,7 @@ describe('RefundCaseService', () => {
     expect(refundCases).toHaveLength(1);
   });
 
-  it('answers another merchant and the other environment alike: not found', async () => {
+  it('returns the same NOT_FOUND to another merchant and in the other environment', async () => {
     const { refunds, tenant, open } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     const elsewhere = [
@@ -281,7 +281,7 @@ describe('RefundCaseService', () => {
     }
   });
 
-  it('takes a past time of a write, never one that moves the case back', async () => {
+  it('accepts a past time of a write, but never moves the case back in time', async () => {
     const { refunds, write, open } = refundsOf(harness);
     const occurredAt = ago(24 * HOUR_MS);
     const opened = await open({ occurredAt, paidAt: ago(48 * HOUR_MS) });
@@ -298,7 +298,7 @@ describe('RefundCaseService', () => {
 });
 
 describe('the race of the merchant and the deadline', () => {
-  it('is won by one, and the other meets the state it left', async () => {
+  it('has one winner, and the other finds its result', async () => {
     const { refunds, write, open } = refundsOf(harness, 'grpc');
     for (let round = 0; round < 10; round += 1) {
       const { id: refundCaseId } = await open({ occurredAt: ago(48 * HOUR_MS), paidAt: ago(72 * HOUR_MS) });

@@ -37,7 +37,7 @@ const commandsOf = (merchantId: string) =>
   );
 
 describe('a refund case', () => {
-  it('tells every move by an event, numbered in its order, with the case as it then stood', async () => {
+  it('publishes an event for every transition, numbered in order, with the case at that time', async () => {
     const { refunds, write, open, start, debit } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
@@ -58,7 +58,7 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('is told by the fields of the public API and no others, amounts exact to the upper bound', async () => {
+  it('is published with exactly the fields of the public API, amounts exact up to the upper bound', async () => {
     const { open } = refundsOf(harness);
     const orderId = randomUUID();
     const paidAt = timestampFromDate(new Date('2026-11-01T12:00:00.123Z'));
@@ -90,7 +90,7 @@ describe('a refund case', () => {
     expect(requested?.occurred_at).toEqual(new Date('2026-11-02T12:00:00.456Z'));
   });
 
-  it('has its deadline waited for by a workflow, which the decision cancels', async () => {
+  it('has a workflow that waits for its deadline, and is canceled by the decision', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const { id: refundCaseId } = await open();
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
@@ -112,7 +112,7 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('tells once that its deadline approaches, by the time of the telling, and shows no change', async () => {
+  it('announces the approaching deadline once, at the time of the announcement, without a visible change', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const at = (days: number) => timestampFromDate(new Date(Date.now() - days * 86_400_000));
     const opened = await open({ occurredAt: at(6), paidAt: at(7) });
@@ -133,7 +133,7 @@ describe('a refund case', () => {
     expect((await refunds.getRefundCase({ ...tenant, refundCaseId: opened.id })).refundCase).toEqual(opened);
   });
 
-  it("has its sale's funds held by a workflow from its opening, and let go by another at its end", async () => {
+  it('has workflows that hold its sale’s funds from its opening and release them at its end', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const sold = { saleId: randomUUID(), initiator: RefundInitiator.MERCHANT };
     const { id: refundCaseId } = await open(sold);
@@ -147,7 +147,7 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('is executed by a workflow per execution, and a failed one reversed by another', async () => {
+  it('is executed by a workflow per execution, and a failed refund is reversed by another', async () => {
     const { refunds, tenant, write, processing } = refundsOf(harness);
     const { id: refundCaseId } = await processing();
     await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.FAILED });
@@ -168,7 +168,7 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('tells nothing of a write that was refused', async () => {
+  it('publishes nothing for a write that was refused', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
     const before = await eventsOf(refundCaseId);
@@ -179,7 +179,7 @@ describe('a refund case', () => {
     expect(await commandsOf(tenant.merchantId)).toEqual([]);
   });
 
-  it('has the funds of a disputed sale held by a workflow, and given back or deducted by another', async () => {
+  it('has workflows that hold the funds of a disputed sale, and release or deduct them', async () => {
     const { refunds, tenant, write } = refundsOf(harness);
     const [disputeId, silent] = [randomUUID(), randomUUID()];
     const saleId = randomUUID();
@@ -194,7 +194,7 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('tells of a dispute, its opening and its end', async () => {
+  it('publishes the opening and the closing of a dispute', async () => {
     const { refunds, write } = refundsOf(harness);
     const disputeId = randomUUID();
     const paymentIntentId = randomUUID();

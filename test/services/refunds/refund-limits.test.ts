@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe('the limits of 24 hours', () => {
-  it("send a merchant's case too many to review, and leave other merchants alone", async () => {
+  it('send a merchant’s excess cases to review, and do not affect other merchants', async () => {
     const { refunds, write, open, tenant } = refundsOf(harness);
     const instant = { approvalMode: ApprovalMode.INSTANT, amountMinor: 1n };
     for (let n = 0; n < 3; n += 1) expect((await open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
@@ -39,7 +39,7 @@ describe('the limits of 24 hours', () => {
     expect((await open(instant)).status).toBe(Status.APPROVED_FOR_EXECUTION);
   });
 
-  it('send what goes beyond the volume to review, cent by cent', async () => {
+  it('send cases beyond the volume to review, to the cent', async () => {
     const { open } = refundsOf(harness);
     expect((await open({ amountMinor: 3_999n })).blockedBy).toEqual([]);
     const { status, blockedBy } = await open({ amountMinor: 2n });
@@ -50,7 +50,7 @@ describe('the limits of 24 hours', () => {
     expect((await refundsOf(harness).open({ amountMinor: 4_000n })).blockedBy).toEqual([]);
   });
 
-  it('count 24 hours around the time a case happened, and are no looser for a past one', async () => {
+  it('count the 24 hours around the time of a case, also for a past one', async () => {
     const { open } = refundsOf(harness);
     const paidAt = ago(72 * HOUR_MS);
     await open({ paidAt, amountMinor: 4_000n, occurredAt: ago(25 * HOUR_MS) });
@@ -63,7 +63,7 @@ describe('the limits of 24 hours', () => {
     expect(earlier.blockedBy).toEqual([]);
   });
 
-  it('are met again by the approval of the merchant, and by contesting not at all', async () => {
+  it('apply again when the merchant approves, but not when they contest', async () => {
     const { refunds, write, open } = refundsOf(harness);
     const paidAt = ago(72 * HOUR_MS);
     const occurredAt = ago(25 * HOUR_MS);
@@ -81,7 +81,7 @@ describe('the limits of 24 hours', () => {
     expect((await decide(second, MerchantDecisionKind.CONTESTED)).blockedBy).toEqual([]);
   });
 
-  it('hold for cases opened at the same time', async () => {
+  it('hold for cases opened concurrently', async () => {
     const { open } = refundsOf(harness, 'grpc');
     const openings = Array.from({ length: 9 }, () =>
       open({ approvalMode: ApprovalMode.INSTANT, amountMinor: 1n }),

@@ -187,7 +187,7 @@ const toldOf = async ({ tenant }: Fixture) => {
 };
 
 describe.each(PLACES)('in $state', ({ state, opening, by, may }) => {
-  it.each(Object.keys(ACTS) as Act[])('%s: as the table says', async (act) => {
+  it.each(Object.keys(ACTS) as Act[])('%s: as specified in the table', async (act) => {
     const fixture = refundsOf(harness);
     const window = { occurredAt: daysAgo(8), paidAt: daysAgo(9) };
     const { id: refundCaseId, paymentIntentId } = await fixture.open({ ...window, ...opening });

@@ -100,7 +100,7 @@ function sampleNames(): Set<string> {
 }
 
 describe.each(rules)('the alert $alert', ({ expr, labels, annotations, ...rule }) => {
-  it('is written in PromQL, over metrics and labels that a scrape has', () => {
+  it('is written in PromQL, over metrics and labels that a scrape contains', () => {
     expect(errorsIn(expr)).toEqual([]);
     const names = sampleNames();
     for (const { metric, matchers } of selectorsOf(expr)) {
@@ -116,7 +116,7 @@ describe.each(rules)('the alert $alert', ({ expr, labels, annotations, ...rule }
     }
   });
 
-  it('tells whom to wake, what is wrong and what to do', () => {
+  it('states its severity, what is wrong and what to do', () => {
     expect(['warning', 'critical']).toContain(labels.severity);
     expect(rule.for ?? '1m').toMatch(/^\d+[smhd]$/);
     expect(annotations.summary).toMatch(/\.$/);
@@ -129,7 +129,7 @@ describe.each(rules)('Prometheus tries the alert $alert (npm run alerts)', ({ al
   const expectsIt = ({ alert_rule_test }: RuleTest) =>
     alert_rule_test.some(({ alertname, exp_alerts }) => alertname === alert && exp_alerts.length > 0);
 
-  it('by series for which it fires, and not before its time', () => {
+  it('on series for which it fires, and not too early', () => {
     const firing = cases.filter(expectsIt);
     expect(firing).not.toEqual([]);
     if (!rule.for) return;
@@ -138,7 +138,7 @@ describe.each(rules)('Prometheus tries the alert $alert (npm run alerts)', ({ al
     }
   });
 
-  it('by series for which it never fires', () => {
+  it('on series for which it never fires', () => {
     const never = `count_over_time(ALERTS{alertname="${alert}",alertstate="firing"}[`;
     const healthy = cases.filter((test) => !expectsIt(test));
     expect(healthy).not.toEqual([]);
@@ -152,7 +152,7 @@ describe.each(rules)('Prometheus tries the alert $alert (npm run alerts)', ({ al
   });
 });
 
-it('a counter that any increase of is an alert begins with 0, so that the first is an increase', () => {
+it('a counter whose every increase is an alert starts at 0, so that the first event is an increase', () => {
   const counters = rules
     .filter(({ expr }) => /increase\(.+\) > 0$/.test(expr))
     .flatMap(({ expr }) => selectorsOf(expr).map(({ metric }) => metric));
@@ -169,16 +169,16 @@ it('a counter that any increase of is an alert begins with 0, so that the first 
   }
 });
 
-it('Prometheus tries the rules that are deployed', () => {
+it('Prometheus tests the deployed rules', () => {
   expect(rule_files).toEqual(['../../../services/webhooks/alerts.yaml']);
 });
 
-it('alerts are told apart by their names', () => {
+it('alerts have unique names', () => {
   const names = rules.map(({ alert }) => alert);
   expect(names).toEqual([...new Set(names)]);
 });
 
-it('an expression that is broken is found out', () => {
+it('an invalid expression is detected', () => {
   expect(errorsIn('max(payments_webhook_lag_seconds > 60')).not.toEqual([]);
   expect(errorsIn('max(payments_webhook_lag_seconds) > > 60')).not.toEqual([]);
 });

@@ -40,7 +40,7 @@ async function waitingEverywhere(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-it('looks at all subscriptions at once, and rests when none of them has anything to send', async () => {
+it('visits all subscriptions, and pauses when none of them has anything to send', async () => {
   const waiting = await waitingEverywhere();
   const claims = new DeliveryClaims();
   const db = new CrossTenantDatabase(database);

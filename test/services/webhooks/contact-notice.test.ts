@@ -48,7 +48,7 @@ async function stateOf(tenant: TestTenant, subscriptionId: string) {
 const notices = async () =>
   (await fixture.claimCommands()).filter(({ workflowType }) => workflowType === 'notifyContact');
 
-it('has the contact told when a subscription comes into ERROR, and not of each further failure', async () => {
+it('notifies the contact when a subscription enters ERROR, but not of each further failure', async () => {
   const { tenant, id } = await activeSubscription();
   await publishAndAnswer(tenant, 500, 3);
   expect(await stateOf(tenant, id)).toBe(ERROR);
@@ -65,7 +65,7 @@ it('has the contact told when a subscription comes into ERROR, and not of each f
   ]);
 });
 
-it('has the contact told again when it was well in between', async () => {
+it('notifies the contact again if it had recovered in between', async () => {
   const { tenant, id } = await activeSubscription();
   await publishAndAnswer(tenant, 500);
   await publishAndAnswer(tenant, 204);
@@ -74,13 +74,13 @@ it('has the contact told again when it was well in between', async () => {
   expect(await notices()).toHaveLength(2);
 });
 
-it('has nobody told of what goes well', async () => {
+it('sends no notice about successes', async () => {
   const { tenant } = await activeSubscription();
   await publishAndAnswer(tenant, 204, 3);
   expect(await notices()).toEqual([]);
 });
 
-it('has the contact told of a 410, and not of what a person disables', async () => {
+it('notifies the contact of a 410, but not when a person disables the subscription', async () => {
   const gone = await activeSubscription();
   await publishAndAnswer(gone.tenant, 410);
   expect(await stateOf(gone.tenant, gone.id)).toBe(DISABLED);
@@ -94,20 +94,17 @@ it('has the contact told of a 410, and not of what a person disables', async () 
 it.each([
   { which: 'that was well', before: 204 },
   { which: 'that was in ERROR', before: 500 },
-])(
-  'has the contact told once of a subscription $which whose deliveries are given up for their age',
-  async ({ before }) => {
-    const { tenant, id } = await activeSubscription();
-    await publishAndAnswer(tenant, before);
-    for (let n = 0; n < 3; n += 1) await fixture.publish(tenant);
-    await fixture.claim();
-    await fixture.sql(
-      `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000' where merchant_id = $1`,
-      [tenant.merchantId],
-    );
-    expect(await fixture.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 3n });
-    expect(await stateOf(tenant, id)).toBe(ERROR);
-    const told = await notices();
-    expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);
-  },
-);
+])('notifies the contact once of a subscription $which whose deliveries expire', async ({ before }) => {
+  const { tenant, id } = await activeSubscription();
+  await publishAndAnswer(tenant, before);
+  for (let n = 0; n < 3; n += 1) await fixture.publish(tenant);
+  await fixture.claim();
+  await fixture.sql(
+    `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000' where merchant_id = $1`,
+    [tenant.merchantId],
+  );
+  expect(await fixture.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 3n });
+  expect(await stateOf(tenant, id)).toBe(ERROR);
+  const told = await notices();
+  expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);
+});

@@ -38,7 +38,7 @@ describe('DeliveryService', () => {
     expect(done.deliveries.map(({ id }) => id)).toEqual([key!.deliveryId]);
   });
 
-  it('lists deliveries with their last attempts, for who asks for them', async () => {
+  it('lists deliveries with their last attempts on request', async () => {
     const tenant = newTenant();
     await fixture().subscribe(tenant);
     const [key] = await fixture().claimKeys();
@@ -58,7 +58,7 @@ describe('DeliveryService', () => {
     expect((await list(false)).lastAttempt).toBeUndefined();
   });
 
-  it('names the workflow that carries a delivery, and the attempts made', async () => {
+  it('returns the workflow of a delivery and its attempts', async () => {
     const tenant = newTenant();
     await fixture().subscribe(tenant);
     const [key] = await fixture().claimKeys();
@@ -81,7 +81,7 @@ describe('DeliveryService', () => {
     expect(attempts).toMatchObject([{ number: 1, httpStatus: 500, responseExcerpt: 'ok' }]);
   });
 
-  it('finds no delivery of another merchant or environment', async () => {
+  it('does not find deliveries of another merchant or environment', async () => {
     const tenant = newTenant();
     await fixture().subscribe(tenant);
     const [key] = await fixture().claimKeys();
@@ -92,7 +92,7 @@ describe('DeliveryService', () => {
     }
   });
 
-  it('refuses reports that contradict themselves', async () => {
+  it('rejects contradictory reports', async () => {
     const attempt = { attemptNumber: 1, generation: 1n };
     const report = answered(randomUUID(), attempt, 200);
     const { httpStatus: _, ...without } = report;

@@ -96,7 +96,7 @@ const isDue = (delivery: { nextAttemptAt?: Parameters<typeof timestampDate>[0] }
   timestampDate(delivery.nextAttemptAt!).getTime() <= Date.now();
 
 describe('RetryDelivery', () => {
-  it('makes the next attempt due now, and starts its workflow or has it ask again', async () => {
+  it('makes the next attempt due now, and starts or signals its workflow', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     expect(isDue(await get(tenant, deliveryId))).toBe(false);
@@ -121,7 +121,7 @@ describe('RetryDelivery', () => {
     expect(await fixture.send({ deliveryId })).toMatchObject({ attemptNumber: 2 });
   });
 
-  it('lets the schedule go on after the attempt', async () => {
+  it('continues the schedule after the attempt', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     await retry(tenant, deliveryId);
@@ -132,7 +132,7 @@ describe('RetryDelivery', () => {
     expect(waitMs).toBeLessThan(370_000);
   });
 
-  it('leaves alone what waits for its turn and what is under way', async () => {
+  it('does not change queued deliveries and attempts in flight', async () => {
     const tenant = newTenant();
     await subscribed(tenant);
     await fixture.publish(tenant);
@@ -149,7 +149,7 @@ describe('RetryDelivery', () => {
     expect(await fixture.claimCommands()).toEqual([]);
   });
 
-  it('brings what is held to the next batch, though its subscription is only probed', async () => {
+  it('queues a held delivery for the next batch, even if its subscription is being probed', async () => {
     const tenant = newTenant();
     const deliveryId = await held(tenant);
     expect(await retry(tenant, deliveryId)).toMatchObject({ status: PENDING, workflowId: '' });
@@ -158,7 +158,7 @@ describe('RetryDelivery', () => {
     expect(await fixture.send(key!)).toMatchObject({ attemptNumber: 2 });
   });
 
-  it('holds what is held while the subscription is paused, and has it go first when it is resumed', async () => {
+  it('keeps a delivery on hold while the subscription is paused, and sends it first on resume', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const { subscriptionId } = await get(tenant, deliveryId);
@@ -172,7 +172,7 @@ describe('RetryDelivery', () => {
     expect(await fixture.claimKeys()).toMatchObject([{ deliveryId }]);
   });
 
-  it('refuses what has ended, with its state', async () => {
+  it('refuses an ended delivery, with its status', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 200);
     await expectRefusal(retry(tenant, deliveryId), Code.FailedPrecondition, 'DELIVERY_STATE', {
@@ -180,7 +180,7 @@ describe('RetryDelivery', () => {
     });
   });
 
-  it('answers a repeated key as before', async () => {
+  it('returns the first response for a repeated key', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const once = request(tenant, deliveryId);
@@ -189,7 +189,7 @@ describe('RetryDelivery', () => {
     expect(await fixture.deliveries.retryDelivery(once)).toEqual(first);
   });
 
-  it('comes out right beside a report, whichever is first', async () => {
+  it('is consistent with a concurrent report, whichever is first', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     await retry(tenant, deliveryId);
@@ -221,7 +221,7 @@ describe('RetryDelivery', () => {
 });
 
 describe('CancelDelivery', () => {
-  it('ends a delivery and its retry workflow, and nothing of it is sent any more', async () => {
+  it('ends a delivery and its retry workflow, and nothing more is sent', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const canceled = await cancel(tenant, deliveryId);
@@ -236,7 +236,7 @@ describe('CancelDelivery', () => {
     ]);
   });
 
-  it('ends what waits, in a batch and before, without a command', async () => {
+  it('ends a queued delivery, in a batch or before, without a workflow command', async () => {
     const tenant = newTenant();
     await subscribed(tenant);
     await fixture.publish(tenant);
@@ -246,7 +246,7 @@ describe('CancelDelivery', () => {
     expect(await fixture.claimCommands()).toEqual([]);
   });
 
-  it('logs an attempt that was under way, and does not repeat it', async () => {
+  it('records the attempt that was in flight, and does not repeat it', async () => {
     const tenant = newTenant();
     await subscribed(tenant);
     await fixture.publish(tenant);
@@ -262,7 +262,7 @@ describe('CancelDelivery', () => {
     expect(attempts).toMatchObject([{ number: 1, httpStatus: 500 }]);
   });
 
-  it('answers what is canceled already, and refuses what has ended otherwise', async () => {
+  it('returns a canceled delivery, and refuses one that ended otherwise', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const canceled = await cancel(tenant, deliveryId);
@@ -274,7 +274,7 @@ describe('CancelDelivery', () => {
     });
   });
 
-  it('comes out right beside a report, whichever is first', async () => {
+  it('is consistent with a concurrent report, whichever is first', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     await retry(tenant, deliveryId);
@@ -299,7 +299,7 @@ describe('CancelDelivery', () => {
     expect(await get(other, reported)).toMatchObject({ status: SUCCEEDED, attemptCount: 2 });
   });
 
-  it('lets the next of an object go, and only after what is before it', async () => {
+  it('unblocks the next delivery of the object, but not before earlier ones have ended', async () => {
     const tenant = newTenant();
     await fixture.subscriptions.createWebhookSubscription({
       ...{ ...tenant, idempotencyKey: newKey(), url: newUrl(), ordered: true },
@@ -328,7 +328,7 @@ describe('CancelDelivery', () => {
     expect(await fixture.claimKeys()).toMatchObject([{ deliveryId: fourth }]);
   });
 
-  it('lets one of many parallel cancellations and retries win', async () => {
+  it('lets one of many concurrent cancellations and retries win', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const calls = Array.from({ length: 8 }, (_, n) => (n % 2 ? retry : cancel)(tenant, deliveryId));
@@ -341,7 +341,7 @@ describe('CancelDelivery', () => {
 });
 
 describe('commands about deliveries', () => {
-  it('find none of another merchant or environment, nor one that never was', async () => {
+  it('do not find deliveries of another merchant, or unknown ones', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const before = await get(tenant, deliveryId);
@@ -353,7 +353,7 @@ describe('commands about deliveries', () => {
     expect(await get(tenant, deliveryId)).toEqual(before);
   });
 
-  it('take ids in upper case', async () => {
+  it('accept ids in upper case', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     expect((await retry(tenant, deliveryId.toUpperCase())).id).toBe(deliveryId);

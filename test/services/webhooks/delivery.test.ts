@@ -48,7 +48,7 @@ describe('the next attempt', () => {
     );
   });
 
-  it('does not come after the last of the schedule', () => {
+  it('does not exist after the last one of the schedule', () => {
     expect(nextAttempt(SCHEDULE.length, { endedAt, httpStatus: 500 }, SCHEDULE, 0.5)).toBeUndefined();
   });
 });
@@ -64,7 +64,7 @@ describe('a report', () => {
   });
 
   it.each([199, 300, 301, 400, 404, 429, 500])(
-    'of %i leads on as RETRYING, or ends the last as EXHAUSTED',
+    'of %i makes the delivery RETRYING, or EXHAUSTED after its last attempt',
     (status) => {
       expect(afterReport(delivery(), report(1, status), SCHEDULE, 0.5)).toEqual({
         status: 'RETRYING',
@@ -80,13 +80,13 @@ describe('a report', () => {
     },
   );
 
-  it('of what was held while it was under way leaves it held, because nobody would start its workflow', () => {
+  it('of a delivery that was held while in flight leaves it HELD, because nothing would start its workflow', () => {
     const held = delivery({ status: 'HELD', attemptCount: 1, attempt: 'UNDER_WAY' });
     expect(afterReport(held, report(1, 500), SCHEDULE, 0.5).status).toBe('HELD');
     expect(afterReport(held, report(1, 200), SCHEDULE, 0.5).status).toBe('SUCCEEDED');
   });
 
-  it('changes nothing of what has ended', () => {
+  it('does not change an ended delivery', () => {
     const canceled = delivery({ status: 'CANCELED', nextAttemptAt: null, endedAt });
     for (const status of [200, 500]) {
       expect(afterReport(canceled, report(1, status), SCHEDULE, 0.5)).toMatchObject({
@@ -96,7 +96,7 @@ describe('a report', () => {
     }
   });
 
-  it('is known when its attempt is recorded, and never of an attempt that was not handed out', () => {
+  it('is known if its attempt is recorded, or was never handed out', () => {
     expect(isKnown(delivery(), report(1, 200))).toBe(false);
     expect(isKnown(delivery(), report(2, 200))).toBe(true);
     expect(isKnown(delivery({ attemptCount: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);

@@ -72,7 +72,7 @@ const disabledOver = (subscriptionId: string) =>
     [subscriptionId],
   );
 
-it('cancels thousands by the answer, and the retry workflows among them', async () => {
+it('cancels thousands before the response, including their retry workflows', async () => {
   const { id, retried, request } = await withBacklog(newTenant());
   await fixture.subscriptions.disableWebhookSubscription(request());
   expect(await openOf(id)).toBe(0);
@@ -86,7 +86,7 @@ it('cancels thousands by the answer, and the retry workflows among them', async 
   ]);
 });
 
-it('keeps nobody waiting for the subscription while the rest is canceled', async () => {
+it('does not block the subscription while the rest is canceled', async () => {
   const tenant = newTenant();
   const { id, request } = await withBacklog(tenant);
   const holder = new pg.Client({ connectionString: harness.databaseUrl });
@@ -108,7 +108,7 @@ it('keeps nobody waiting for the subscription while the rest is canceled', async
   expect(await openOf(id)).toBe(0);
 });
 
-it('sends nothing of what a process that died left open, and the periodic task cancels it', async () => {
+it('sends nothing that a killed process left open, and the periodic task cancels it', async () => {
   const { id, retried, batched } = await withBacklog(newTenant());
   await fixture.sql('update webhooks.open_delivery set next_attempt_at = now() where id = $1', [
     retried.deliveryId,

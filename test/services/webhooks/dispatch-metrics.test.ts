@@ -44,7 +44,7 @@ async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
   });
 }
 
-describe('a scrape tells', () => {
+describe('a scrape reports', () => {
   it('how many events wait for the dispatcher, and for how long', async () => {
     const tenant = newTenant();
     const events = [await fixture.publish(tenant), await fixture.publish(tenant)];
@@ -62,7 +62,7 @@ describe('a scrape tells', () => {
     expect(taken('payments_webhook_lag_seconds')).toBe(0);
   });
 
-  it('what is open in which status, and how long after its commit an event was first sent', async () => {
+  it('open deliveries by status, and the delay of first attempts after the commit', async () => {
     const tenant = newTenant();
     await subscribeOrdered(tenant);
     await answerAll(200);
@@ -113,7 +113,7 @@ describe('a scrape tells', () => {
     expect([troubled('ERROR'), troubled('PAUSED'), troubled('HOLDING')]).toEqual([1, 1, 0]);
   });
 
-  it('which workflow commands wait', async () => {
+  it('how many workflow commands wait', async () => {
     const before = await scrapeAnew();
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
@@ -158,7 +158,7 @@ describe('a scrape tells', () => {
     expect(await age()).toBeLessThanOrEqual(57);
   });
 
-  it('that it does not know, while the database is away', async () => {
+  it('NaN while the database is unavailable', async () => {
     const { config, databaseUrl } = harness;
     const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
     await services.close();

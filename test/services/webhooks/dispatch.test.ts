@@ -107,7 +107,7 @@ describe('DispatchService', () => {
     expect((await stateOf(tenant, subscription.id)).state).toBe(WebhookSubscriptionState.ACTIVE);
   });
 
-  it('sends one and the same body of an event: id, type, timestamp, environment, requestId, sequence, data', async () => {
+  it('sends every attempt with the same body: id, type, timestamp, environment, requestId, sequence, data', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     await fixture.subscribe(tenant);
@@ -138,7 +138,7 @@ describe('DispatchService', () => {
     expect(JSON.parse(body!).data).toEqual(PAYMENT);
   });
 
-  it('delivers to subscriptions of the type, the merchant and the environment that are older than the event', async () => {
+  it('delivers to older subscriptions to the type, of the merchant and environment', async () => {
     const tenant = newTenant();
     const matching = await activeSubscription(tenant);
     await fixture.subscribe(tenant, ['refund.failed.v1']);
@@ -161,7 +161,7 @@ describe('DispatchService', () => {
     expect(pings.deliveries.map(({ eventType }) => eventType)).toEqual(['webhook.ping.v1']);
   });
 
-  it('delivers nothing of the time a subscription was disabled, also when it is taken in late', async () => {
+  it('delivers nothing from the time a subscription was disabled, even if dispatched late', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await activeSubscription(tenant);
     const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
@@ -177,7 +177,7 @@ describe('DispatchService', () => {
     expect(found.event?.id).toBe(missed.id);
   });
 
-  it('answers a waiting worker as soon as something is committed', async () => {
+  it('returns to a waiting worker as soon as something is committed', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     const waiting = fixture.claim(100, 10_000);
@@ -189,7 +189,7 @@ describe('DispatchService', () => {
     expect(performance.now() - startedAt).toBeLessThan(700);
   });
 
-  it('works through a backlog of events that nobody subscribed to without a pause', async () => {
+  it('works through a backlog of events without subscribers without a pause', async () => {
     const [backlog, tenant] = [newTenant(), newTenant()];
     await fixture.sql(
       `insert into platform.outbox_event
@@ -205,14 +205,14 @@ describe('DispatchService', () => {
     expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toEqual(deliveries.map(({ id }) => id));
   });
 
-  it('answers empty when the time is up', async () => {
+  it('returns an empty response when the time is up', async () => {
     const startedAt = performance.now();
     const { batches, retries } = await fixture.claim(100, 300);
     expect([batches, retries]).toEqual([[], []]);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
   });
 
-  it('sends what waits in this batch, again until it is reported, and never after', async () => {
+  it('sends a delivery of the batch, repeatedly until it is reported, and never after', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     await fixture.publish(tenant);
@@ -230,7 +230,7 @@ describe('DispatchService', () => {
     expect(unknown).toMatchObject({ case: 'skip', value: { status: DeliveryStatus.CANCELED } });
   });
 
-  it('records a report once, however often and in parallel it comes', async () => {
+  it('records a report once, however often and concurrently it arrives', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     await fixture.publish(tenant);
@@ -280,7 +280,7 @@ describe('DispatchService', () => {
     expect(attempts).toMatchObject([{ number: 1, httpStatus: 500 }]);
   });
 
-  it('never claims a delivery twice by parallel calls', async () => {
+  it('never claims a delivery twice in concurrent calls', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     for (let n = 0; n < 40; n += 1) await fixture.publish(tenant);
@@ -292,7 +292,7 @@ describe('DispatchService', () => {
     expect(all).toHaveLength(40);
   });
 
-  it('retries by the schedule with jitter, and by Retry-After where that is later', async () => {
+  it('retries by the schedule with jitter, and by Retry-After if that is later', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     await fixture.publish(tenant);
@@ -323,7 +323,7 @@ describe('DispatchService', () => {
     expect(askedMs).toBeLessThan(7_201_000);
   });
 
-  it('sends a retry once while it is under way, and again when its worker is lost', async () => {
+  it('sends a retry once while it is in flight, and again when its worker is lost', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     const { deliveryId } = await failFirst(tenant);
@@ -336,7 +336,7 @@ describe('DispatchService', () => {
     expect((await fixture.send({ deliveryId })).attemptNumber).toBe(2);
   });
 
-  it('turns a subscription ERROR when a delivery is exhausted, and ACTIVE by the next 2xx', async () => {
+  it('puts a subscription in ERROR when a delivery is exhausted, and makes it ACTIVE on the next 2xx', async () => {
     const tenant = newTenant(Environment.TEST);
     const { id } = await activeSubscription(tenant);
     const { deliveryId } = await failFirst(tenant);
@@ -380,7 +380,7 @@ describe('DispatchService', () => {
     expect(healthy.error).toBeUndefined();
   });
 
-  it('disables on 410: nothing waits any more, and why is kept', async () => {
+  it('disables on 410: nothing stays open, and the reason is kept', async () => {
     const tenant = newTenant();
     const { id } = await activeSubscription(tenant);
     const retrying = await failFirst(tenant);
@@ -406,7 +406,7 @@ describe('DispatchService', () => {
     ]);
   });
 
-  it('stops at once when it is disabled: waiting deliveries are canceled, late outcomes change nothing', async () => {
+  it('stops at once when it is disabled: open deliveries are canceled, late outcomes have no effect', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await activeSubscription(tenant);
     const retrying = await failFirst(tenant);
@@ -436,7 +436,7 @@ describe('DispatchService', () => {
     expect(commands.map(({ workflowId }) => workflowId)).toEqual([`delivery-${retrying.deliveryId}`]);
   });
 
-  it('lets no outcome of before a reactivation count', async () => {
+  it('ignores outcomes from before a reactivation', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await activeSubscription(tenant);
     await fixture.publish(tenant);
@@ -454,7 +454,7 @@ describe('DispatchService', () => {
     expect((await stateOf(tenant, subscriptionId)).state).toBe(WebhookSubscriptionState.ACTIVE);
   });
 
-  it('takes over an attempt that is still running: not sent meanwhile, its outcome counts', async () => {
+  it('accepts an attempt that is still running: it is not sent again, and its outcome counts', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     await fixture.publish(tenant);
@@ -484,7 +484,7 @@ describe('DispatchService', () => {
   });
 
   it.each(['GetAttempt', 'ClaimBatch'])(
-    'closes an attempt that nobody ended as WORKER_LOST by %s, and goes on',
+    'closes an unreported attempt as WORKER_LOST by %s, and continues',
     async (rpc) => {
       const tenant = newTenant();
       await activeSubscription(tenant);
@@ -512,7 +512,7 @@ describe('DispatchService', () => {
     },
   );
 
-  it('hands a batch out again under its id when its lease has ended with open deliveries', async () => {
+  it('hands a batch out again under its id when its lease has expired with open deliveries', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     await fixture.publish(tenant);
@@ -530,7 +530,7 @@ describe('DispatchService', () => {
     expect(await fixture.sql('select id from webhooks.batch')).toEqual([]);
   });
 
-  it('claims into batches that are being filled, whose deliveries are handed out again together', async () => {
+  it('claims into batches that are being filled, whose deliveries are requeued together', async () => {
     const [live, test] = [newTenant(Environment.LIVE), newTenant(Environment.TEST)];
     for (const tenant of [live, test]) await activeSubscription(tenant);
     const batchIds = { live: randomUUID(), test: randomUUID() };
@@ -552,7 +552,7 @@ describe('DispatchService', () => {
     expect(new Map(batches.map(({ id, deliveryIds }) => [id, deliveryIds]))).toEqual(filled);
   });
 
-  it('hands a retry out again when it is two minutes overdue, and not at once again', async () => {
+  it('requeues a retry when it is two minutes overdue, but not again at once', async () => {
     const tenant = newTenant();
     await activeSubscription(tenant);
     const { deliveryId, outcome } = await failFirst(tenant);
@@ -571,7 +571,7 @@ describe('DispatchService', () => {
     expect((await fixture.claim(100, 2_000)).retries).toEqual([outcome.retry]);
   });
 
-  it('leases commands, hands them out again when unconfirmed, and forgets them when confirmed', async () => {
+  it('leases commands, hands them out again if not confirmed, and deletes them once confirmed', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await activeSubscription(tenant);
     await failFirst(tenant);
@@ -589,7 +589,7 @@ describe('DispatchService', () => {
     expect(await fixture.sql('select id from platform.outbox_command')).toEqual([]);
   });
 
-  it('opens secrets for their own subscription alone; one that cannot be opened holds up only itself', async () => {
+  it('decrypts secrets for their own subscription only; a failure affects no other subscription', async () => {
     const tenant = newTenant();
     const swapped = await fixture.subscribe(tenant);
     const sound = await fixture.subscribe(tenant);

@@ -35,8 +35,8 @@ const published = (tenant: TestTenant) =>
     [tenant.merchantId],
   );
 
-describe('events published at the same time', () => {
-  it('share transactions, each object numbered for itself, and are answered as they were stored', async () => {
+describe('events published concurrently', () => {
+  it('share transactions, are numbered per object, and are returned as stored', async () => {
     const tenants = [newTenant(), newTenant(), newTenant()];
     const objects = ['a', 'b', 'c'];
     const calls = Array.from({ length: 250 }, (_, index) => {
@@ -63,7 +63,7 @@ describe('events published at the same time', () => {
     expect(replayed).toEqual(answered);
   });
 
-  it('are published once when they show the same key', async () => {
+  it('are published once under the same key', async () => {
     const tenant = newTenant();
     const request = publication(tenant);
     const other = publication(tenant, randomUUID(), request.idempotencyKey);
@@ -80,7 +80,7 @@ describe('events published at the same time', () => {
     );
   });
 
-  it('do not wait for one whose object another transaction holds', async () => {
+  it('do not wait for one whose object another transaction has locked', async () => {
     const [held, free] = [newTenant(), newTenant()];
     await events().publishEvent(publication(held, 'held'));
     const holder = new Client({ connectionString: harness.databaseUrl });
@@ -98,7 +98,7 @@ describe('events published at the same time', () => {
     expect((await waiting).event!.sequence).toBe(2n);
   });
 
-  it('leave out one whose caller has gone, and publish it when it is asked for again', async () => {
+  it('skip one whose caller has disconnected, and publish it when repeated', async () => {
     const tenant = newTenant();
     const [given, kept] = [publication(tenant), publication(tenant)];
     const caller = new AbortController();

@@ -28,7 +28,7 @@ describe('EventService', () => {
       ...request,
     });
 
-  it('numbers the events of an object from 1 without gaps, also in parallel', async () => {
+  it('numbers the events of an object from 1 without gaps, also concurrently', async () => {
     const tenant = newTenant();
     const objectId = randomUUID();
     const published = await Promise.all(Array.from({ length: 8 }, () => publish(tenant, { objectId })));
@@ -38,7 +38,7 @@ describe('EventService', () => {
     expect(elsewhere.event!.sequence).toBe(1n);
   });
 
-  it('answers the event before and after dispatch has taken it in, amounts exact to the upper bound', async () => {
+  it('returns the event before and after dispatch, amounts exact up to the upper bound', async () => {
     const tenant = newTenant();
     const { event } = await publish(tenant, { requestId: 'the causing request' });
     expect(event).toMatchObject({ ...tenant, requestId: 'the causing request', data: PAYMENT });
@@ -65,7 +65,7 @@ describe('EventService', () => {
     );
   });
 
-  it('refuses types that the catalogue does not have, and the ping', async () => {
+  it('rejects types that are not in the catalogue, and the ping', async () => {
     for (const type of ['payment.succeeded.v2', 'webhook.ping.v1']) {
       await expectRefusal(publish(newTenant(), { type }), Code.InvalidArgument, 'INVALID_EVENT_TYPE', {
         field: 'type',
@@ -84,7 +84,7 @@ describe('EventService', () => {
     ['/paidAt', { ...PAYMENT, paidAt: 'yesterday' }],
     ['/status', { ...PAYMENT, status: 'FAILED' }],
     ['/note', { ...PAYMENT, note: 'unknown' }],
-  ])('refuses data that the catalogue refuses, at %s', async (pointer, data) => {
+  ])('rejects invalid data, at %s', async (pointer, data) => {
     await expectRefusal(publish(newTenant(), { data }), Code.InvalidArgument, 'INVALID_EVENT_DATA', {
       field: 'data',
       pointer,
@@ -102,7 +102,7 @@ describe('EventService', () => {
     );
   });
 
-  it('lists the catalogue with a schema and an example that is valid against it', async () => {
+  it('lists the catalogue with a schema and a valid example each', async () => {
     const { eventTypes } = await fixture().events.listEventTypes({});
     expect(eventTypes.map(({ name }) => name)).toEqual(EVENT_CATALOGUE.map(({ name }) => name));
     for (const { name, description, dataSchema, dataExample } of eventTypes) {

@@ -79,12 +79,12 @@ const statuses = async (tenant: TestTenant, status: DeliveryStatus) =>
   (await fixture.deliveries.listDeliveries({ ...tenant, status })).deliveries.map(({ id }) => id);
 
 describe('batches', () => {
-  it('let one subscription that has work alone fill them', async () => {
+  it('are filled by one subscription if it alone has work', async () => {
     const { id } = await subscriptionWithWork(60);
     expect(await sharesOf(await fixture.claim(50))).toEqual({ [id]: 50 });
   });
 
-  it('take a few deliveries of each subscription that has work, however much it has', async () => {
+  it('take a few deliveries of each subscription with work, however much it has', async () => {
     const busy = await subscriptionWithWork(0);
     const quiet = [await subscriptionWithWork(0), await subscriptionWithWork(0)];
     for (let n = 0; n < 60; n += 1) await fixture.publish(busy.tenant);
@@ -93,7 +93,7 @@ describe('batches', () => {
     expect(shares).toEqual({ [busy.id]: 10, [quiet[0]!.id]: 2, [quiet[1]!.id]: 2 });
   });
 
-  it('begin with another subscription each time, so that small batches reach all', async () => {
+  it('start at another subscription each time, so that small batches reach all', async () => {
     const all = [await subscriptionWithWork(0), await subscriptionWithWork(0), await subscriptionWithWork(0)];
     for (const { tenant } of all) for (let n = 0; n < 3; n += 1) await fixture.publish(tenant);
     const seen: string[] = [];
@@ -101,7 +101,7 @@ describe('batches', () => {
     expect(new Set(seen)).toEqual(new Set(all.map(({ id }) => id)));
   });
 
-  it('take what waits beside what is new, however much that is', async () => {
+  it('take queued deliveries beside new ones, however many those are', async () => {
     const waiting = await subscriptionWithWork(0);
     const others = [];
     for (let n = 0; n < 5; n += 1) others.push(await subscriptionWithWork(0));
@@ -116,7 +116,7 @@ describe('batches', () => {
     expect(claimed).toBeGreaterThanOrEqual(20);
   });
 
-  it('have no more of a subscription under way than it may have', async () => {
+  it('keep a subscription within its limit of attempts in flight', async () => {
     const { tenant } = await subscriptionWithWork(130);
     for (const size of [100, 30]) expect(sizeOf(await fixture.claim(100))).toBe(size);
     for (let n = 0; n < 100; n += 1) await fixture.publish(tenant);
@@ -129,7 +129,7 @@ describe('batches', () => {
     }
   });
 
-  it('are of one environment each', async () => {
+  it('contain one environment each', async () => {
     const live = newTenant();
     const test = { ...live, environment: Environment.TEST };
     await subscriptionWithWork(2, live);
@@ -148,7 +148,7 @@ describe('batches', () => {
     expect(sizes).toHaveLength(2);
   });
 
-  it('leave out a subscription with several slow attempts under way, until they end', async () => {
+  it('skip a subscription with several slow attempts in flight, until they end', async () => {
     const slow = await subscriptionWithWork(0);
     const other = await subscriptionWithWork(0);
     for (let n = 0; n < 10; n += 1) await fixture.publish(slow.tenant);
@@ -163,7 +163,7 @@ describe('batches', () => {
     expect(await sharesOf(await fixture.claim(100, 500))).toEqual({ [slow.id]: 1 });
   });
 
-  it('reach a worker whose services are another process than the one that committed', async () => {
+  it('reach a worker whose services run in another process than the one that committed', async () => {
     const { tenant } = await subscriptionWithWork(0);
     const { config, databaseUrl } = harness;
     const elsewhere = await createServices({ config, databaseUrl, logger: createLogger('fatal') });
@@ -185,7 +185,7 @@ describe('batches', () => {
 });
 
 describe('a failing endpoint', () => {
-  it('has so many retry workflows and no more; beyond that deliveries are held', async () => {
+  it('has a limited number of retry workflows; further deliveries are held', async () => {
     const { tenant } = await subscriptionWithWork(8);
     const outcomes = await answerAll(await fixture.claim(), 500);
     const retrying = outcomes.filter(({ status }) => status === DeliveryStatus.RETRYING);
@@ -202,7 +202,7 @@ describe('a failing endpoint', () => {
     expect(delivery!.workflowId).toBe('');
   });
 
-  it('has no more retry workflows by parallel reports', async () => {
+  it('has no more retry workflows with concurrent reports', async () => {
     const { tenant } = await subscriptionWithWork(12);
     const claims = await Promise.all(Array.from({ length: 6 }, () => fixture.claim(2)));
     const rest = await fixture.claim();
@@ -211,7 +211,7 @@ describe('a failing endpoint', () => {
     expect(await statuses(tenant, DeliveryStatus.HELD)).toHaveLength(12 - RETRY_LIMIT);
   });
 
-  it('is probed with one held delivery every five seconds, and all flow again after a success', async () => {
+  it('is probed with one held delivery every five seconds, and all are sent after a success', async () => {
     const { id, tenant } = await subscriptionWithWork(9);
     await answerAll(await fixture.claim(), 500);
     const heldDue = () =>
@@ -273,7 +273,7 @@ describe('a failing endpoint', () => {
 });
 
 describe('disabling', () => {
-  it('adds no delivery by an event that is taken in while it commits', async () => {
+  it('adds no delivery of an event that is dispatched while it commits', async () => {
     const { id, tenant } = await subscriptionWithWork(0);
     const disabling = new pg.Client({ connectionString: harness.databaseUrl });
     await disabling.connect();
@@ -293,7 +293,7 @@ describe('disabling', () => {
     expect(deliveries).toEqual([]);
   });
 
-  it('leaves nothing open, whatever is published, claimed and reported meanwhile', async () => {
+  it('leaves nothing open, whatever is published, claimed and reported concurrently', async () => {
     const { id: subscriptionId, tenant } = await subscriptionWithWork(10);
     let disabled = false;
     const publish = async () => {

@@ -6,7 +6,7 @@ import { firstIdFrom, idTimeMs } from '../../../services/webhooks/id-time.ts';
 
 const ms = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) });
 
-test('a range of ids has exactly what was made in its time', () => {
+test('a range of ids contains exactly what was created in its time', () => {
   fc.assert(
     fc.property(
       ms,
@@ -23,7 +23,7 @@ test('a range of ids has exactly what was made in its time', () => {
   );
 });
 
-test('an id tells when it was made', () => {
+test('an id contains the time of its creation', () => {
   fc.assert(
     fc.property(ms, (made) => {
       expect(idTimeMs(uuidv7({ msecs: made }))).toBe(made);
@@ -31,6 +31,6 @@ test('an id tells when it was made', () => {
   );
 });
 
-test('a time before all ids has no lesser one', () => {
+test('a time before 1970 has the smallest id', () => {
   expect(firstIdFrom(timestampFromMs(-1))).toBe('00000000-0000-7000-8000-000000000000');
 });

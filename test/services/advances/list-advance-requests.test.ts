@@ -10,6 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-describeList('ListAdvanceRequests', () => advanceRequestList(harness), 8);
+describeList('ListAdvanceRequests', () => advanceRequestList(harness));
 
 describePlans(() => advanceRequestList(harness), statements, [['', 'request_newest']]);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-describeList('ListDebts', () => debtList(harness), 12);
+describeList('ListDebts', () => debtList(harness));
 
 describePlans(() => debtList(harness), statements, [['', 'deduction_open_debt']]);
 

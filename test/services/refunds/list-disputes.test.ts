@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe('ListDisputes', () => {
-  describeList('pages', () => disputeList(harness), 12);
+  describeList('pages', () => disputeList(harness));
 });
 
 describePlans(() => disputeList(harness), statements, [

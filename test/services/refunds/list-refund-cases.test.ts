@@ -19,7 +19,7 @@ describe('ListRefundCases', () => {
   describeList('pages', () => refundCaseList(harness));
 });
 
-describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness), 12);
+describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness));
 
 it('accepts a token in its own order only', async () => {
   const fixture = await undecidedCaseList(harness).fixtureOf(newTenant());

@@ -3,9 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Files that read or replace state of the whole process: metrics, mocked modules, the Temporal runtime. */
 const ISOLATED = [
-  'test/services/webhooks/{subscriptions,dispatch-metrics,alerts,retention}.test.ts',
-  'test/services/funds/verify-funds.test.ts',
-  'test/services/platform/**/{ops-server,measured-gauges}.test.ts',
+  'test/services/webhooks/{subscriptions,dispatch-metrics,alerts}.test.ts',
+  'test/services/platform/process/measured-gauges.test.ts',
   'test/workflows/webhooks/dispatch-metrics.test.ts',
   'test/gateway/rate-limit-store.test.ts',
 ];

@@ -339,7 +339,7 @@ describe('whatever the outcomes and however many work side by side', () => {
           expect(events.size).toBe(objects.length);
         },
       ),
-      { numRuns: propertyRuns(15), endOnFailure: true },
+      { numRuns: propertyRuns(6), endOnFailure: true },
     );
   });
 });

@@ -48,7 +48,8 @@ it('survives a connection that dies while its holder is between two statements',
   await database.ping();
 });
 
-it('reads while writes wait for a lock, which time out and release their connections', async () => {
+// Both wait out timeouts of the database.
+it.concurrent('reads while writes wait for a lock, which time out and release their connections', async () => {
   await killer.query('create table held ()');
   await killer.query('begin; lock table held');
   const stuck = Array.from({ length: POOL_SIZE }, () =>
@@ -63,7 +64,7 @@ it('reads while writes wait for a lock, which time out and release their connect
   await killer.query('rollback');
 }, 30_000);
 
-it('closes even if a connection is never released', async () => {
+it.concurrent('closes even if a connection is never released', async () => {
   const url = await createTestDatabase();
   const leaking = await Database.open({ url, poolSize: 1, preparedStatements: true, entities: [] });
   const kept = await leaking.connect();

@@ -59,7 +59,7 @@ it('abandons a server that sends nothing any more, and recovers all its connecti
 
 it('survives the closing of idle connections', async () => {
   await database.ping();
-  await delay(2 * MAX_SILENCE_MS);
+  await delay(1.5 * MAX_SILENCE_MS);
   await database.ping();
 });
 
@@ -78,7 +78,7 @@ it('listens for work for longer than a server may be silent, and through a silen
     sender.committed('EVENTS');
     await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(before);
   };
-  await delay(3 * MAX_SILENCE_MS);
+  await delay(1.5 * MAX_SILENCE_MS);
   await isHeard();
   expect(lines).toEqual([]);
   const end = link.begin('drop');

@@ -194,10 +194,10 @@ describe('expired idempotency records', () => {
 
   it.each([
     ['a minute’s worth', 500],
-    ['a backlog', 50_000],
+    ['a backlog', 10_000],
   ])('are found by the index on created_at among many others: %s', async (_what, expired) => {
     await empty();
-    await add(50_000, '0 seconds');
+    await add(10_000, '0 seconds');
     await add(expired, '24 hours');
     await sql('analyze platform.idempotency_record');
     statements = [];

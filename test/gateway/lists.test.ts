@@ -4,8 +4,18 @@ import { advanceRequestList } from '../services/advances/advance-request-list.ts
 import { releaseList } from '../services/funds/release-list.ts';
 import { refundCaseList } from '../services/refunds/refund-case-list.ts';
 import { subscriptionList } from '../services/webhooks/subscription-list.ts';
-import { describeList, LIST_SETTINGS } from '../support/list-suite.ts';
-import type { ListRequest, ListSubject } from '../support/list-walk.ts';
+import { newTenant, type TestHarness } from '../support/harness.ts';
+import { allFilters, inUpperCase, neighbours } from '../support/list-filters.ts';
+import { LIST_SETTINGS } from '../support/list-suite.ts';
+import {
+  fittingRows,
+  type ListFilters,
+  type ListFixture,
+  type ListRequest,
+  type ListSubject,
+  pageOf,
+  walk,
+} from '../support/list-walk.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
@@ -59,18 +69,83 @@ function overHttp(subject: ListSubject, path: string, keyOf = idOf): ListSubject
   };
 }
 
-describeList('GET /v1/refund-cases', () => overHttp(refundCaseList(gateways.harness), '/v1/refund-cases'), 6);
-describeList(
-  'GET /v1/funds/releases',
-  () => overHttp(releaseList(gateways.harness), '/v1/funds/releases', releaseOf),
-  6,
-);
-describeList(
-  'GET /v1/advance/requests',
-  () => overHttp(advanceRequestList(gateways.harness), '/v1/advance/requests'),
-  3,
-);
-describeList(`GET ${WEBHOOKS}`, () => overHttp(subscriptionList(gateways.harness), WEBHOOKS), 6);
+const PLACES = 6;
+
+/** What HTTP adds to a list. The suite of lists holds the same lists over RPC to everything else. */
+function describeHttpList(
+  path: string,
+  listOf: (harness: TestHarness) => ListSubject,
+  rows = 12,
+  keyOf = idOf,
+) {
+  describe(`GET ${path}`, () => {
+    let subject: ListSubject;
+    let fixture: ListFixture;
+    const newFixture = () => subject.fixtureOf(newTenant());
+    const keysOf = async (filters: ListFilters = {}) =>
+      (await fittingRows(subject, fixture, filters)).map(({ key }) => key);
+    beforeAll(async () => {
+      subject = overHttp(listOf(gateways.harness), path, keyOf);
+      fixture = await newFixture();
+      for (let n = 0; n < rows; n += 1) await fixture.insert(n % PLACES);
+      for (const [index, row] of (await fittingRows(subject, fixture)).entries()) {
+        if (index % 4 === 0) await fixture.change(row, index);
+      }
+    });
+
+    it('answers the rows in their order by pages of any size', async () => {
+      const keys = await keysOf();
+      expect(keys.length).toBeGreaterThan(5);
+      for (const limit of [1, 5, subject.maxLimit, undefined]) {
+        expect(await walk(fixture, {}, limit)).toEqual(keys);
+      }
+    });
+
+    it('answers what fits each of its filters', async () => {
+      for (const filters of allFilters(subject).filter((some) => Object.keys(some).length === 1)) {
+        expect([filters, await walk(fixture, filters, 3)]).toEqual([filters, await keysOf(filters)]);
+      }
+      const together = allFilters(subject).at(-1)!;
+      expect(await walk(fixture, together, 3)).toEqual(await keysOf(together));
+    });
+
+    it('takes a cursor of its merchant, environment and filters alone, with any limit', async () => {
+      const sandbox = await subject.fixtureOf({ ...fixture.tenant, environment: Environment.TEST });
+      const stranger = await newFixture();
+      for (const filters of allFilters(subject).filter((some) => Object.keys(some).length <= 1)) {
+        const keys = await keysOf(filters);
+        if (keys.length < 2) continue;
+        const after = (await pageOf(fixture, { filters, limit: 1 })).next!;
+        const rest = { filters: inUpperCase(subject, filters), after };
+        expect((await pageOf(fixture, { ...rest, limit: 2 })).keys).toEqual(keys.slice(1, 3));
+        for (const others of neighbours(subject, filters)) {
+          expect(await fixture.list({ filters: others, after })).toBe('TOKEN_REFUSED');
+        }
+        expect(await sandbox.list({ filters, after })).toBe('TOKEN_REFUSED');
+        expect(await stranger.list({ filters, after })).toBe('TOKEN_REFUSED');
+      }
+    });
+
+    it('refuses a cursor that was changed', async () => {
+      const cursor = (await pageOf(fixture, { limit: 1 })).next!;
+      const other = cursor[9] === 'A' ? 'B' : 'A';
+      const changed = [cursor.slice(0, 9) + other + cursor.slice(10), cursor.slice(0, -1), cursor.slice(1)];
+      for (const after of [...changed, `${cursor}A`, `${cursor}=`, 'A', '%', 'ł']) {
+        expect([after, await fixture.list({ after })]).toEqual([after, 'TOKEN_REFUSED']);
+      }
+    });
+
+    it('answers a merchant without rows with an empty page', async () => {
+      expect(await pageOf(await newFixture(), {})).toEqual({ keys: [], next: undefined });
+    });
+  });
+}
+
+describeHttpList('/v1/refund-cases', refundCaseList);
+describeHttpList('/v1/funds/releases', releaseList, 12, releaseOf);
+describeHttpList('/v1/advance/requests', advanceRequestList);
+// More than a page holds by default.
+describeHttpList(WEBHOOKS, subscriptionList, 52);
 
 it('a cursor of one list is rejected by every other', async () => {
   const { seed, get } = await newShop();

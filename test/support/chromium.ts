@@ -10,6 +10,20 @@ import { cacheFolder } from '../../local/cache-folder.ts';
 const PACKAGE = '@sparticuz/chromium';
 const INSTALLED = ['chromium', 'chromium-browser', 'google-chrome'];
 
+/** Resolves no host name, so that a page that asks another host is refused. */
+const NO_OTHER_HOSTS = '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1, EXCLUDE localhost';
+
+let shared: Promise<Browser> | undefined;
+
+/**
+ * The browser of this worker process, started on first use; it resolves no host name but localhost. Each test opens
+ * its own context. The browser ends with the worker.
+ */
+export function sharedChromium(): Promise<Browser> {
+  shared ??= launchChromium({ args: [NO_OTHER_HOSTS] });
+  return shared;
+}
+
 /**
  * Starts the browser at CHROMIUM_PATH, else one on the PATH, else the one in the package of Chromium for machines
  * without a browser.

@@ -1,5 +1,6 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { Visitor } from './dashboard-fixture.ts';
 
 interface WindowOptions {
@@ -58,4 +59,15 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+}
+
+/** Asserts that a page is no wider than a window of each of these widths. Resizes the window, and back. */
+export async function expectToFit(page: Page, widths: readonly number[], name = page.url()): Promise<void> {
+  const size = page.viewportSize()!;
+  for (const width of [size.width, ...widths.filter((width) => width !== size.width)]) {
+    await page.setViewportSize({ ...size, width });
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect({ name, width, overflow: Math.max(overflow, 0) }).toEqual({ name, width, overflow: 0 });
+  }
+  await page.setViewportSize(size);
 }

@@ -9,7 +9,7 @@ import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-client
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { launchChromium } from '../../../support/chromium.ts';
+import { sharedChromium } from '../../../support/chromium.ts';
 import { sqlOf } from '../../../support/list-walk.ts';
 import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
@@ -32,14 +32,13 @@ describe('an API key that was shown', () => {
     dashboard = await createDashboard({ config: fixture.harness.config, transport, logger });
     await dashboard.listen({ host: '127.0.0.1', port: 0 });
     baseUrl = `http://127.0.0.1:${(dashboard.server.address() as AddressInfo).port}`;
-    browser = await launchChromium();
+    browser = await sharedChromium();
   });
   beforeEach(async () => {
     merchant = randomUUID();
     developer = await fixture.signIn({ [merchant]: Role.ADMIN });
   });
   afterAll(async () => {
-    await browser.close();
     await dashboard.close();
     await fixture.close();
   });

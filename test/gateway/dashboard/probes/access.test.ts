@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type SharedDashboard, sharedDashboard, Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
+import { someOf } from './hostile.ts';
 import {
   addressOf,
   environmentOf,
@@ -17,7 +18,7 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 /** Who may come to each page and action that there is. A new one is probed by itself. */
 
 // Hundreds of requests per test.
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 afterAll(() => vi.resetConfig());
 
 let fixture: SharedDashboard;
@@ -54,7 +55,6 @@ test('there are pages and actions to test', () => {
 
 test('without a session, pages redirect to sign-in and forms have no effect', async () => {
   const tokens = [
-    '',
     'x',
     'x'.repeat(43),
     randomBytes(32).toString('base64url'),
@@ -64,8 +64,8 @@ test('without a session, pages redirect to sign-in and forms have no effect', as
     worlds.live.people[1].accountId,
   ];
   await expectNothingChanged(async () => {
-    for (const target of targetsOf(fixture)) {
-      for (const token of tokens) {
+    for (const [turn, target] of targetsOf(fixture).entries()) {
+      for (const token of ['', ...someOf(tokens, turn, 2)]) {
         const { status, location } = await come(target, new Visitor(fixture.baseUrl, token, ''));
         const address = addressOf(target, worldOf(target).merchantId, worldOf(target).ids);
         const back = target.method === 'GET' ? `?return=${encodeURIComponent(address)}` : '';

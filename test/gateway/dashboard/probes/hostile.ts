@@ -34,3 +34,12 @@ export const HOSTILE: readonly string[] = [
   '%',
   '%ff',
 ];
+
+/**
+ * `count` of the values, others at each turn: where many targets share the code that reads a value, each target meets
+ * some of the values, and all together meet every one.
+ */
+export function someOf<T>(values: readonly T[], turn: number, count: number): T[] {
+  const length = Math.min(count, values.length);
+  return Array.from({ length }, (_, index) => values[(turn * length + index) % values.length]!);
+}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
-import { HOSTILE } from './hostile.ts';
+import { HOSTILE, someOf } from './hostile.ts';
 import {
   addressOf,
   environmentOf,
@@ -19,7 +19,7 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 /** What addresses, queries and forms say is believed of nobody, at any page and action that there is. */
 
 // Hundreds of requests per test.
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 afterAll(() => vi.resetConfig());
 
 let fixture: SharedDashboard;
@@ -132,11 +132,15 @@ test('ids have a single spelling, and anything else is a 404', async () => {
     `${id}%2fdisable`,
     `${id};x`,
   ];
+  const probed = new Set<string>();
   await expectNothingChanged(async () => {
-    for (const target of targetsOf(fixture)) {
+    for (const [turn, target] of targetsOf(fixture).entries()) {
       const mine = own[environmentOf(target)].ids;
       for (const name of parametersOf(target)) {
-        for (const id of written(mine[name]!)) {
+        const ways = written(mine[name]!);
+        const asBefore = probed.has(`${target.method} ${name}`);
+        probed.add(`${target.method} ${name}`);
+        for (const id of asBefore ? someOf(ways, turn, 3) : ways) {
           const { status } = await come(target, { ...mine, [name]: id }, mine);
           expect(status, `${nameOf(target)} ${id}`).toBe(404);
         }
@@ -163,13 +167,18 @@ async function expectUnbroken(visitor: Visitor, address: string, queries: readon
 }
 
 test('no query breaks a page or appears in it unescaped', async () => {
-  for (const target of targetsOf(fixture)) {
+  const probed = new Set<unknown>();
+  for (const [turn, target] of targetsOf(fixture).entries()) {
     if (target.method === 'POST') continue;
     const world = own[environmentOf(target)];
     const visitor = peopleFor(target, world).enough;
     const address = addressOf(target, world.merchantId, world.ids);
-    const asked = Object.keys(target.query?.properties ?? {});
-    for (const name of asked) await expectUnbroken(visitor, address, queriesWith(name));
+    for (const [name, property] of Object.entries(target.query?.properties ?? {})) {
+      const queries = queriesWith(name);
+      const asBefore = `${name} ${JSON.stringify(property)}`;
+      await expectUnbroken(visitor, address, probed.has(asBefore) ? someOf(queries, turn, 6) : queries);
+      probed.add(asBefore);
+    }
     await expectUnbroken(visitor, address, [
       'a=b&'.repeat(2_000),
       'notice=constructor',
@@ -181,10 +190,8 @@ test('no query breaks a page or appears in it unescaped', async () => {
 
 test('the query parameters that every page reads break none', async () => {
   const { merchantId, people } = own.live;
-  for (const path of ['/members', '/webhooks']) {
-    for (const name of ['page', 'notice', 'return', 'unknown']) {
-      await expectUnbroken(people[3], `/live/${merchantId}${path}`, queriesWith(name));
-    }
+  for (const name of ['page', 'notice', 'return', 'unknown']) {
+    await expectUnbroken(people[3], `/live/${merchantId}/members`, queriesWith(name));
   }
 });
 

@@ -3,7 +3,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { sqlOf } from '../../../support/list-walk.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
-import { HOSTILE } from './hostile.ts';
+import { HOSTILE, someOf } from './hostile.ts';
 import {
   addressOf,
   environmentOf,
@@ -18,7 +18,7 @@ import { makeWorld, type World } from './probe-world.ts';
 /** What is typed into forms is done once, and never markup, header or breakdown. */
 
 // Hundreds of requests per test.
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 afterAll(() => vi.resetConfig());
 
 let fixture: SharedDashboard;
@@ -78,17 +78,21 @@ const UNBROKEN = [200, 303, 400, 404, 409, 422];
 test('no value entered in a form breaks it or appears in a page unescaped', async () => {
   const worlds = await newWorlds();
   const probed = new Set<unknown>();
+  let turn = 0;
   for (const target of actions()) {
-    // Many actions share a form: the next ones of it meet some of the values.
-    const values = probed.has(target.form) ? HOSTILE.filter((_, index) => index % 6 === 0) : HOSTILE;
+    // Many actions share a form: the next ones of it meet fewer of the values.
+    const count = probed.has(target.form) ? 3 : 11;
     probed.add(target.form);
     for (const name of Object.keys(target.form?.properties ?? {})) {
+      turn += 1;
+      const values = someOf(HOSTILE, turn, count);
       const sent = values.map(async (value) => {
         const { visitor, address, form } = filledIn(target, worlds);
         const { status } = await send(visitor, address, { ...form, [name]: value });
         expect(UNBROKEN, `${nameOf(target)} ${name}=${value}`).toContain(status);
       });
-      const odd = [`${name}=a&${name}=b`, `${name}[x]=1`, `${name}=%ED%A0%80`, `__proto__=1&${name}=%`];
+      const all = [`${name}=a&${name}=b`, `${name}[x]=1`, `${name}=%ED%A0%80`, `__proto__=1&${name}=%`];
+      const odd = someOf(all, turn, 2);
       const oddly = odd.map(async (text) => {
         const { visitor, address, form } = filledIn(target, worlds);
         const { [name]: _, ...rest } = form as Record<string, string>;

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { launchChromium } from '../../../support/chromium.ts';
+import { sharedChromium } from '../../../support/chromium.ts';
 import { startHarnessWorker } from '../../../support/harness-worker.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../../support/temporal.ts';
 import { createTestNamespace } from '../../../support/temporal-namespace.ts';
@@ -20,12 +20,11 @@ beforeAll(async () => {
   [fixture, temporal, browser] = await Promise.all([
     startDashboardFixture(),
     createTestNamespace(),
-    launchChromium(),
+    sharedChromium(),
   ]);
   worker = await startHarnessWorker(fixture.harness, temporal);
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await browser?.close();
   await worker?.close();
   await fixture?.close();
   await temporal?.[Symbol.asyncDispose]();

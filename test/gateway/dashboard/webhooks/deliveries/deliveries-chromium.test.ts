@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from '../../../../support/chromium.ts';
-import { accessibilityFaults, openWindow } from '../../chromium-fixture.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sharedChromium } from '../../../../support/chromium.ts';
+import { accessibilityFaults, expectToFit, openWindow } from '../../chromium-fixture.ts';
 import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 import { type EveryState, makeEveryState, PROBE } from './every-state.ts';
 
@@ -10,12 +10,11 @@ let browser: Browser;
 let shop: Shop;
 let all: EveryState;
 beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDeliveriesFixture(), launchChromium()]);
+  [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
   shop = await fixture.shop();
   all = await makeEveryState(fixture, shop);
 }, 60_000);
 afterAll(async () => {
-  await browser?.close();
   await fixture?.close();
 });
 
@@ -30,34 +29,25 @@ const paths = (): string[] => [
   ...Object.values(all.deliveries).map((id) => `/deliveries/${id}`),
 ];
 
-describe.each([
-  ['pt-BR', 1280],
-  ['en', 360],
-  ['en', 980],
-] as const)('the pages of deliveries in %s at %i pixels', (locale, width) => {
-  it('are accessible, fit the window and execute nothing that others entered', async () => {
-    const window = await openWindow(browser, fixture.baseUrl, shop.developer, { locale, width });
-    const { context, page, foreign, violations } = window;
-    for (const path of paths()) {
-      const response = await page.goto(`${shop.base}${path}`);
-      const isRefused = path.includes('event=x');
-      expect(response!.status(), path).toBe(isRefused ? 422 : 200);
-      for (const folded of await page.locator('main summary').all()) {
-        if (!(await folded.evaluate(({ parentElement }) => parentElement!.hasAttribute('open'))))
-          await folded.click();
-      }
-      expect(await accessibilityFaults(page), path).toEqual([]);
-      const room = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      expect(room, path).toBeLessThanOrEqual(0);
-      if (path === `/deliveries/${all.deliveries.succeeded}`) {
-        expect(await page.locator('.attempts pre').textContent()).toBe(PROBE);
-        expect(await page.locator('main > pre').textContent()).toContain(JSON.stringify(PROBE));
-      }
-      expect(await page.locator('main :is(img, b)').count(), path).toBe(0);
-      expect(await page.title(), path).not.toBe('run');
+it('the pages of deliveries are accessible, fit the window and execute nothing that others entered', async () => {
+  const narrow = { locale: 'pt-BR', width: 360 };
+  const window = await openWindow(browser, fixture.baseUrl, shop.developer, narrow);
+  const { context, page, foreign, violations } = window;
+  for (const path of paths()) {
+    const response = await page.goto(`${shop.base}${path}`);
+    const isRefused = path.includes('event=x');
+    expect(response!.status(), path).toBe(isRefused ? 422 : 200);
+    await page.evaluate("for (const folded of document.querySelectorAll('main details')) folded.open = true");
+    expect(await accessibilityFaults(page), path).toEqual([]);
+    await expectToFit(page, [980, 1280]);
+    if (path === `/deliveries/${all.deliveries.succeeded}`) {
+      expect(await page.locator('.attempts pre').textContent()).toBe(PROBE);
+      expect(await page.locator('main > pre').textContent()).toContain(JSON.stringify(PROBE));
     }
-    expect(foreign).toEqual([]);
-    expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
-    await context.close();
-  }, 60_000);
-});
+    expect(await page.locator('main :is(img, b)').count(), path).toBe(0);
+    expect(await page.title(), path).not.toBe('run');
+  }
+  expect(foreign).toEqual([]);
+  expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
+  await context.close();
+}, 60_000);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { PaymentsWorker } from '../../../../../workflows/worker.ts';
-import { launchChromium } from '../../../../support/chromium.ts';
+import { sharedChromium } from '../../../../support/chromium.ts';
 import { startHarnessWorker } from '../../../../support/harness-worker.ts';
 import { loopbackSettings } from '../../../../support/loopback-settings.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../../../support/temporal.ts';
@@ -26,13 +26,12 @@ beforeAll(async () => {
   // The second attempt is for the developer to ask for.
   fixture = await startDeliveriesFixture({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,1h' });
   worker = await startHarnessWorker(fixture.harness, temporal);
-  browser = await launchChromium();
+  browser = await sharedChromium();
   receiver = await startReceiver((_request, response) => {
     response.writeHead(answer.status).end(answer.body);
   });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await browser?.close();
   await worker?.close();
   await fixture?.close();
   await receiver?.[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { launchChromium } from '../../../../support/chromium.ts';
+import { sharedChromium } from '../../../../support/chromium.ts';
 import { newKey } from '../../../../support/harness.ts';
 import { openWindow } from '../../chromium-fixture.ts';
 import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
@@ -13,7 +13,7 @@ let browser: Browser;
 /** Streams that are open at the dashboard. */
 let streams = 0;
 beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDeliveriesFixture(), launchChromium()]);
+  [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
   fixture.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
     if (headers.accept !== 'text/event-stream') return;
     streams += 1;
@@ -23,7 +23,6 @@ beforeAll(async () => {
   });
 }, 60_000);
 afterAll(async () => {
-  await browser?.close();
   await fixture?.close();
 });
 

@@ -121,16 +121,17 @@ async function oneTooMany(
   return answers.find(({ status }) => status === 429)!;
 }
 
-/** What is asked when PostgreSQL has stopped. */
+/** What is asked when PostgreSQL has stopped, and then when the services are killed too. */
 const withoutPostgres = once(async () => {
-  const { port, key: known, stopPostgres } = await startGatewayApart();
+  const { port, key: known, stopPostgres, killServices } = await startGatewayApart();
   await stopPostgres();
   const [read, write, unknownKey] = await Promise.all([
     call(port, product, { key: known }),
     create(creation(), {}, { key: known }, port),
     call(port, product, { key: newApiKey('live') }),
   ]);
-  return { read, write, unknownKey };
+  await killServices();
+  return { read, write, unknownKey, withoutServices: await call(port, product, { key: known }) };
 });
 
 /** What is asked while PostgreSQL holds up a write and a read for longer than anybody waits. */
@@ -500,11 +501,7 @@ const PROVOKED = {
     },
     {
       what: 'the services killed',
-      ask: async () => {
-        const apart = await startGatewayApart();
-        await apart.killServices();
-        return call(apart.port, product, { key: apart.key });
-      },
+      ask: async () => (await withoutPostgres()).withoutServices,
       detail: 'The service is temporarily unavailable; try again.',
       instance: product,
     },

@@ -9,13 +9,22 @@ const ISOLATED = [
   'test/gateway/rate-limit-store.test.ts',
 ];
 
-/** Journeys that kill processes, and checks that need Python or compilers: part of `npm run test:all`. */
+/**
+ * Part of `npm run test:all` only: journeys that kill processes, checks that need Python or compilers, and sweeps over
+ * every page in Chromium, every operation of the documentation or half a year of demo data.
+ */
 const SLOW = [
   'test/journeys/{books.property,outages,operations,refund-saga,resend,temporal-ui}.test.ts',
   'test/workflows/lost-state.test.ts',
   'test/workflows/accounts/worker-death.test.ts',
   'test/reconciliation/*.test.ts',
-  'test/gateway/docs-samples.test.ts',
+  'test/gateway/{docs-browser,docs-samples,idempotency-crash,openapi-answers}.test.ts',
+  'test/gateway/dashboard/api-keys/key-secrecy.test.ts',
+  'test/gateway/dashboard/members/people-in-chromium.test.ts',
+  'test/gateway/dashboard/probes/{parameters,typed-values}.test.ts',
+  'test/gateway/dashboard/{advances,funds,overview,simulate}/*-browser.test.ts',
+  'test/gateway/dashboard/webhooks/subscriptions/webhooks-browser.test.ts',
+  'test/gateway/dashboard/webhooks/deliveries/deliveries-{chromium,live}.test.ts',
 ];
 
 /** Property tests of `npm test` that try more sequences in the slow project. */
@@ -74,7 +83,6 @@ export default defineConfig({
       project('journeys', JOURNEYS, { exclude: [...SLOW, ...ALONE], ...TEMPORAL }),
       project('isolated', ISOLATED, { isolate: true, ...TEMPORAL }),
       project('slow', [...SLOW, ...SLOW_PROPERTIES], {
-        isolate: true,
         env: { SLOW_PROPERTIES: 'true' },
         ...TEMPORAL,
       }),

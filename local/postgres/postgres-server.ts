@@ -32,7 +32,15 @@ const SETTINGS = [
   'timezone=UTC',
   'log_timezone=UTC',
 ];
-const THROWAWAY_SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
+/** Autovacuum would visit the databases of all tests in turn, and change their query plans while they run. */
+const THROWAWAY_SETTINGS = [
+  'fsync=off',
+  'full_page_writes=off',
+  'synchronous_commit=off',
+  'autovacuum=off',
+  'checkpoint_timeout=1h',
+  'max_wal_size=4GB',
+];
 
 /** SQLSTATE class of authorization failures; retrying does not help. */
 const INVALID_AUTHORIZATION = '28';

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const SEQUENCES = 100;
+const SEQUENCES = 40;
 const MAX_COMMANDS = 60;
 const START = '2020-06-01';
 

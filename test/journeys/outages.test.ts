@@ -30,13 +30,13 @@ beforeAll(async () => {
 
 afterAll(() => temporal?.[Symbol.asyncDispose]());
 
-/** Publishes until it is told to stop; answers the ids of what was committed. */
-function publishOn(merchant: SandboxMerchant): () => Promise<string[]> {
+/** Publishes one event after another until `stop`, which returns the ids of those that were committed. */
+function publishOn(merchant: SandboxMerchant) {
   const committed: string[] = [];
   let stopped = false;
   const running = (async () => {
     while (!stopped) {
-      // A refusal means that nothing was committed, or that nobody was told so.
+      // A failed call committed nothing, or its response was lost.
       await merchant.publish().then(
         (id) => committed.push(id),
         () => delay(50),
@@ -44,10 +44,15 @@ function publishOn(merchant: SandboxMerchant): () => Promise<string[]> {
       await delay(5);
     }
   })();
-  return async () => {
-    stopped = true;
-    await running;
-    return committed;
+  return {
+    /** Resolves once so many events are committed. */
+    atLeast: (count: number) =>
+      vi.waitFor(() => expect(committed.length).toBeGreaterThanOrEqual(count), 30_000),
+    async stop() {
+      stopped = true;
+      await running;
+      return committed;
+    },
   };
 }
 
@@ -59,13 +64,13 @@ describe('nothing that was committed is lost', () => {
     try {
       const merchant = await SandboxMerchant.subscribe(harness.transports.grpc, receiver);
       await merchant.becomes(ACTIVE);
-      const stop = publishOn(merchant);
-      await delay(500);
+      const publishing = publishOn(merchant);
+      await publishing.atLeast(30);
       await temporal.kill();
       await delay(2_000);
       await temporal.start();
       await delay(500);
-      const committed = await stop();
+      const committed = await publishing.stop();
       expect(committed.length).toBeGreaterThan(50);
       await merchant.received(committed, LEASE_AND_MORE_MS);
     } finally {
@@ -97,13 +102,12 @@ describe('nothing that was committed is lost', () => {
     await isUp();
     const merchant = await SandboxMerchant.subscribe(transport, receiver);
     await merchant.becomes(ACTIVE);
-    const stop = publishOn(merchant);
-    await delay(1_000);
+    const publishing = publishOn(merchant);
+    await publishing.atLeast(20);
     await first.kill();
-    const committed = await stop();
+    const committed = await publishing.stop();
     await using second = startProgram('test/journeys/whole-process.ts', settings);
     await isUp();
-    expect(committed.length).toBeGreaterThan(20);
     await merchant.received(committed, LEASE_AND_MORE_MS);
     expect(second.errors).toBe('');
   }, 150_000);

@@ -12,6 +12,7 @@ import {
   ListWalk,
   pageOf,
   planOf,
+  sqlOf,
   walk,
 } from './list-walk.ts';
 
@@ -65,17 +66,19 @@ export function describeList(name: string, subjectOf: () => ListSubject, runs = 
 /**
  * Each of these filters is read off an index that has the list's order: the plan neither sorts nor reads rows to skip
  * them. An index is named by a pattern. `statements` gets what the harness asks its database.
+ * @param table its rows are multiplied, where indexes of few rows cost the same.
  */
 export function describePlans(
   subjectOf: () => ListSubject,
   statements: string[],
   plans: readonly (readonly [filter: string, index: string])[],
+  table?: string,
 ): void {
   describe('at scale', () => {
     let filled: Promise<ListFixture> | undefined;
     it.each(plans)('a page filtered by "%s" comes off %s', async (filter, index) => {
       const subject = subjectOf();
-      filled ??= withRows(subject, 12);
+      filled ??= withRows(subject, 12, table);
       const fixture = await filled;
       const filters = filter ? { [filter]: subject.filters[filter]!.values[0]! } : {};
       const { next } = await pageOf(fixture, { filters, limit: 1 });
@@ -216,9 +219,19 @@ async function emptyList(subject: ListSubject, fixture: ListFixture): Promise<vo
 const newFixture = (subject: ListSubject) =>
   subject.fixtureOf({ merchantId: randomUUID(), environment: Environment.LIVE });
 
-async function withRows(subject: ListSubject, rows: number): Promise<ListFixture> {
+async function withRows(subject: ListSubject, rows: number, multiplied?: string): Promise<ListFixture> {
   const fixture = await newFixture(subject);
   for (let n = 0; n < rows; n += 1) await fixture.insert(n % PLACES);
+  if (multiplied) {
+    const copy = `jsonb_populate_record(row, jsonb_build_object('id', gen_random_uuid()))`;
+    await sqlOf(
+      subject.harness,
+      `insert into ${multiplied}
+       select (${copy}).* from ${multiplied} row, generate_series(1, 200) where merchant_id = $1`,
+      [fixture.tenant.merchantId],
+    );
+    await sqlOf(subject.harness, `analyze ${multiplied}`);
+  }
   return fixture;
 }
 

@@ -12,7 +12,12 @@ afterAll(() => harness.close());
 
 describeList('ListAuditEntries', () => auditEntryList(harness));
 
-describePlans(() => auditEntryList(harness), statements, [
-  ['', 'audit_entry_pkey'],
-  ['accountId', 'audit_entry_account'],
-]);
+describePlans(
+  () => auditEntryList(harness),
+  statements,
+  [
+    ['', 'audit_entry_pkey'],
+    ['accountId', 'audit_entry_account'],
+  ],
+  'platform.audit_entry',
+);

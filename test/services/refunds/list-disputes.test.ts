@@ -17,10 +17,15 @@ describe('ListDisputes', () => {
   describeList('pages', () => disputeList(harness));
 });
 
-describePlans(() => disputeList(harness), statements, [
-  ['', 'dispute_newest'],
-  ['paymentIntentId', 'dispute_payment'],
-]);
+describePlans(
+  () => disputeList(harness),
+  statements,
+  [
+    ['', 'dispute_newest'],
+    ['paymentIntentId', 'dispute_payment'],
+  ],
+  'refunds.dispute',
+);
 
 it('returns each dispute like GetDispute', async () => {
   const { refunds, tenant, write, open } = refundsOf(harness, 'grpc');

@@ -12,7 +12,12 @@ afterAll(() => harness.close());
 
 describeList('ListResends', () => resendList(harness));
 
-describePlans(() => resendList(harness), statements, [
-  ['', 'resend_pkey'],
-  ['state', 'resend_state'],
-]);
+describePlans(
+  () => resendList(harness),
+  statements,
+  [
+    ['', 'resend_pkey'],
+    ['state', 'resend_state'],
+  ],
+  'webhooks.resend',
+);

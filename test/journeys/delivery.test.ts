@@ -116,9 +116,10 @@ describe('a webhook', () => {
     const merchant = await subscribe(receiver);
     const eventId = await merchant.publish();
     const { delivery } = await merchant.delivery(eventId, RETRYING);
+    const workflow = temporal.client.workflow.getHandle(delivery!.workflowId);
+    await vi.waitFor(() => workflow.describe(), 10_000);
     await merchant.disable();
     const { attempts } = await merchant.delivery(eventId, CANCELED);
-    const workflow = temporal.client.workflow.getHandle(delivery!.workflowId);
     await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 10_000);
     const arrived = merchant.arrivals.length;
     await delay(1_500);

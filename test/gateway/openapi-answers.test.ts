@@ -20,7 +20,7 @@ beforeAll(async () => {
   document = (await call(gateways.ports.live, '/openapi.json')).json;
   validator = new DocumentValidator(document);
   demo = await writeDemoTenant(gateways.harness.transports.inProcess, newTenant(), new Date());
-});
+}, 300_000);
 afterAll(() => gateways.close());
 
 const ask = (path: string, options: Call = {}) =>

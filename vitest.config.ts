@@ -16,7 +16,10 @@ const ISOLATED = [
 const SLOW = [
   'test/journeys/{books.property,outages,operations,refund-saga,resend,temporal-ui}.test.ts',
   'test/workflows/lost-state.test.ts',
-  'test/workflows/accounts/worker-death.test.ts',
+  'test/workflows/accounts/{quiet-hour,worker-death}.test.ts',
+  'test/workflows/refunds/funding-history.test.ts',
+  'test/workflows/webhooks/{changed-code,eager-attempts}.test.ts',
+  'test/services/webhooks/retention.test.ts',
   'test/reconciliation/*.test.ts',
   'test/gateway/{docs-browser,docs-samples,idempotency-crash,merchant-client,openapi-answers}.test.ts',
   'test/gateway/dashboard/api-keys/key-secrecy.test.ts',
@@ -69,8 +72,8 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/replay.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    // Many tests wait for a timer or another process: more workers than cores keep the machine busy.
-    maxWorkers: Math.min(Math.max(Math.floor(availableParallelism() * 2.5), 3), 8),
+    // Many tests wait for a timer or another process: two for each core keep the machine busy.
+    maxWorkers: Math.min(Math.max(availableParallelism() * 2, 3), 8),
     testTimeout: 30_000,
     hookTimeout: 120_000,
     // Beside other tests a machine is full: what must come is waited for, not timed.

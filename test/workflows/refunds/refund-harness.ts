@@ -30,7 +30,7 @@ export async function startRefundHarness(settings: Record<string, string> = {}) 
 }
 
 /** Waits until something holds. */
-export const eventually = (check: () => Promise<void>, timeout = 20_000) =>
+export const eventually = (check: () => Promise<void>, timeout = 45_000) =>
   vi.waitFor(check, { timeout, interval: 50 });
 
 /** A merchant's refunds and funds beside each other. */

@@ -10,8 +10,8 @@ const ISOLATED = [
 ];
 
 /**
- * Part of `npm run test:all` only: journeys that kill processes, checks that need Python or compilers, and sweeps over
- * every page in Chromium, every operation of the documentation or half a year of demo data.
+ * Part of `npm run test:all` only: journeys that kill processes, checks that need Python or compilers, waits of half a
+ * minute and more, and sweeps over every page in Chromium, every documented operation or half a year of demo data.
  */
 const SLOW = [
   'test/journeys/{books.property,outages,operations,refund-saga,resend,temporal-ui}.test.ts',
@@ -50,7 +50,13 @@ function project(
   {
     exclude = [],
     ...more
-  }: { exclude?: string[]; isolate?: boolean; globalSetup?: string; env?: Record<string, string> },
+  }: {
+    exclude?: string[];
+    isolate?: boolean;
+    globalSetup?: string;
+    env?: Record<string, string>;
+    testTimeout?: number;
+  },
 ) {
   return {
     extends: true as const,
@@ -74,7 +80,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // Many tests wait for a timer or another process: two for each core keep the machine busy.
     maxWorkers: Math.min(Math.max(availableParallelism() * 2, 3), 8),
-    testTimeout: 30_000,
+    // For a machine that is full of other tests: a test that passes does not wait.
+    testTimeout: 60_000,
     hookTimeout: 120_000,
     // Beside other tests a machine is full: what must come is waited for, not timed.
     expect: { poll: { timeout: 10_000 } },
@@ -87,6 +94,7 @@ export default defineConfig({
       project('isolated', ISOLATED, { isolate: true, ...TEMPORAL }),
       project('slow', [...SLOW, ...SLOW_PROPERTIES], {
         env: { SLOW_PROPERTIES: 'true' },
+        testTimeout: 180_000,
         ...TEMPORAL,
       }),
       {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { queryHarness } from '../services/refunds/refund-case-fixture.ts';
+import { sqlOf } from '../support/harness-sql.ts';
 import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { startOtherGateway } from './other-gateway.ts';
@@ -75,7 +75,7 @@ describe('a creation over HTTP', () => {
     for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 'IDEMPOTENCY_KEY_IN_USE');
     for (const table of ['webhooks.subscription', 'webhooks.signing_secret', 'platform.outbox_event']) {
       const counted = `select 1 from ${table} where merchant_id = $1`;
-      expect(await queryHarness(gateways.harness, counted, [merchantId]), table).toHaveLength(1);
+      expect(await sqlOf(gateways.harness, counted, [merchantId]), table).toHaveLength(1);
     }
     expectReplay(await post(body, key), first!);
   });
@@ -168,7 +168,7 @@ describe('a creation over HTTP', () => {
     const [key, body] = [randomUUID(), newBody()];
     const first = await post(body, key);
     const age = (interval: string) =>
-      queryHarness(
+      sqlOf(
         gateways.harness,
         'update platform.idempotency_record set created_at = now() - $2::interval where merchant_id = $1',
         [merchantId, interval],

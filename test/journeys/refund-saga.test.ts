@@ -5,8 +5,8 @@ import {
   RefundCaseStatus as Status,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { verifyFunds } from '../services/funds/verify-funds.ts';
-import { queryHarness } from '../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
+import { sqlOf } from '../support/harness-sql.ts';
 import { createTestNamespace, testWorkflowBundle } from '../support/temporal-namespace.ts';
 import { eventually, merchantOf, type RefundMerchant } from '../workflows/refunds/refund-harness.ts';
 import { type ChildProgram, startProgram } from './child-program.ts';
@@ -66,7 +66,7 @@ const held = ({ merchant }: Refund) =>
 
 /** How often something was posted to the merchant's funds, and how much. */
 const postings = ({ harness }: System, { merchant }: Refund) =>
-  queryHarness(
+  sqlOf(
     harness,
     `select kind, count(*)::int as times, sum(amount_minor)::int as minor from funds.posting
       where merchant_id = $1 group by kind order by kind`,
@@ -124,7 +124,7 @@ async function recover({ harness, startDoomed }: System, check: () => Promise<un
   await using last = startDoomed();
   await check();
   await verifyFunds(harness);
-  expect(await queryHarness(harness, 'select refund_case_id from funds.pending_debit')).toEqual([]);
+  expect(await sqlOf(harness, 'select refund_case_id from funds.pending_debit')).toEqual([]);
   expect(last.errors).toBe('');
 }
 

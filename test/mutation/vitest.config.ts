@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 /** The tests of the pure money rules alone: without a database, and with fewer sequences, once per mutant. */
 export default defineConfig({
   test: {
-    env: { FC_RUNS: '150' },
+    testTimeout: 60_000,
+    env: { FC_RUNS: '50' },
     include: [
       'test/services/funds/{business-days,installment,allocation,release-rows,sale-schedule}.test.ts',
       'test/services/funds/{funds-rules,funds-rules.property}.test.ts',

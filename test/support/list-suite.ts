@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from './harness.ts';
+import { sqlOf } from './harness-sql.ts';
 import { allFilters, inUpperCase, neighbours } from './list-filters.ts';
 import {
   fittingRows,
@@ -12,7 +13,6 @@ import {
   ListWalk,
   pageOf,
   planOf,
-  sqlOf,
   walk,
 } from './list-walk.ts';
 

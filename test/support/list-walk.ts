@@ -1,9 +1,9 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { Pool } from 'pg';
 import { expect } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import type { newTenant, TestHarness } from './harness.ts';
+import { poolOf, sqlOf } from './harness-sql.ts';
 
 export type Tenant = ReturnType<typeof newTenant>;
 
@@ -64,26 +64,6 @@ export interface ListSubject {
   /** Selects the rows of merchant $1 in environment $2, with a column for each filter. */
   readonly truth: string;
   fixtureOf(tenant: Tenant): Promise<ListFixture>;
-}
-
-const pools = new Map<string, Pool>();
-
-function poolOf({ databaseUrl }: Pick<TestHarness, 'databaseUrl'>): Pool {
-  const kept = pools.get(databaseUrl);
-  if (kept) return kept;
-  const pool = new Pool({ connectionString: databaseUrl, max: 2, allowExitOnIdle: true });
-  pool.on('error', () => undefined);
-  pools.set(databaseUrl, pool);
-  return pool;
-}
-
-/** Runs SQL on a harness's database, past the services; for tests that ask often. */
-export async function sqlOf<Row extends object>(
-  harness: Pick<TestHarness, 'databaseUrl'>,
-  sql: string,
-  values: unknown[] = [],
-) {
-  return (await poolOf(harness).query<Row>(sql, values)).rows;
 }
 
 /** What an RPC list answered, keys read by `keysOf`. */

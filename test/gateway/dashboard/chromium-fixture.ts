@@ -66,8 +66,10 @@ export async function expectToFit(page: Page, widths: readonly number[], name = 
   const size = page.viewportSize()!;
   for (const width of [size.width, ...widths.filter((width) => width !== size.width)]) {
     await page.setViewportSize({ ...size, width });
-    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-    expect({ name, width, overflow: Math.max(overflow, 0) }).toEqual({ name, width, overflow: 0 });
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    expect({ name, width, overflow }).toEqual({ name, width, overflow: 0 });
   }
   await page.setViewportSize(size);
 }

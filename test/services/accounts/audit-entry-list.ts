@@ -3,7 +3,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
 import type { TestHarness } from '../../support/harness.ts';
-import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expiredSessions } from '../../../services/accounts/sessions/expired-sessions.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 
 let harness: TestHarness;

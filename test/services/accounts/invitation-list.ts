@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TestHarness } from '../../support/harness.ts';
-import { type ListSubject, newestFirst, placeRow, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 import { accountsFixture, takesAway } from './accounts-fixture.ts';
 
 /** The list of open invitations, for the suite of lists; what changes of one is that it is open no more. */

@@ -1,6 +1,7 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
 import { accountsFixture, takesAway } from './accounts-fixture.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);

@@ -6,8 +6,8 @@ import * as advanceRequestContract from '../../../services/contracts/advances/ad
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
 let harness: TestHarness;
@@ -101,8 +101,8 @@ describe('a quote that failed', () => {
     const asking = { ...funds.write(SOLD), quoteId: first.id };
     const { advanceRequest } = await client.requestAdvance(asking);
     // As if the call had stopped before its reservation, and the reservation had been ended meanwhile.
-    await queryHarness(harness, 'delete from advances.request where id = $1', [advanceRequest!.id]);
-    await queryHarness(harness, 'delete from platform.idempotency_record');
+    await sqlOf(harness, 'delete from advances.request where id = $1', [advanceRequest!.id]);
+    await sqlOf(harness, 'delete from platform.idempotency_record');
     await funds.free(advanceRequest!.id);
     await expectRefusal(client.requestAdvance(asking), Code.FailedPrecondition, 'QUOTE_STALE');
     const idempotencyKey = advanceRequestContract.workflowId(advanceRequest!.id);

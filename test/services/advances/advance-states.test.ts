@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { advancesCaller } from './advances-caller.ts';
 
 let harness: TestHarness;
@@ -69,5 +69,5 @@ describe('the states of an advance request', () => {
 async function eventsOf(objectId: string) {
   const ordered =
     'select type, sequence::int from platform.outbox_event where object_id = $1 order by sequence';
-  return queryHarness<{ type: string; sequence: number }>(harness, ordered, [objectId]);
+  return sqlOf<{ type: string; sequence: number }>(harness, ordered, [objectId]);
 }

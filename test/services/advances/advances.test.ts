@@ -7,9 +7,9 @@ import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payment
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
 let harness: TestHarness;
@@ -183,12 +183,12 @@ describe('an advance that failed halfway', () => {
 
   /** As after a crash between the reservation and the request's own commit. */
   async function loseRequest(advanceRequestId: string) {
-    await queryHarness(harness, 'delete from advances.request where id = $1', [advanceRequestId]);
+    await sqlOf(harness, 'delete from advances.request where id = $1', [advanceRequestId]);
     await loseAnswers();
   }
-  const loseAnswers = () => queryHarness(harness, 'delete from platform.idempotency_record');
+  const loseAnswers = () => sqlOf(harness, 'delete from platform.idempotency_record');
 
-  it('a request with only a reservation is completed by its caller or its workflow, and nobody else', async () => {
+  it('a request with only a reservation is completed only by its caller or its workflow', async () => {
     const { funds, client, quote } = await seeded();
     const asking = { ...funds.write(SOLD), quoteId: quote.id };
     const once = await client.requestAdvance(asking);
@@ -211,9 +211,7 @@ describe('an advance that failed halfway', () => {
     const taken = await client.requestAdvance(first);
     const advanceRequestId = taken.advanceRequest!.id;
     // As after a crash that the workflow has made good: the request is there, and no record of the first call.
-    await queryHarness(harness, 'delete from platform.idempotency_record where key = $1', [
-      first.idempotencyKey,
-    ]);
+    await sqlOf(harness, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
     expect(await client.requestAdvance(first)).toEqual(taken);
     expect(await client.requestAdvance(first)).toEqual(taken);
     const other = client.requestAdvance({ ...first, idempotencyKey: newKey() });
@@ -233,11 +231,8 @@ describe('an advance that failed halfway', () => {
     const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
-    await vi.waitFor(
-      async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1),
-      10_000,
-    );
-    const [command] = await queryHarness<{ workflow_id: string }>(
+    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 10_000);
+    const [command] = await sqlOf<{ workflow_id: string }>(
       harness,
       "select workflow_id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
       [quote.id],
@@ -263,10 +258,7 @@ describe('an advance that failed halfway', () => {
     const late = client.requestAdvance(asking);
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
-    await vi.waitFor(
-      async () => expect(await queryHarness(harness, isTaken, [quote.id])).toHaveLength(1),
-      10_000,
-    );
+    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 10_000);
     // As its workflow and a reviewer leave it.
     const refused = `insert into advances.request
         (merchant_id, environment, id, quote_id, schedule_id, amount_minor, fee_minor, net_minor, status, requested_at,
@@ -277,7 +269,7 @@ describe('an advance that failed halfway', () => {
         (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
       select merchant_id, environment, $2, 'FREED', amount_minor, '2020-07-20', '2020-07-20'
         from advances.quote where id = $1`;
-    const [command] = await queryHarness<{ id: string }>(
+    const [command] = await sqlOf<{ id: string }>(
       harness,
       "select arguments -> 0 ->> 'advanceRequestId' as id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
       [quote.id],
@@ -299,9 +291,7 @@ describe('an advance that failed halfway', () => {
     const first = { ...funds.write(SOLD), advanceRequestId };
     const paid = await client.releaseAdvance(first);
     // As after a crash that the workflow has made good: the payout is done, and no record of the first call.
-    await queryHarness(harness, 'delete from platform.idempotency_record where key = $1', [
-      first.idempotencyKey,
-    ]);
+    await sqlOf(harness, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
     expect(await client.releaseAdvance(first)).toEqual(paid);
     const other = client.releaseAdvance({ ...first, idempotencyKey: newKey() });
     await expectRefusal(other, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', { status: 'RELEASED' });

@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { catalogMerchant } from './catalog-merchant.ts';
 
 let harness: TestHarness;
@@ -82,7 +82,7 @@ describe('UpdateProduct', () => {
     expect(same.updatedAt).toEqual(product.updatedAt);
     expect(await eventsOf(product.id)).toEqual([{ type: 'product.created.v1', sequence: 1 }]);
     await merchant.update(product.id, ['description'], { description: 'Ten lessons' });
-    const [event] = await queryHarness(
+    const [event] = await sqlOf(
       harness,
       "select data from platform.outbox_event where object_id = $1 and type = 'product.updated.v1'",
       [product.id],
@@ -235,5 +235,5 @@ it('returns a product with its current prices and offers in one statement', asyn
 async function eventsOf(objectId: string) {
   const ordered =
     'select type, sequence::int from platform.outbox_event where object_id = $1 order by sequence';
-  return queryHarness<{ type: string; sequence: number }>(harness, ordered, [objectId]);
+  return sqlOf<{ type: string; sequence: number }>(harness, ordered, [objectId]);
 }

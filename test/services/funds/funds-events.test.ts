@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
 let harness: TestHarness;
@@ -15,7 +15,7 @@ afterAll(() => harness.close());
 function eventReader({ tenant }: FundsCaller) {
   let heard = 0;
   return async () => {
-    const events = await queryHarness<{ published: string }>(
+    const events = await sqlOf<{ published: string }>(
       harness,
       `select replace(type, '.v1', '') || ' ' || object_id || ' ' || (data->>'status') || ' ' ||
               ((data->>'blockedAmountMinor')::int + (data->>'releasedAmountMinor')::int

@@ -8,7 +8,7 @@ import {
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
 let harness: TestHarness;
@@ -42,7 +42,7 @@ describe('reads of funds', () => {
     const funds = newFunds();
     const debts = async (count: number) => {
       const values = [funds.tenant.merchantId, count];
-      await queryHarness(
+      await sqlOf(
         harness,
         `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
          select $1, 'live', gen_random_uuid(), 9007199254740991, 9007199254740991, now() from generate_series(1, $2)`,

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 const { REFUND_IN_PROGRESS } = BlockReason;
@@ -36,7 +36,7 @@ function merchantOf() {
     wakeUps: async () => {
       const sql = `delete from platform.outbox_command
                     where merchant_id = $1 and workflow_type = 'executeFundedRefunds' returning arguments`;
-      return (await queryHarness(harness, sql, [tenant.merchantId])).length;
+      return (await sqlOf(harness, sql, [tenant.merchantId])).length;
     },
   };
 }

@@ -5,7 +5,7 @@ import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness } from '../refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
@@ -63,9 +63,9 @@ it('returns the reservations that came due last, however many older ones there a
     (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
     select $1, 'live', gen_random_uuid(), 'HELD', 1, $2, $2 from generate_series(1, $3)`;
   const { merchantId } = funds.tenant;
-  await queryHarness(harness, reservation, [merchantId, '2020-07-19', 100]);
-  await queryHarness(harness, reservation, [merchantId, '2020-07-20', 1]);
-  const [latest] = await queryHarness<{ id: string }>(
+  await sqlOf(harness, reservation, [merchantId, '2020-07-19', 100]);
+  await sqlOf(harness, reservation, [merchantId, '2020-07-20', 1]);
+  const [latest] = await sqlOf<{ id: string }>(
     harness,
     'select advance_request_id as id from funds.reservation where merchant_id = $1 and first_date = $2',
     [merchantId, '2020-07-20'],

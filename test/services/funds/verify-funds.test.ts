@@ -14,7 +14,7 @@ import { selectDifferences } from '../../../services/funds/verification/funds-ch
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { CORRUPTIONS } from './corruptions.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';

@@ -111,7 +111,7 @@ describe('disputes', () => {
     await expectRefusal(close(randomUUID()), Code.NotFound, 'DISPUTE_NOT_FOUND');
   });
 
-  it('that are lost keep blocking their payment: nobody is paid twice', async () => {
+  it('that are lost keep blocking refunds of their payment', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const facts = payment();
     const { id } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });

@@ -9,7 +9,8 @@ import {
   ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness, refundsOf } from './refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { refundsOf } from './refund-case-fixture.ts';
 
 const CASES = 12;
 
@@ -27,7 +28,7 @@ interface Numbered {
 
 /** The numbers of each object's events, and the last one its counter has given. */
 const numbered = () =>
-  queryHarness<Numbered>(
+  sqlOf<Numbered>(
     harness,
     `select object_id, array_agg(sequence::int order by sequence) as numbers, max(last_sequence)::int as last
        from platform.outbox_event full join platform.object_sequence using (merchant_id, environment, object_id)
@@ -36,7 +37,7 @@ const numbered = () =>
 
 /** From now on, so many of the writes fail at their last statement, after they have published. */
 const failWrites = (share: number) =>
-  queryHarness(
+  sqlOf(
     harness,
     `create or replace function public.fail_some() returns trigger language plpgsql as $$
      begin

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Client, createClient } from '@connectrpc/connect';
-import { Client as Postgres } from 'pg';
 import {
   RefundCaseService,
   RefundDebitOutcome,
@@ -47,19 +46,4 @@ export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: 
       return debit(id);
     },
   };
-}
-
-/** The rows that a query of the harness's database answers, past the services. */
-export async function queryHarness<Row extends object>(
-  harness: TestHarness,
-  sql: string,
-  values: unknown[] = [],
-): Promise<Row[]> {
-  const client = new Postgres({ connectionString: harness.databaseUrl });
-  await client.connect();
-  try {
-    return (await client.query<Row>(sql, values)).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -9,7 +9,8 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness, refundsOf } from './refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { refundsOf } from './refund-case-fixture.ts';
 
 const MAX_AMOUNT = 9_007_199_254_740_991n;
 
@@ -21,7 +22,7 @@ afterAll(() => harness.close());
 
 type Event = { type: string; sequence: string; data: Record<string, unknown>; occurred_at: Date };
 const eventsOf = (objectId: string) =>
-  queryHarness<Event>(
+  sqlOf<Event>(
     harness,
     'select type, sequence, data, occurred_at from platform.outbox_event where object_id = $1 order by sequence',
     [objectId],
@@ -29,7 +30,7 @@ const eventsOf = (objectId: string) =>
 
 type Command = { kind: string; workflow_id: string; workflow_type: string | null; arguments: unknown[] };
 const commandsOf = (merchantId: string) =>
-  queryHarness<Command>(
+  sqlOf<Command>(
     harness,
     `select kind, workflow_id, workflow_type, arguments from platform.outbox_command
       where merchant_id = $1 order by id`,

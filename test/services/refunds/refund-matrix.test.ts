@@ -14,7 +14,8 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { queryHarness, refundsOf } from './refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { refundsOf } from './refund-case-fixture.ts';
 
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
@@ -182,7 +183,7 @@ async function stateOf({ refunds, tenant }: Fixture, refundCaseId: string): Prom
 const publishedBy = async ({ tenant }: Fixture) => {
   const sql = `select (select count(*) from platform.outbox_event where merchant_id = $1)
                     + (select count(*) from platform.outbox_command where merchant_id = $1) as told`;
-  const [row] = await queryHarness<{ told: string }>(harness, sql, [tenant.merchantId]);
+  const [row] = await sqlOf<{ told: string }>(harness, sql, [tenant.merchantId]);
   return Number(row!.told);
 };
 

@@ -53,14 +53,14 @@ it('notifies the contact when a subscription enters ERROR, but not of each furth
   await publishAndAnswer(tenant, 500, 3);
   expect(await stateOf(tenant, id)).toBe(ERROR);
   await publishAndAnswer(tenant, 500);
-  const told = await notices();
-  expect(told).toMatchObject([
+  const started = await notices();
+  expect(started).toMatchObject([
     {
       ...{ kind: WorkflowCommandKind.START, workflowId: `notice-WEBHOOK_ERROR-${id}`, ...tenant },
       requestId: expect.stringMatching(/./),
     },
   ]);
-  expect(JSON.parse(told[0]!.argumentsJson)).toEqual([
+  expect(JSON.parse(started[0]!.argumentsJson)).toEqual([
     { merchantId: tenant.merchantId, environment: 'test', kind: 'WEBHOOK_ERROR', subjectId: id },
   ]);
 });
@@ -87,8 +87,8 @@ it('notifies the contact of a 410, but not when a person disables the subscripti
   const { tenant, id } = await activeSubscription();
   const request = { ...tenant, idempotencyKey: newKey(), subscriptionId: id };
   await fixture.subscriptions.disableWebhookSubscription(request);
-  const told = await notices();
-  expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_GONE-${gone.id}`]);
+  const started = await notices();
+  expect(started.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_GONE-${gone.id}`]);
 });
 
 it.each([
@@ -105,6 +105,6 @@ it.each([
   );
   expect(await fixture.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 3n });
   expect(await stateOf(tenant, id)).toBe(ERROR);
-  const told = await notices();
-  expect(told.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);
+  const started = await notices();
+  expect(started.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_ERROR-${id}`]);
 });

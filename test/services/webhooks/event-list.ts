@@ -1,7 +1,8 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
 import type { TestHarness } from '../../support/harness.ts';
-import { type ListFilters, type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { type ListFilters, type ListSubject, rpcPage } from '../../support/list-walk.ts';
 import { PAYMENT, webhooksFixture } from './webhooks-fixture.ts';
 
 const START_MS = Date.now() - 3_600_000;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { type ListSubject, rpcPage, sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
 const START_MS = Date.now() - 3_600_000;

@@ -13,7 +13,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newKey, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 
 export type AttemptReportInit = MessageInitShape<typeof AttemptReportSchema>;
 
@@ -96,7 +96,7 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
       return (await dispatch.reportAttempts({ reports })).outcomes;
     },
 
-    /** Runs SQL as nobody but a test would, to let time pass. */
+    /** Runs SQL past the services, for example to let time pass. */
     sql: <Row extends object>(text: string, values?: unknown[]) => sqlOf<Row>(harness, text, values),
   };
 }

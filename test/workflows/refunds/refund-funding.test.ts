@@ -9,7 +9,7 @@ import {
 import { workflowId, workflowType } from '../../../services/contracts/refunds/refund-funding.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
-import { queryHarness } from '../../services/refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { eventually, merchantOf, type RefundMerchant, startRefundHarness } from './refund-harness.ts';
 
@@ -41,7 +41,7 @@ async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, 
 const waits = async ({ tenant }: RefundMerchant) => {
   const sql =
     'select refund_case_id as id from funds.pending_debit where merchant_id = $1 order by requested_at';
-  const rows = await queryHarness<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
+  const rows = await sqlOf<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
   return rows.map(({ id }) => id);
 };
 
@@ -49,7 +49,7 @@ const waits = async ({ tenant }: RefundMerchant) => {
 const debited = async ({ tenant }: RefundMerchant) => {
   const sql =
     'select refund_case_id as id from funds.refund_debit where merchant_id = $1 order by debited_at';
-  const rows = await queryHarness<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
+  const rows = await sqlOf<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
   return rows.map(({ id }) => id);
 };
 

@@ -17,7 +17,7 @@ import { createRefundActivities } from '../../../workflows/refunds/refund.activi
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
-import { queryHarness } from '../../services/refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from './refund-harness.ts';
 
@@ -162,12 +162,12 @@ describe("a refund case holds its sale's funds", () => {
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     const age = "update platform.idempotency_record set created_at = now() - interval '2 days'";
-    await queryHarness(fixture.harness, age);
+    await sqlOf(fixture.harness, age);
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
-    const told = await queryHarness<{ type: string }>(
+    const told = await sqlOf<{ type: string }>(
       fixture.harness,
       `select type from platform.outbox_event where merchant_id = $1 and type like 'funds.%blocked.v1'`,
       [tenant.merchantId],

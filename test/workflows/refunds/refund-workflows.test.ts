@@ -17,8 +17,9 @@ import * as reversal from '../../../services/contracts/refunds/refund-reversal.c
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
-import { queryHarness, refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
@@ -89,7 +90,7 @@ function merchantOf() {
 
 /** Starts the workflow that the services' last START command about the case asks for, as the dispatcher would. */
 async function startCommanded(refundCaseId: string) {
-  const [command] = await queryHarness<{ workflow_id: string; workflow_type: string; arguments: unknown[] }>(
+  const [command] = await sqlOf<{ workflow_id: string; workflow_type: string; arguments: unknown[] }>(
     harness,
     `select workflow_id, workflow_type, arguments from platform.outbox_command
       where kind = 'START' and arguments->0->>'refundCaseId' = $1 order by id desc limit 1`,
@@ -207,7 +208,7 @@ describe("the wait for a merchant's review", () => {
 
   /** When the deadline was announced: milliseconds before it. */
   const announcements = (id: string) =>
-    queryHarness<{ left_ms: number }>(
+    sqlOf<{ left_ms: number }>(
       harness,
       `select extract(epoch from (data->>'merchantReviewDeadlineAt')::timestamptz - occurred_at)::float * 1000 as left_ms
          from platform.outbox_event where object_id = $1 and type = 'refund.deadline_approaching.v1'`,

@@ -41,7 +41,7 @@ async function startWith(dispatch: MemoryDispatch, settings: Record<string, stri
     workflowBundle: testWorkflowBundle(),
     temporalAddress: temporal.address,
   });
-  return new Client({ connection: temporal.client.connection as never, namespace });
+  return new Client({ connection: temporal.client.connection, namespace });
 }
 
 const send = (dispatch: MemoryDispatch) => dispatch.add(`https://localhost:${receiver.port}/`);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { startWorker } from '../../../workflows/worker.ts';
@@ -21,11 +21,11 @@ beforeAll(async () => {
 }, TEMPORAL_START_MS);
 afterAll(() => temporal?.[Symbol.asyncDispose]());
 
-let end: AsyncDisposableStack | undefined;
-afterEach(async () => {
-  await end?.disposeAsync();
-  end = undefined;
-}, 60_000);
+let end: AsyncDisposableStack;
+beforeEach(() => {
+  end = new AsyncDisposableStack();
+});
+afterEach(() => end.disposeAsync(), 60_000);
 
 interface DeliveringOptions {
   readonly settings?: Record<string, string>;
@@ -35,7 +35,6 @@ interface DeliveringOptions {
 
 /** A worker that has delivered, and a receiver that answers after the milliseconds and with the status of the path. */
 async function startDelivering({ settings = {}, server = temporal }: DeliveringOptions = {}) {
-  end ??= new AsyncDisposableStack();
   const receiver = end.use(
     await startReceiver(async ({ url }, response) => {
       const [, status, afterMs] = (url ?? '').split('/');
@@ -53,11 +52,11 @@ async function startDelivering({ settings = {}, server = temporal }: DeliveringO
       temporalAddress: server.address,
       workflowBundle: testWorkflowBundle(),
     });
-    end?.defer(() => worker.close());
+    end.defer(() => worker.close());
     return worker;
   };
   const worker = await startAnother();
-  const client = new Client({ connection: server.client.connection as never, namespace });
+  const client = new Client({ connection: server.client.connection, namespace });
   const fixture = {
     pauseTemporal: () => process.kill(server.pid!, 'SIGSTOP'),
     resumeTemporal: () => process.kill(server.pid!, 'SIGCONT'),
@@ -80,7 +79,6 @@ async function startDelivering({ settings = {}, server = temporal }: DeliveringO
 
 /** A server that returns no first workflow task with a start. */
 async function startWithoutFirstTasks(): Promise<TestTemporal> {
-  end ??= new AsyncDisposableStack();
   const setting = ['--dynamic-config-value', 'system.enableEagerWorkflowStart=false'];
   return end.use(await startTemporal({ serverArguments: setting }));
 }
@@ -134,11 +132,11 @@ describe('first attempts', () => {
   it('are reported also when their worker stops before Temporal has taken them', async () => {
     const { worker, send, received } = await startDelivering();
     await temporal.kill();
+    end.defer(() => temporal.start());
     const delivery = send('/204/12000');
     await vi.waitFor(() => expect(received(delivery)).toBe(1), 10_000);
     await worker.close();
     expect(delivery.status).toBe(SUCCEEDED);
-    await temporal.start();
   });
 
   it('of a batch that is filled while it waits for its turn are one batch', async () => {

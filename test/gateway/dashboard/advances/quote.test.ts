@@ -6,8 +6,8 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { queryHarness } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
@@ -97,11 +97,9 @@ describe('a quote', () => {
     const { funds, visitor, home, requests, quote } = await seller();
     const says = (page: SeenPage) => textOf(page.document.querySelector('.notice.bad'));
     const expired = await quote({ amount: '100.00' });
-    await queryHarness(
-      fixture.harness,
-      'update advances.quote set expires_at = now() where merchant_id = $1',
-      [funds.tenant.merchantId],
-    );
+    await sqlOf(fixture.harness, 'update advances.quote set expires_at = now() where merchant_id = $1', [
+      funds.tenant.merchantId,
+    ]);
     const late = await visitor.submit(expired, take);
     expect(says(late)).toMatch(/^The quote has expired/);
     expect(late.document.querySelector('#amount')?.getAttribute('value')).toBe('100.00');

@@ -10,8 +10,8 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sharedChromium } from '../../../support/chromium.ts';
-import { sqlOf } from '../../../support/list-walk.ts';
-import { accessibilityFaults, openWindow } from '../chromium-fixture.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
+import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
 const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
@@ -115,8 +115,7 @@ describe('an API key that was shown', () => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const key = await issue(page);
     expect(await accessibilityFaults(page)).toEqual([]);
-    const scroll = 'document.documentElement.scrollWidth - window.innerWidth';
-    expect(await page.evaluate<number>(scroll)).toBeLessThanOrEqual(0);
+    await expectToFit(page, [360]);
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);

@@ -7,7 +7,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { auditedActions } from '../../../../gateway/dashboard/audit/audited-actions.texts.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { sqlOf } from '../../../support/list-walk.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 let fixture: SharedDashboard;

@@ -5,8 +5,8 @@ import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { type FundsCaller, fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { queryHarness } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { cellOf } from './calendar-page.ts';
@@ -111,7 +111,7 @@ describe('the release calendar', () => {
 
   it('says that the balance exceeds the exact range, and shows the rest', async () => {
     const { funds, visitor, home } = await newMerchant();
-    await queryHarness(
+    await sqlOf(
       fixture.harness,
       `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
        select $1, 'live', gen_random_uuid(), 9007199254740991, 9007199254740991, now() from generate_series(1, 1025)`,

@@ -8,7 +8,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { resendFixture } from '../../../services/webhooks/resend-fixture.ts';
 import { newKey } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/list-walk.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import type { SharedDashboard, Visitor } from '../dashboard-fixture.ts';
 

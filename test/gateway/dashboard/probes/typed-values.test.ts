@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { sqlOf } from '../../../support/list-walk.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE, someOf } from './hostile.ts';

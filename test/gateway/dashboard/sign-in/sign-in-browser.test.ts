@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchChromium } from '../../../support/chromium.ts';
-import { accessibilityFaults } from '../chromium-fixture.ts';
+import { sharedChromium } from '../../../support/chromium.ts';
+import { accessibilityFaults, expectToFit } from '../chromium-fixture.ts';
 import { SESSION, type SignInFixture, startSignInFixture } from './sign-in-fixture.ts';
 
 let fixture: SignInFixture;
@@ -9,10 +9,9 @@ let chromium: Browser;
 beforeAll(async () => {
   fixture = await startSignInFixture();
   await fixture.startProvider();
-  chromium = await launchChromium();
+  chromium = await sharedChromium();
 });
 afterAll(async () => {
-  await chromium?.close();
   await fixture?.close();
 });
 
@@ -94,11 +93,7 @@ test('axe finds no serious issues on the sign-in and sign-out pages, which fit w
   const { context, page } = await openWindow({ javaScriptEnabled: true });
   const look = async () => {
     expect(await accessibilityFaults(page)).toEqual([]);
-    for (const width of [360, 1280]) {
-      await page.setViewportSize({ width, height: 800 });
-      const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      expect(await page.evaluate(overflow)).toBe(0);
-    }
+    await expectToFit(page, [360]);
   };
   await page.goto(`${fixture.baseUrl}/sign-in`);
   await look();

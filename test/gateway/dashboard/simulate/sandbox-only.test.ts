@@ -12,7 +12,8 @@ import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.j
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService, RefundCaseStatus } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { queryHarness, refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, sandboxFixture } from './sandbox-fixture.ts';
 
@@ -61,7 +62,7 @@ it('does not exist in live: requests to it are 404 and have no effect', async ()
   const visitor = await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
   const [refundCaseId, saleId] = [(await open({ saleId: randomUUID() })).id, randomUUID()];
   const events = 'select count(*)::integer as count from platform.outbox_event';
-  const before = await queryHarness<{ count: number }>(fixture.harness, events);
+  const before = await sqlOf<{ count: number }>(fixture.harness, events);
   for (const { method, path } of simulations()) {
     const address = `/live/${tenant.merchantId}${filled(path, { refundCaseId, saleId })}`;
     const proof = { _csrf: csrfTokenOf(visitor.token), _key: randomUUID() };
@@ -69,7 +70,7 @@ it('does not exist in live: requests to it are 404 and have no effect', async ()
       method === 'GET' ? await visitor.get(address) : await visitor.post(address, { ...FORM, ...proof });
     expect([method, path, page.status]).toEqual([method, path, 404]);
   }
-  expect(await queryHarness(fixture.harness, events)).toEqual(before);
+  expect(await sqlOf(fixture.harness, events)).toEqual(before);
   const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
   expect([refundCase!.status, refundCase!.blockedBy]).toEqual([RefundCaseStatus.MERCHANT_REVIEW, []]);
 });

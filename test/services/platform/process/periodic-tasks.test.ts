@@ -9,8 +9,9 @@ import { type PeriodicTask, PeriodicTasks } from '../../../../services/platform/
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { expiredIdempotencyRecords } from '../../../../services/platform/writes/expired-idempotency-records.ts';
 import { createTestDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
-import { queryHarness, refundsOf } from '../../refunds/refund-case-fixture.ts';
+import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 const INTERVAL_MS = 20;
 const LOGGER = pino({ level: 'silent' });
@@ -162,8 +163,7 @@ describe('expired idempotency records', () => {
     await harness.close();
   });
 
-  const sql = <Row extends object>(text: string, values: unknown[] = []) =>
-    queryHarness<Row>(harness, text, values);
+  const sql = <Row extends object>(text: string, values: unknown[] = []) => sqlOf<Row>(harness, text, values);
   const add = (count: number, age: string) =>
     sql(
       `insert into platform.idempotency_record

@@ -4,8 +4,8 @@ import { Code } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
-import { queryHarness } from '../../refunds/refund-case-fixture.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     await sell({ gross: 1n });
     await lock.end();
     const kept = 'select from funds.deduction where source_id = $1';
-    expect(await queryHarness(harness, kept, [deduction.sourceId])).toEqual([]);
+    expect(await sqlOf(harness, kept, [deduction.sourceId])).toEqual([]);
     expect(await client.applyDeduction(deduction)).toMatchObject({ deductedAmountMinor: 100n });
   });
 });

@@ -24,7 +24,7 @@ import {
   startHarness,
   type TestHarness,
 } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/list-walk.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 import { type ActedCall, actingTransport, isKeyed } from '../rpc/acting-transport.ts';
 

@@ -8,7 +8,7 @@ import { REPLAYED_HEADER } from '../../../../services/platform/rpc/call-context.
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { queryHarness } from '../../refunds/refund-case-fixture.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 
 const MANY = 50;
 
@@ -49,7 +49,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     }
     for (const table of ['refunds.refund_case', 'platform.outbox_event', 'platform.idempotency_record']) {
       const counted = `select 1 from ${table} where merchant_id = $1`;
-      expect(await queryHarness(harness, counted, [request.merchantId]), table).toHaveLength(1);
+      expect(await sqlOf(harness, counted, [request.merchantId]), table).toHaveLength(1);
     }
     expect(await open(request)).toEqual({ refundCase: made[0]!.refundCase, replayed: 'true' });
   });

@@ -795,7 +795,7 @@ export declare type SigningSecretStatus = Message<"payments.webhooks.v1.SigningS
   createdAt?: Timestamp | undefined;
 
   /**
-   * Absent: it was never revealed.
+   * Absent if the secret was never revealed.
    *
    * @generated from field: google.protobuf.Timestamp revealed_at = 2;
    */

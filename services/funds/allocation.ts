@@ -3,8 +3,8 @@ import {
   type Block,
   deduct,
   type Installment,
-  isBlockedBy,
   isFree,
+  isHeldBy,
   remainingMinor,
   restore,
   statusOf,
@@ -47,14 +47,17 @@ export function allocateDeduction(
   return allocate(amountMinor, [...own, ...others], today);
 }
 
-/** Deducts everything that a block holds, for a lost dispute. */
+/**
+ * Deducts everything that a block holds, for a lost dispute; other blocks that hold the same installments lose them.
+ * The block's unmet rest is not deducted.
+ */
 export function allocateBlocked(
   saleInstallments: readonly Installment[],
   block: Block,
   today: CivilDate,
 ): Allocation[] {
   return saleInstallments
-    .filter((installment) => isBlockedBy(installment, block))
+    .filter((installment) => isHeldBy(installment, block))
     .map((before) => {
       const amountMinor = remainingMinor(before);
       return { before, after: deduct(before, amountMinor, today), amountMinor };
@@ -92,14 +95,15 @@ export function availableMinor(
   refundBlock?: Block,
 ): bigint {
   const blockedForCase = saleInstallments
-    .filter((installment) => refundBlock !== undefined && isBlockedBy(installment, refundBlock))
+    .filter((installment) => refundBlock !== undefined && isHeldBy(installment, refundBlock))
     .reduce((sum, installment) => sum + remainingMinor(installment), 0n);
   return releasedMinor - openDebtsMinor + blockedForCase;
 }
 
 /**
- * Allocates a refund that the available balance covers: first to the sale's installments that are released or blocked
- * for the case, latest date first, then to the account's released installments, oldest first.
+ * Allocates a refund that the available balance covers: first to the sale's installments that are released or held for
+ * the case, latest date first and on one date those held first, then to the account's released installments, oldest
+ * first.
  */
 export function allocateRefund(
   amountMinor: bigint,
@@ -109,8 +113,8 @@ export function allocateRefund(
   today: CivilDate,
 ): readonly Allocation[] {
   const own = saleInstallments
-    .filter((installment) => statusOf(installment) === 'RELEASED' || isBlockedBy(installment, refundBlock))
-    .toSorted((one, other) => nearestFirst(other, one));
+    .filter((installment) => statusOf(installment) === 'RELEASED' || isHeldBy(installment, refundBlock))
+    .toSorted((one, other) => latestFirst(one, other, refundBlock));
   const ownIds = new Set(own.map(({ id }) => id));
   const others = releasedInstallments
     .filter((installment) => statusOf(installment) === 'RELEASED' && !ownIds.has(installment.id))
@@ -154,7 +158,14 @@ function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
 }
 
-function nearestFirst(one: Installment, other: Installment): number {
+function latestFirst(one: Installment, other: Installment, refundBlock: Block): number {
+  if (one.date !== other.date) return one.date < other.date ? 1 : -1;
+  const heldFirst = Number(isHeldBy(other, refundBlock)) - Number(isHeldBy(one, refundBlock));
+  return heldFirst === 0 ? nearestFirst(other, one) : heldFirst;
+}
+
+/** Ascending by date, then id. */
+export function nearestFirst(one: Installment, other: Installment): number {
   const a = one.date + one.id;
   const b = other.date + other.id;
   return a < b ? -1 : a > b ? 1 : 0;

@@ -5,47 +5,54 @@ import {
   type BlockFundsResponseSchema,
   BlockReason,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
+import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import {
-  addBlock,
-  isBlockedBy,
-  isBlockedDifferently,
-  remainingMinor,
-  withSaleBlocks,
-} from './installment.ts';
-import { requireSale } from './require-sale.ts';
+import { heldMinor } from './holds.ts';
+import { type Block, isHeldBy } from './installment.ts';
 
-/** Blocks a sale's installments for a reason and a source; with `once`, a block that was lifted is not repeated. */
+/**
+ * Holds an amount of a sale, by default the rest of it, for a reason and a source. What the sale does not have yet is
+ * held once it does, also when the sale is recorded only later. With `once`, a block that was lifted is not repeated.
+ */
 export function blockFunds(writes: Writes, request: BlockFundsRequest, context: HandlerContext) {
   const openedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
   const block = { reason: enumName(BlockReason, request.reason), sourceId: request.sourceId.toLowerCase() };
+  const amountMinor = request.amountMinor ?? null;
   return writes.run<typeof BlockFundsResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, openedAt);
-    await requireSale(tx, saleId);
-    const installments = await account.installments.ofSale(saleId);
-    if ((await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null })) === null) {
-      const wasLifted = request.once && (await tx.findOne(BlockEntity, { saleId, ...block })) !== null;
-      if (wasLifted) return { blockedAmountMinor: 0n, installments: [] };
-      tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, openedAt });
+    const open = await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null });
+    if (open !== null) requireSameAmount(open, amountMinor);
+    else {
+      if (request.once && (await wasLifted(tx, saleId, block))) return { unmetAmountMinor: 0n };
+      tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
+      await account.store([], [saleId]);
     }
-    const changes = installments
-      .map((before) => {
-        const blocks = addBlock(before.saleBlocks, block);
-        return { before, after: withSaleBlocks(before, blocks, account.today) };
-      })
-      .filter(({ before, after }) => isBlockedDifferently(before, after));
-    await account.store(changes);
-    const resulting = await account.installments.ofSale(saleId);
-    const blocked = resulting.filter((installment) => isBlockedBy(installment, block));
+    const installments = await account.installments.ofSale(saleId);
+    const holds = (await account.holds.openOf([saleId])).get(saleId) ?? [];
+    const hold = holds.find(({ reason, sourceId }) => reason === block.reason && sourceId === block.sourceId);
+    const blockedAmountMinor = heldMinor(installments, block);
     return {
-      blockedAmountMinor: blocked.reduce((sum, installment) => sum + remainingMinor(installment), 0n),
-      installments: blocked.map(saleInstallmentMessage),
+      blockedAmountMinor,
+      unmetAmountMinor: hold && hold.wantedMinor - blockedAmountMinor,
+      installments: installments.filter((each) => isHeldBy(each, block)).map(saleInstallmentMessage),
     };
   });
+}
+
+function requireSameAmount(open: { amountMinor?: bigint | null }, amountMinor: bigint | null): void {
+  if ((open.amountMinor ?? null) === amountMinor) return;
+  throw alreadyExists('BLOCK_AMOUNT_DIFFERS', 'the block is open with another amount', {
+    amountMinor: String(open.amountMinor ?? ''),
+  });
+}
+
+async function wasLifted(tx: TenantTransaction, saleId: string, block: Block): Promise<boolean> {
+  return (await tx.findOne(BlockEntity, { saleId, ...block })) !== null;
 }

@@ -35,7 +35,8 @@ export function debitForRefund(writes: Writes, request: DebitForRefundRequest, c
     tx.create(RefundDebitEntity, { refundCaseId, saleId, amountMinor, debitedAt });
     await account.pendingDebits.remove(refundCaseId);
     const allocations = allocateRefund(amountMinor, saleInstallments, released, block, account.today);
-    await account.storeAllocations('REFUND_DEBIT', refundCaseId, allocations);
+    const saleIds = saleId === undefined ? [] : [saleId];
+    await account.storeAllocations('REFUND_DEBIT', refundCaseId, allocations, saleIds);
     return {};
   });
 }

@@ -11,7 +11,7 @@ import { FundsAccount } from './funds-account.ts';
 import { free } from './installment.ts';
 
 /**
- * Frees a reservation: the sales' open blocks apply to its installments again, and open debts may reduce them. Freeing
+ * Frees a reservation: the sales' open blocks take from its installments what they miss, and then open debts. Freeing
  * a reservation that does not exist yet records it as freed, so that a delayed ReserveForAdvance is refused.
  */
 export function freeReservation(writes: Writes, request: FreeReservationRequest, context: HandlerContext) {

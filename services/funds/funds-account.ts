@@ -5,10 +5,18 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { type Allocation, allocateDebts, availableMinor } from './allocation.ts';
 import { AccountEntity, DeductionEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
 import { eventOfMove, publishReleases } from './funds.event.ts';
-import { statusOf } from './installment.ts';
+import { HoldStore } from './hold-store.ts';
+import { adjustHolds } from './holds.ts';
+import { holdableMinor, statusOf } from './installment.ts';
 import { InstallmentStore } from './installment-store.ts';
 import { PendingDebits } from './pending-debits.ts';
-import { applyToReleases, type InstallmentChange, requireExactSums, rowKey } from './release-rows.ts';
+import {
+  applyToReleases,
+  type InstallmentChange,
+  mergeChanges,
+  requireExactSums,
+  rowKey,
+} from './release-rows.ts';
 import { ReleaseStore } from './release-store.ts';
 
 /**
@@ -18,6 +26,7 @@ import { ReleaseStore } from './release-store.ts';
 export class FundsAccount {
   readonly today: CivilDate;
   readonly installments: InstallmentStore;
+  readonly holds: HoldStore;
   readonly pendingDebits: PendingDebits;
   readonly #tx: TenantTransaction;
   readonly #at: Date;
@@ -27,6 +36,7 @@ export class FundsAccount {
   private constructor(tx: TenantTransaction, at: Date) {
     this.today = civilDateAt(at);
     this.installments = new InstallmentStore(tx);
+    this.holds = new HoldStore(tx);
     this.pendingDebits = new PendingDebits(tx);
     this.#tx = tx;
     this.#at = at;
@@ -47,12 +57,13 @@ export class FundsAccount {
   }
 
   /**
-   * Stores the changes of a command. Then collects open debts from free installments, publishes what was released,
-   * blocked or unblocked, and starts the funding of refunds when the balance covers a pending debit.
+   * Stores the changes of a command. Then adjusts the holds of the sales that it changed, and of `saleIds`, whose blocks
+   * or refunds it changed; collects open debts from free installments, publishes what was released, blocked or
+   * unblocked, and starts the funding of refunds when the balance covers a pending debit.
    * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when the sums of a day would exceed the exact range.
    */
-  async store(changes: readonly InstallmentChange[]): Promise<void> {
-    await this.#apply(changes);
+  async store(changes: readonly InstallmentChange[], saleIds: readonly string[] = []): Promise<void> {
+    await this.#apply(changes, saleIds);
     await this.#fundRefunds();
   }
 
@@ -61,11 +72,12 @@ export class FundsAccount {
     kind: PostingKind,
     sourceId: string,
     allocations: readonly Allocation[],
+    saleIds: readonly string[] = [],
   ): Promise<void> {
     for (const { after, amountMinor } of allocations) this.#post(kind, sourceId, after.id, amountMinor);
-    await this.#apply(allocations);
-    // A refund's debit only lowers the balance, so it cannot fund another refund.
-    if (kind !== 'REFUND_DEBIT') await this.#fundRefunds();
+    const { adjusted } = await this.#apply(allocations, saleIds);
+    // A refund's debit only lowers the balance, unless holds that it covers return what they have too much.
+    if (kind !== 'REFUND_DEBIT' || adjusted) await this.#fundRefunds();
   }
 
   /** The sum of released amounts, after debits of refunds. */
@@ -88,16 +100,41 @@ export class FundsAccount {
     return availableMinor(await this.releasedMinor(), await this.openDebtsMinor());
   }
 
-  async #apply(changes: readonly InstallmentChange[]): Promise<void> {
-    await this.#storeInstallments(changes);
+  async #apply(
+    changes: readonly InstallmentChange[],
+    saleIds: readonly string[],
+  ): Promise<{ readonly adjusted: boolean }> {
+    const adjustments = await this.#adjustHolds(changes, saleIds);
+    const all = mergeChanges([...changes, ...adjustments]);
+    await this.#storeInstallments(all);
     await this.#collectDebts();
-    await this.#publishMoves(changes);
+    await this.#publishMoves(all);
+    return { adjusted: adjustments.length > 0 };
+  }
+
+  /**
+   * The changes by which open blocks hold what they should once `changes` are made. Only sales with an open block are
+   * loaded. Debts need no adjustment: they take from a sale only what no block wants.
+   */
+  async #adjustHolds(
+    changes: readonly InstallmentChange[],
+    saleIds: readonly string[],
+  ): Promise<InstallmentChange[]> {
+    const touched = changes
+      .filter(({ before, after }) => (before ? holdableMinor(before) : 0n) !== holdableMinor(after))
+      .map(({ after }) => after.saleId);
+    const holds = await this.holds.openOf([...new Set([...saleIds, ...touched])]);
+    const stored = await this.installments.ofSales([...holds.keys()]);
+    const current = new Map(stored.map((installment) => [installment.id, installment]));
+    for (const { after } of changes) current.set(after.id, after);
+    const bySale = Map.groupBy(current.values(), ({ saleId }) => saleId);
+    return [...holds].flatMap(([saleId, open]) => adjustHolds(bySale.get(saleId) ?? [], open, this.today));
   }
 
   async #storeInstallments(changes: readonly InstallmentChange[]): Promise<void> {
     if (changes.length === 0) return;
     const rows = await this.#releases.onDates(changes.map(({ after }) => after.date));
-    const changed = applyToReleases(rows, changes);
+    const changed = applyToReleases(rows, changes, await this.installments.unchangedParts(changes));
     const resulting = new Map([...rows, ...changed].map((row) => [rowKey(row), row]));
     requireExactSums(resulting.values());
     for (const { before, after } of changes) await this.installments.put(after, before === null);
@@ -109,7 +146,7 @@ export class FundsAccount {
 
   /** Publishes the rows that installments have moved to, as they now are, ascending. */
   async #publishMoves(changes: readonly InstallmentChange[]): Promise<void> {
-    const moves = Map.groupBy(changes, ({ before, after }) => eventOfMove(before, after));
+    const moves = Map.groupBy(changes, eventOfMove);
     for (const [type, moved] of moves) {
       if (type === null) continue;
       const keys = new Set(moved.map(({ after }) => rowKey({ date: after.date, status: statusOf(after) })));
@@ -131,7 +168,7 @@ export class FundsAccount {
     rows.forEach((row, index) => {
       row.openDebtMinor = collected.debts[index]!.openMinor;
     });
-    await this.#storeInstallments(collected.allocations);
+    await this.#storeInstallments(mergeChanges(collected.allocations));
   }
 
   /** Pending debits are written under this lock too, so no rise of the balance is missed. */

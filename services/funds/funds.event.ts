@@ -1,13 +1,20 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { type Installment, type ReleaseStatus, statusOf } from './installment.ts';
-import { blockedReasons, type ReleaseRow, rowOriginalMinor, rowRemainingMinor } from './release-rows.ts';
+import { type ReleaseStatus, statusOf } from './installment.ts';
+import {
+  blockedReasons,
+  type InstallmentChange,
+  type ReleaseRow,
+  rowOriginalMinor,
+  rowRemainingMinor,
+} from './release-rows.ts';
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
 
 /** The event for an installment that moved to another row of its date; null when there is none. */
-export function eventOfMove(before: Installment | null, after: Installment): FundsEventType | null {
-  const from = before && statusOf(before);
+export function eventOfMove({ before, after, splitFrom }: InstallmentChange): FundsEventType | null {
+  const source = before ?? splitFrom;
+  const from = source && statusOf(source);
   const to = statusOf(after);
   if (from === to) return null;
   if (to === 'BLOCKED') return 'funds.blocked.v1';

@@ -59,6 +59,7 @@ export function saleInstallmentMessage(
   return {
     id: installment.id,
     number: installment.number,
+    part: installment.part,
     date: installment.date,
     grossAmountMinor: installment.grossMinor,
     feesAmountMinor: installment.feesMinor,

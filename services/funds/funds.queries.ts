@@ -79,8 +79,8 @@ export const selectCalendar = prepareRead<
       remainingOfDay('BLOCKED').as('blocked_minor'),
       sql<bigint>`sum(advanced_minor)::bigint`.as('advanced_minor'),
       sql<bigint>`sum(deducted_minor)::bigint`.as('deducted_minor'),
-      // Counts no sale twice: an installment is in one row, and a sale has at most one installment on a date.
-      sql<number>`sum(sales_count)::int`.as('sales_count'),
+      // Counts no sale twice: a sale has at most one installment on a date, and it has one first part.
+      sql<number>`sum(first_parts)::int`.as('sales_count'),
       sql<boolean>`bool_or(status = 'BLOCKED')`.as('has_blocked'),
     ])
     .groupBy('date')

@@ -1,6 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, InstallmentEntity, type InstallmentRow } from './funds.entity.ts';
-import { type Block, type Installment, remainingMinor, statusOf } from './installment.ts';
+import { type Installment, type OpenBlock, remainingMinor, statusOf } from './installment.ts';
+import type { InstallmentChange } from './release-rows.ts';
 
 const PAGE_SIZE = 200;
 const NEAREST_FIRST = { date: 'asc', id: 'asc' } as const;
@@ -15,9 +16,30 @@ export class InstallmentStore {
     this.#tx = tx;
   }
 
-  /** The installments of a sale by number; empty when there is no such sale. */
-  async ofSale(saleId: string): Promise<Installment[]> {
-    return this.#load(await this.#tx.find(InstallmentEntity, { saleId }, { orderBy: { number: 'asc' } }));
+  /** The installments of a sale by number and part; empty when there is no such sale. */
+  ofSale(saleId: string): Promise<Installment[]> {
+    return this.ofSales([saleId]);
+  }
+
+  /** The installments of sales, each by number and part. */
+  async ofSales(saleIds: readonly string[]): Promise<Installment[]> {
+    if (saleIds.length === 0) return [];
+    const orderBy = { saleId: 'asc', number: 'asc', part: 'asc' } as const;
+    return this.#load(await this.#tx.find(InstallmentEntity, { saleId: { $in: [...saleIds] } }, { orderBy }));
+  }
+
+  /** The parts of the changed installments that are not changed themselves. */
+  async unchangedParts(changes: readonly InstallmentChange[]): Promise<Installment[]> {
+    // An installment that is split only now has no other parts.
+    const split = changes.filter(({ before }) => before?.split).map(({ after }) => after);
+    if (split.length === 0) return [];
+    const changedIds = new Set(changes.map(({ after }) => after.id));
+    const installments = new Set(split.map(({ saleId, number }) => `${saleId} ${number}`));
+    const saleIds = [...new Set(split.map(({ saleId }) => saleId))];
+    const rows = await this.#tx.find(InstallmentEntity, { saleId: { $in: saleIds }, split: true });
+    return this.#load(
+      rows.filter(({ id, saleId, number }) => installments.has(`${saleId} ${number}`) && !changedIds.has(id)),
+    );
   }
 
   /** The installments that an advance request has reserved, nearest date first. */
@@ -54,17 +76,21 @@ export class InstallmentStore {
 
   /** Writes an installment as decided by the rules. */
   async put(installment: Installment, isNew: boolean): Promise<void> {
-    const { id, saleId, number, date, grossMinor, feesMinor } = installment;
+    const { id, saleId, number, part, date } = installment;
     const state = {
+      grossMinor: installment.grossMinor,
+      feesMinor: installment.feesMinor,
+      split: installment.split,
       deductedMinor: installment.deductedMinor,
       advancedMinor: installment.advancedMinor,
       status: statusOf(installment),
       released: installment.released,
       reservedFor: installment.reservation?.advanceRequestId ?? null,
       reservedMinor: installment.reservation?.amountMinor ?? null,
+      heldBy: installment.heldBy.map((block) => block.id),
     };
     if (isNew) {
-      const fixed = { id, saleId, number, date, grossMinor, feesMinor };
+      const fixed = { id, saleId, number, part, date };
       this.#tx.create(InstallmentEntity, { ...fixed, ...state, version: installment.version });
       return;
     }
@@ -91,20 +117,21 @@ export class InstallmentStore {
   }
 
   async #load(rows: readonly InstallmentRow[]): Promise<Installment[]> {
-    if (rows.length === 0) return [];
-    const saleIds = [...new Set(rows.map((row) => row.saleId))];
-    const open = await this.#tx.find(BlockEntity, { saleId: { $in: saleIds }, closedAt: null });
-    const blocks = Map.groupBy(open, (block) => block.saleId);
-    return rows.map((row) => installmentOf(row, blocks.get(row.saleId) ?? []));
+    const blockIds = [...new Set(rows.flatMap(({ heldBy }) => heldBy))];
+    const blocks = blockIds.length > 0 ? await this.#tx.find(BlockEntity, { id: { $in: blockIds } }) : [];
+    const byId = new Map(blocks.map(({ id, reason, sourceId }) => [id, { id, reason, sourceId }]));
+    return rows.map((row) => installmentOf(row, byId));
   }
 }
 
-function installmentOf(row: InstallmentRow, blocks: readonly Block[]): Installment {
+function installmentOf(row: InstallmentRow, blocks: ReadonlyMap<string, OpenBlock>): Installment {
   const reserved = row.reservedFor != null && row.reservedMinor != null;
   return {
     id: row.id,
     saleId: row.saleId,
     number: row.number,
+    part: row.part,
+    split: row.split,
     date: row.date,
     grossMinor: row.grossMinor,
     feesMinor: row.feesMinor,
@@ -112,7 +139,7 @@ function installmentOf(row: InstallmentRow, blocks: readonly Block[]): Installme
     advancedMinor: row.advancedMinor,
     reservation: reserved ? { advanceRequestId: row.reservedFor!, amountMinor: row.reservedMinor! } : null,
     released: row.released,
-    saleBlocks: blocks.map(({ reason, sourceId }) => ({ reason, sourceId })),
+    heldBy: row.heldBy.map((id) => blocks.get(id)!),
     version: row.version,
   };
 }

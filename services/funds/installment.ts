@@ -1,3 +1,4 @@
+import { v5 as uuidv5 } from 'uuid';
 import type { CivilDate } from '../platform/civil-date.ts';
 import type { ScheduledInstallment } from './sale-schedule.ts';
 
@@ -11,18 +12,31 @@ export const BLOCK_REASONS = [
 ] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];
 
-/** What blocks a sale's funds: a dispute, a refund case or another hold, by its id. */
+/** What holds funds of a sale: a dispute, a refund case or another source, by its id. */
 export interface Block {
   readonly reason: BlockReason;
   readonly sourceId: string;
 }
 
-/** An installment of a sale and its current state. Amounts in centavos. */
+/** A block of a sale that has not been lifted. */
+export interface OpenBlock extends Block {
+  readonly id: string;
+}
+
+/**
+ * An installment of a sale and its current state, or one of the parts into which holds have split it: parts have the
+ * same sale, number and date, and add up to the installment. Each part is held as a whole or not at all. Amounts in
+ * centavos.
+ */
 export interface Installment {
   readonly id: string;
   readonly saleId: string;
   /** Within the sale, from 1. */
   readonly number: number;
+  /** Within the installment, from 1. */
+  readonly part: number;
+  /** Whether the installment has more than one part. */
+  readonly split: boolean;
   /** The date on which it is released. */
   readonly date: CivilDate;
   readonly grossMinor: bigint;
@@ -32,8 +46,8 @@ export interface Installment {
   /** The advance request that reserved it, and the amount promised to that request. */
   readonly reservation: { readonly advanceRequestId: string; readonly amountMinor: bigint } | null;
   readonly released: boolean;
-  /** The open blocks of its sale, whether or not they block this installment. */
-  readonly saleBlocks: readonly Block[];
+  /** The blocks that hold it; empty when it is advanced or reserved, or nothing of it remains. */
+  readonly heldBy: readonly OpenBlock[];
   /** Rises with every stored change. */
   readonly version: bigint;
 }
@@ -49,11 +63,13 @@ export function newInstallment(
     id,
     saleId,
     ...scheduled,
+    part: 1,
+    split: false,
     deductedMinor: 0n,
     advancedMinor: 0n,
     reservation: null,
     released: scheduled.date <= today,
-    saleBlocks: [],
+    heldBy: [],
     version: 1n,
   };
 }
@@ -68,16 +84,15 @@ export function remainingMinor(installment: Installment): bigint {
   return originalMinor(installment) - installment.deductedMinor - installment.advancedMinor;
 }
 
-/** The blocks in effect: its sale's, unless it is advanced or reserved, or nothing of it remains. */
-export function blocksOf(installment: Installment): readonly Block[] {
-  const cannotBeBlocked =
-    installment.advancedMinor > 0n || installment.reservation !== null || remainingMinor(installment) === 0n;
-  return cannotBeBlocked ? [] : installment.saleBlocks;
+/** What blocks may hold of it: the remaining amount, unless it is advanced or reserved. */
+export function holdableMinor(installment: Installment): bigint {
+  const isPromised = installment.advancedMinor > 0n || installment.reservation !== null;
+  return isPromised ? 0n : remainingMinor(installment);
 }
 
 /** The status of the release row that it counts in. */
 export function statusOf(installment: Installment): ReleaseStatus {
-  if (blocksOf(installment).length > 0) return 'BLOCKED';
+  if (installment.heldBy.length > 0) return 'BLOCKED';
   return installment.released ? 'RELEASED' : 'SCHEDULED';
 }
 
@@ -90,8 +105,49 @@ export function isFree(installment: Installment): boolean {
   );
 }
 
-export function isBlockedBy(installment: Installment, block: Block): boolean {
-  return blocksOf(installment).some((open) => isSameBlock(open, block));
+/** Whether the open block of this reason and source holds it. */
+export function isHeldBy(installment: Installment, block: Block): boolean {
+  return installment.heldBy.some((open) => isSameBlock(open, block));
+}
+
+/** Adds a block to those that hold it; it must have a holdable amount. */
+export function hold(installment: Installment, block: OpenBlock): Installment {
+  if (holdableMinor(installment) === 0n) throw new Error(`cannot hold installment ${installment.id}`);
+  if (isHeldBy(installment, block)) return installment;
+  const { id, reason, sourceId } = block;
+  return { ...installment, heldBy: [...installment.heldBy, { id, reason, sourceId }] };
+}
+
+/** Removes a block from those that hold it. */
+export function unhold(installment: Installment, block: Block, today: CivilDate): Installment {
+  const heldBy = installment.heldBy.filter((open) => !isSameBlock(open, block));
+  return changed(installment, { heldBy }, today);
+}
+
+/**
+ * Splits off a part with this remaining amount, less than the holdable one, and its share of the fees, rounded down.
+ * Everything else stays with the rest: earlier deductions, its id and so its postings.
+ */
+export function splitOff(
+  installment: Installment,
+  amountMinor: bigint,
+  part: number,
+): { readonly part: Installment; readonly rest: Installment } {
+  if (amountMinor <= 0n || amountMinor >= holdableMinor(installment)) {
+    throw new Error(`cannot split ${amountMinor} off installment ${installment.id}`);
+  }
+  const feesMinor = (installment.feesMinor * amountMinor) / originalMinor(installment);
+  const grossMinor = amountMinor + feesMinor;
+  const id = partId(installment, part);
+  return {
+    part: { ...installment, id, part, split: true, grossMinor, feesMinor, deductedMinor: 0n, version: 1n },
+    rest: {
+      ...installment,
+      split: true,
+      grossMinor: installment.grossMinor - grossMinor,
+      feesMinor: installment.feesMinor - feesMinor,
+    },
+  };
 }
 
 /** Deducts an amount, at most what remains of an unreserved installment. */
@@ -111,21 +167,12 @@ export function restore(installment: Installment, amountMinor: bigint, today: Ci
   return changed(installment, { deductedMinor: installment.deductedMinor - amountMinor }, today);
 }
 
-/** The installment with another set of open blocks of its sale. */
-export function withSaleBlocks(
-  installment: Installment,
-  saleBlocks: readonly Block[],
-  today: CivilDate,
-): Installment {
-  return changed(installment, { saleBlocks }, today);
-}
-
 /** Promises what remains of a free installment to an advance. */
 export function reserve(installment: Installment, advanceRequestId: string): Installment {
   return { ...installment, reservation: { advanceRequestId, amountMinor: remainingMinor(installment) } };
 }
 
-/** Ends a reservation without payout; the sale's open blocks apply again. */
+/** Ends a reservation without payout. */
 export function free(installment: Installment): Installment {
   return { ...installment, reservation: null };
 }
@@ -141,29 +188,24 @@ export function release(installment: Installment): Installment {
   return { ...installment, released: true };
 }
 
-/** Whether a change adds or removes a block in effect. */
-export function isBlockedDifferently(before: Installment, after: Installment): boolean {
-  const blocks = blocksOf(after);
-  return blocksOf(before).length !== blocks.length || !blocks.every((block) => isBlockedBy(before, block));
-}
-
-/** A set of blocks with one more; the same set when it contains the block already. */
-export function addBlock(blocks: readonly Block[], block: Block): readonly Block[] {
-  return blocks.some((open) => isSameBlock(open, block)) ? blocks : [...blocks, block];
-}
-
-/** A set of blocks without one of them. */
-export function removeBlock(blocks: readonly Block[], block: Block): readonly Block[] {
-  return blocks.filter((open) => !isSameBlock(open, block));
-}
-
 function isSameBlock(one: Block, other: Block): boolean {
   return one.reason === other.reason && one.sourceId === other.sourceId;
 }
 
-/** Applies a change. An installment that leaves BLOCKED is released or scheduled by its date. */
+/**
+ * Applies a change. An installment with nothing remaining is no longer held; one that leaves BLOCKED is released or
+ * scheduled by its date.
+ */
 function changed(installment: Installment, change: Partial<Installment>, today: CivilDate): Installment {
   const after = { ...installment, ...change };
-  const unblocked = statusOf(installment) === 'BLOCKED' && statusOf(after) !== 'BLOCKED';
-  return unblocked && after.date <= today ? { ...after, released: true } : after;
+  const heldBy = remainingMinor(after) === 0n ? [] : after.heldBy;
+  const isUnblocked = installment.heldBy.length > 0 && heldBy.length === 0;
+  return { ...after, heldBy, released: after.released || (isUnblocked && after.date <= today) };
+}
+
+const PART_IDS = '6f9c2a34-3a0e-4d5b-9b3e-5f0c8a1d7e42';
+
+/** The id of a part: derived from its sale, number and part, which identify it too, so splitting needs no randomness. */
+function partId({ saleId, number }: Installment, part: number): string {
+  return uuidv5(`${saleId}/${number}/${part}`, PART_IDS);
 }

@@ -12,22 +12,19 @@ export interface PendingDebit {
   readonly requestedAt: Date;
 }
 
-/**
- * The oldest pending debit that the available balance plus the amount blocked for its case covers. A blocked
- * installment is blocked by every open block of its sale.
- */
+/** The oldest pending debit that the available balance plus what is held for its case covers. */
 const OLDEST_COVERED = `
 select pending.refund_case_id
   from funds.pending_debit pending
  where pending.merchant_id = :merchantId and pending.environment = :environment
    and pending.amount_minor <= :available::numeric + coalesce((
-         select sum(installment.remaining_minor) from funds.installment installment
-          where installment.merchant_id = :merchantId and installment.environment = :environment
-            and installment.sale_id = pending.sale_id and installment.status = 'BLOCKED'
-            and exists (select from funds.block block
-                         where block.merchant_id = :merchantId and block.environment = :environment
-                           and block.sale_id = pending.sale_id and block.reason = 'REFUND_IN_PROGRESS'
-                           and block.source_id = pending.refund_case_id and block.closed_at is null)), 0)
+         select sum(installment.remaining_minor)
+           from funds.block block join funds.installment installment
+             on installment.merchant_id = :merchantId and installment.environment = :environment
+            and installment.sale_id = pending.sale_id and block.id = any(installment.held_by)
+          where block.merchant_id = :merchantId and block.environment = :environment
+            and block.sale_id = pending.sale_id and block.reason = 'REFUND_IN_PROGRESS'
+            and block.source_id = pending.refund_case_id and block.closed_at is null), 0)
  order by pending.requested_at, pending.refund_case_id limit 1`;
 
 /** The pending debits of an account, read and written under its lock. */

@@ -16,7 +16,10 @@ import { FundsAccount } from './funds-account.ts';
 import { newInstallment } from './installment.ts';
 import { type CapturedSale, scheduleSale } from './sale-schedule.ts';
 
-/** Records a captured sale and schedules its installments, from which open debts are collected. */
+/**
+ * Records a captured sale and schedules its installments. Blocks of the sale that came before it hold them, and open
+ * debts are collected from the others.
+ */
 export function recordSale(writes: Writes, request: RecordSaleRequest, context: HandlerContext) {
   const capturedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();

@@ -3,7 +3,6 @@ import { outOfRange } from '../platform/errors.ts';
 import {
   BLOCK_REASONS,
   type BlockReason,
-  blocksOf,
   type Installment,
   type ReleaseStatus,
   statusOf,
@@ -20,9 +19,11 @@ export interface ReleaseRow {
   readonly feesMinor: bigint;
   readonly deductedMinor: bigint;
   readonly advancedMinor: bigint;
-  /** Distinct sales: the number of installments, since no two installments of a sale share a date. */
+  /** Distinct sales in the row. No two installments of a sale share a date, but parts of one may be in several rows. */
   readonly salesCount: number;
-  /** The number of installments that each reason blocks. */
+  /** The number of first parts: over the rows of a date, the distinct sales of the day. */
+  readonly firstParts: number;
+  /** The number of parts that blocks of each reason hold. */
   readonly held: Readonly<Record<BlockReason, number>>;
 }
 
@@ -30,6 +31,22 @@ export interface ReleaseRow {
 export interface InstallmentChange {
   readonly before: Installment | null;
   readonly after: Installment;
+  /** For a part that was split off: what it came from, as it was before. */
+  readonly splitFrom?: Installment;
+}
+
+/** Merges consecutive changes of the same installment into one. */
+export function mergeChanges(changes: Iterable<InstallmentChange>): InstallmentChange[] {
+  const merged = new Map<string, InstallmentChange>();
+  for (const change of changes) {
+    const earlier = merged.get(change.after.id);
+    merged.set(change.after.id, earlier ? { ...earlier, after: change.after } : change);
+  }
+  return [...merged.values()].map(({ splitFrom, ...change }) => {
+    const source = splitFrom && merged.get(splitFrom.id);
+    const original = source ? source.before : splitFrom;
+    return original ? { ...change, splitFrom: original } : change;
+  });
 }
 
 /** Identifies a row within an account. */
@@ -47,32 +64,57 @@ export function rowRemainingMinor(row: ReleaseRow): bigint {
   return rowOriginalMinor(row) - row.deductedMinor - row.advancedMinor;
 }
 
-/** The reasons that block at least one installment of the row. */
+/** The reasons for which at least one part of the row is held. */
 export function blockedReasons(row: ReleaseRow): BlockReason[] {
   return BLOCK_REASONS.filter((reason) => row.held[reason] > 0);
 }
 
 /**
- * Applies changes of installments to the release rows of their dates. `rows` are the current rows of these dates.
- * Returns only the rows that changed; those with salesCount 0 are to be deleted.
+ * Applies changes of installments to the release rows of their dates. `rows` are the current rows of these dates,
+ * `unchanged` the other parts of the changed installments. Returns only the rows that changed; those with salesCount 0
+ * are to be deleted.
  */
 export function applyToReleases(
   rows: Iterable<ReleaseRow>,
   changes: Iterable<InstallmentChange>,
+  unchanged: Iterable<Installment> = [],
 ): ReleaseRow[] {
   const current = new Map([...rows].map((row) => [rowKey(row), row]));
   const changed = new Map<string, ReleaseRow>();
-  const add = (installment: Installment, sign: 1 | -1) => {
-    const status = statusOf(installment);
-    const key = rowKey({ date: installment.date, status });
-    const row = changed.get(key) ?? current.get(key) ?? emptyRow(installment.date, status);
-    changed.set(key, withInstallment(row, installment, sign));
+  const update = (row: { date: CivilDate; status: ReleaseStatus }, to: (row: ReleaseRow) => ReleaseRow) => {
+    const key = rowKey(row);
+    changed.set(key, to(changed.get(key) ?? current.get(key) ?? emptyRow(row.date, row.status)));
   };
-  for (const { before, after } of changes) {
-    if (before !== null) add(before, -1);
-    add(after, 1);
+  const merged = mergeChanges(changes);
+  for (const { before, after } of merged) {
+    for (const [installment, sign] of [
+      [before, -1],
+      [after, 1],
+    ] as const) {
+      if (installment === null) continue;
+      const row = { date: installment.date, status: statusOf(installment) };
+      update(row, (sums) => withInstallment(sums, installment, sign));
+    }
+  }
+  for (const { date, status, sign } of salesMoved(merged, unchanged)) {
+    update({ date, status }, (sums) => ({ ...sums, salesCount: sums.salesCount + sign }));
   }
   return [...changed.values()];
+}
+
+/** Where sales leave a row with their last part in it (-1), or enter one with their first (+1). */
+function* salesMoved(changes: readonly InstallmentChange[], unchanged: Iterable<Installment>) {
+  const keyOf = ({ saleId, number }: Installment) => `${saleId} ${number}`;
+  const others = Map.groupBy(unchanged, keyOf);
+  for (const [key, ofInstallment] of Map.groupBy(changes, ({ after }) => keyOf(after))) {
+    const { date } = ofInstallment[0]!.after;
+    const remaining = (others.get(key) ?? []).map(statusOf);
+    const left = ofInstallment.flatMap(({ before }) => (before === null ? [] : [statusOf(before)]));
+    const before = new Set([...remaining, ...left]);
+    const after = new Set([...remaining, ...ofInstallment.map((change) => statusOf(change.after))]);
+    for (const status of before) if (!after.has(status)) yield { date, status, sign: -1 };
+    for (const status of after) if (!before.has(status)) yield { date, status, sign: 1 };
+  }
 }
 
 /**
@@ -101,6 +143,7 @@ function emptyRow(date: CivilDate, status: ReleaseStatus): ReleaseRow {
     deductedMinor: 0n,
     advancedMinor: 0n,
     salesCount: 0,
+    firstParts: 0,
     held: { HOLD_OR_DISPUTE: 0, REFUND_IN_PROGRESS: 0, KYC_PENDING: 0, COMPLIANCE_HOLD: 0 },
   };
 }
@@ -108,14 +151,14 @@ function emptyRow(date: CivilDate, status: ReleaseStatus): ReleaseRow {
 function withInstallment(row: ReleaseRow, installment: Installment, sign: 1 | -1): ReleaseRow {
   const factor = BigInt(sign);
   const held = { ...row.held };
-  for (const reason of new Set(blocksOf(installment).map((block) => block.reason))) held[reason] += sign;
+  for (const reason of new Set(installment.heldBy.map((block) => block.reason))) held[reason] += sign;
   return {
     ...row,
     grossMinor: row.grossMinor + factor * installment.grossMinor,
     feesMinor: row.feesMinor + factor * installment.feesMinor,
     deductedMinor: row.deductedMinor + factor * installment.deductedMinor,
     advancedMinor: row.advancedMinor + factor * installment.advancedMinor,
-    salesCount: row.salesCount + sign,
+    firstParts: row.firstParts + (installment.part === 1 ? sign : 0),
     held,
   };
 }

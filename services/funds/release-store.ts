@@ -37,14 +37,15 @@ export class ReleaseStore {
 }
 
 function rowOf(row: ReleaseEntityRow): ReleaseRow {
-  const { date, status, grossMinor, feesMinor, deductedMinor, advancedMinor, salesCount } = row;
+  const { date, status, grossMinor, feesMinor, deductedMinor, advancedMinor, salesCount, firstParts } = row;
   const held = {
     HOLD_OR_DISPUTE: row.heldByDispute,
     REFUND_IN_PROGRESS: row.heldByRefund,
     KYC_PENDING: row.heldByKyc,
     COMPLIANCE_HOLD: row.heldByCompliance,
   };
-  return { date, status, grossMinor, feesMinor, deductedMinor, advancedMinor, salesCount, held };
+  const sums = { grossMinor, feesMinor, deductedMinor, advancedMinor };
+  return { date, status, ...sums, salesCount, firstParts, held };
 }
 
 function columnsOf({ held, ...sums }: ReleaseRow) {

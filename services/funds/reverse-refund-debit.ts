@@ -27,7 +27,8 @@ export function reverseRefundDebit(
     const ids = postings.map(({ installmentId }) => installmentId);
     const allocations = reverse(postings, await account.installments.byIds(ids), account.today);
     debit.reversedAt = occurredAt;
-    await account.storeAllocations('REFUND_REVERSAL', refundCaseId, allocations);
+    const saleIds = debit.saleId == null ? [] : [debit.saleId];
+    await account.storeAllocations('REFUND_REVERSAL', refundCaseId, allocations, saleIds);
     return {};
   });
 }

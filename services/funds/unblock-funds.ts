@@ -13,11 +13,12 @@ import { allocateBlocked } from './allocation.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { type Block, isBlockedBy, isBlockedDifferently, removeBlock, withSaleBlocks } from './installment.ts';
+import { heldMinor } from './holds.ts';
+import { type Block, isHeldBy, unhold } from './installment.ts';
 
 /**
- * Lifts a block. Installments without another block are released or scheduled by their date; with the outcome
- * CONSUMED, everything that the block held is deducted first.
+ * Lifts a block. Installments that no other block holds are released or scheduled by their date; with the outcome
+ * CONSUMED, what the block holds is deducted instead. Its unmet rest is not: the response names it, for ApplyDeduction.
  */
 export function unblockFunds(writes: Writes, request: UnblockFundsRequest, context: HandlerContext) {
   const closedAt = occurredAtOf(request, context);
@@ -31,21 +32,23 @@ export function unblockFunds(writes: Writes, request: UnblockFundsRequest, conte
     const account = await FundsAccount.lock(tx, closedAt);
     const row = await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null });
     if (row === null) throw notFound('BLOCK_NOT_FOUND', 'no open block has this sale, reason and source');
-    const held = (await account.installments.ofSale(saleId)).filter((each) => isBlockedBy(each, block));
+    const hold = (await account.holds.openOf([saleId])).get(saleId)?.find(({ id }) => id === row.id);
+    const held = (await account.installments.ofSale(saleId)).filter((each) => isHeldBy(each, block));
+    const minor = heldMinor(held, block);
+    Object.assign(row, { closedAt, outcome });
     if (outcome === 'CONSUMED') {
       const allocations = allocateBlocked(held, block, account.today);
-      await account.storeAllocations('CONSUMPTION', block.sourceId, allocations);
+      await account.storeAllocations('CONSUMPTION', block.sourceId, allocations, [saleId]);
+    } else {
+      const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
+      await account.store(changes, [saleId]);
     }
-    const changes = (await account.installments.ofSale(saleId))
-      .map((before) => {
-        const blocks = removeBlock(before.saleBlocks, block);
-        return { before, after: withSaleBlocks(before, blocks, account.today) };
-      })
-      .filter(({ before, after }) => isBlockedDifferently(before, after));
-    Object.assign(row, { closedAt, outcome });
-    await account.store(changes);
     const heldIds = new Set(held.map(({ id }) => id));
     const resulting = (await account.installments.ofSale(saleId)).filter(({ id }) => heldIds.has(id));
-    return { installments: resulting.map(saleInstallmentMessage) };
+    return {
+      installments: resulting.map(saleInstallmentMessage),
+      heldAmountMinor: minor,
+      unmetAmountMinor: hold && hold.wantedMinor - minor,
+    };
   });
 }

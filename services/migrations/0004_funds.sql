@@ -23,13 +23,17 @@ create table funds.sale (
   primary key (merchant_id, environment, id)
 );
 
--- One installment of a sale, with its share of gross and fees, less what has been deducted or advanced.
+-- One installment of a sale, with its share of gross and fees, less what has been deducted or advanced. A hold that needs
+-- less than an installment splits it into parts, which add up to it; each part is held as a whole or not at all.
 create table funds.installment (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
   id uuid not null,
   sale_id uuid not null,
   number integer not null check (number >= 1),
+  part integer not null check (part >= 1),
+  -- Whether the installment has more than one part.
+  split boolean not null check (split or part = 1),
   -- The date on which it is released.
   date date not null,
   gross_minor bigint not null check (gross_minor >= 0),
@@ -44,13 +48,16 @@ create table funds.installment (
   -- The advance request that reserved it, and the amount promised to that request.
   reserved_for uuid,
   reserved_minor bigint,
+  -- The open blocks of the sale that hold it, by id.
+  held_by uuid[] not null,
   -- Rises with every change, so that a quote detects a later change.
   version bigint not null check (version >= 1),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
-  unique (merchant_id, environment, sale_id, number),
-  -- So the number of installments on a date is the number of distinct sales.
-  unique (merchant_id, environment, sale_id, date),
+  unique (merchant_id, environment, sale_id, number, part),
+  -- No two installments of a sale share a date, so the number of first parts on a date is that of distinct sales.
+  unique (merchant_id, environment, sale_id, date, part),
+  constraint blocked_status_is_held check ((status = 'BLOCKED') = (held_by <> '{}')),
   constraint released_status_is_released check ((status = 'RELEASED') <= released),
   constraint scheduled_status_is_not_released check ((status = 'SCHEDULED') <= not released),
   constraint blocked_has_remaining_amount check (status <> 'BLOCKED' or (remaining_minor > 0 and advanced_minor = 0)),
@@ -72,7 +79,7 @@ create index installment_released on funds.installment (merchant_id, environment
 create index installment_reserved on funds.installment (merchant_id, environment, reserved_for)
   where reserved_for is not null;
 
--- What blocks all installments of a sale: a dispute, a refund case or a review, by its id.
+-- What holds funds of a sale: a dispute, a refund case or a review, by its id. It may come before its sale is recorded.
 create table funds.block (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -80,12 +87,13 @@ create table funds.block (
   sale_id uuid not null,
   reason text not null check (reason in ('HOLD_OR_DISPUTE', 'REFUND_IN_PROGRESS', 'KYC_PENDING', 'COMPLIANCE_HOLD')),
   source_id uuid not null,
+  -- What it should hold; null is the rest of the sale: captured less refunded.
+  amount_minor bigint check (amount_minor between 1 and 9007199254740991),
   opened_at timestamptz(3) not null,
   closed_at timestamptz(3),
   -- Whether the blocked amount returned to the installments or was deducted.
   outcome text check (outcome in ('RETURNED', 'CONSUMED')),
   primary key (merchant_id, environment, id),
-  foreign key (merchant_id, environment, sale_id) references funds.sale,
   constraint closed_has_outcome check ((closed_at is null) = (outcome is null))
 );
 
@@ -109,12 +117,15 @@ create table funds.release (
   advanced_minor bigint not null check (advanced_minor >= 0),
   remaining_minor bigint not null generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored
     check (remaining_minor >= 0),
+  -- Distinct sales in the row.
   sales_count integer not null check (sales_count >= 1),
-  -- How many of the installments each reason blocks.
-  held_by_dispute integer not null check (held_by_dispute between 0 and sales_count),
-  held_by_refund integer not null check (held_by_refund between 0 and sales_count),
-  held_by_kyc integer not null check (held_by_kyc between 0 and sales_count),
-  held_by_compliance integer not null check (held_by_compliance between 0 and sales_count),
+  -- The first parts of installments in the row. Over the rows of a date: the distinct sales of the day.
+  first_parts integer not null check (first_parts between 0 and sales_count),
+  -- How many parts blocks of each reason hold.
+  held_by_dispute integer not null check (held_by_dispute >= 0),
+  held_by_refund integer not null check (held_by_refund >= 0),
+  held_by_kyc integer not null check (held_by_kyc >= 0),
+  held_by_compliance integer not null check (held_by_compliance >= 0),
   -- Also the list of release rows and the calendar, by date.
   primary key (merchant_id, environment, date, status),
   constraint blocked_has_reason
@@ -154,6 +165,9 @@ create table funds.refund_debit (
   reversed_at timestamptz(3),
   primary key (merchant_id, environment, refund_case_id)
 );
+
+-- The refunds of a sale lower what its blocks should hold.
+create index refund_debit_sale on funds.refund_debit (merchant_id, environment, sale_id) where reversed_at is null;
 
 -- Debits of refunds that the available balance did not cover. Every command that raises the balance looks here.
 create table funds.pending_debit (

@@ -50,11 +50,11 @@ export async function seedFunds(
       const saleColumns = 'id, method, gross_minor, fees_minor, installments, captured_at';
       await copy('funds.sale', saleColumns, saleLines(slice, owned));
       const installmentColumns =
-        'id, sale_id, number, date, gross_minor, fees_minor, deducted_minor, advanced_minor, status, released, version';
+        'id, sale_id, number, part, split, date, gross_minor, fees_minor, deducted_minor, advanced_minor, status, released, held_by, version';
       await copy('funds.installment', installmentColumns, installmentLines(slice, owned, today, rows));
     }
     const rowColumns =
-      'date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance';
+      'date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count, first_parts, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance';
     await copy('funds.release', rowColumns, rowLines(rows, owned));
     await client.query('commit');
   } finally {
@@ -97,7 +97,8 @@ function* installmentLines(
       const { number, date, grossMinor, feesMinor } = installment;
       const released = date <= today;
       const status = released ? 'RELEASED' : 'SCHEDULED';
-      yield line(uuidv7(), saleId, number, date, grossMinor, feesMinor, 0, 0, status, released, 1);
+      const amounts = [grossMinor, feesMinor, 0, 0];
+      yield line(uuidv7(), saleId, number, 1, false, date, ...amounts, status, released, '{}', 1);
       const row = rows.get(date) ?? { date, status, grossMinor: 0n, feesMinor: 0n, sales: 0 };
       row.grossMinor += grossMinor;
       row.feesMinor += feesMinor;
@@ -109,7 +110,7 @@ function* installmentLines(
 
 function* rowLines(rows: ReadonlyMap<string, Row>, line: Line): Generator<string> {
   for (const { date, status, grossMinor, feesMinor, sales } of rows.values()) {
-    yield line(date, status, grossMinor, feesMinor, 0, 0, sales, 0, 0, 0, 0);
+    yield line(date, status, grossMinor, feesMinor, 0, 0, sales, sales, 0, 0, 0, 0);
   }
 }
 

@@ -260,8 +260,12 @@ const fundsCommands: Record<string, Command> = {
     const held = dispute ?? hand.own('cases');
     const sourceId = held?.id ?? randomUUID();
     const saleId = hand.draw.foreign ? hand.id('sales') : (held?.saleId ?? hand.id('sales'));
+    // A sale that the tenant does not have may be recorded later.
+    hand.missing = false;
     const reason = dispute ? BlockReason.HOLD_OR_DISPUTE : BlockReason.REFUND_IN_PROGRESS;
-    const request = { ...hand.write(), saleId, sourceId, reason, once: hand.draw.choice % 3 === 0 };
+    const amountMinor = hand.draw.choice % 4 === 0 ? undefined : hand.draw.amountMinor;
+    const once = hand.draw.choice % 3 === 0;
+    const request = { ...hand.write(), saleId, sourceId, reason, amountMinor, once };
     return async () => {
       await hand.clients.funds.blockFunds(request);
       hand.account.learn('holds', { id: `${saleId} ${sourceId}`, saleId, sourceId, reason });

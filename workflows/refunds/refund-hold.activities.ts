@@ -7,11 +7,12 @@ import { CALL, isClosed, type RefundClients, readCase, requestOf, tenantOf } fro
 
 type HoldResult = refundHold.HoldResult;
 
-/** A hold on a sale's funds. */
+/** A hold on a sale's funds; without an amount, on the rest of the sale. */
 interface Hold {
   readonly saleId: string;
   readonly reason: BlockReason;
   readonly sourceId: string;
+  readonly amountMinor?: bigint;
 }
 
 /**
@@ -22,24 +23,23 @@ interface Hold {
 export function createHoldActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
 
-  async function hold(tenant: ReturnType<typeof tenantOf>, idempotencyKey: string, block: Hold) {
-    try {
-      await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true }, CALL);
-      return 'HELD';
-    } catch (error) {
-      if (errorInfoOf(error)?.reason === 'SALE_NOT_FOUND') return 'SALE_NOT_FOUND';
-      throw error;
-    }
+  async function hold(
+    tenant: ReturnType<typeof tenantOf>,
+    idempotencyKey: string,
+    block: Hold,
+  ): Promise<HoldResult> {
+    await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true }, CALL);
+    return 'HELD';
   }
 
   async function end(
     tenant: ReturnType<typeof tenantOf>,
     keys: { readonly hold: string; readonly end: string },
-    block: Hold,
+    held: Hold,
     outcome: BlockOutcome,
   ): Promise<HoldResult> {
-    const held = await hold(tenant, keys.hold, block);
-    if (held === 'SALE_NOT_FOUND') return held;
+    await hold(tenant, keys.hold, held);
+    const { amountMinor: _, ...block } = held;
     try {
       await funds.unblockFunds({ ...tenant, ...block, idempotencyKey: keys.end, outcome }, CALL);
     } catch (error) {
@@ -56,17 +56,17 @@ export function createHoldActivities(clients: RefundClients) {
   }
 
   return {
-    /** Holds the funds of an open case's sale. */
+    /** Holds the amount of an open case in its sale's funds. */
     async holdForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
-      const { status, saleId, id: sourceId } = await readCase(clients, input);
+      const { status, saleId, id: sourceId, amountMinor } = await readCase(clients, input);
       if (saleId === undefined || isClosed(status)) return 'ENDED';
-      const block = { saleId, sourceId, reason: BlockReason.REFUND_IN_PROGRESS };
+      const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
       return hold(tenantOf(input), refundHold.workflowId(sourceId), block);
     },
 
     /** Releases what a closed case holds: its sale's funds, and its place in the funding queue. */
     async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
-      const { status, saleId, id: sourceId, executions } = await readCase(clients, input);
+      const { status, saleId, id: sourceId, executions, amountMinor } = await readCase(clients, input);
       if (!isClosed(status)) return 'HELD';
       const keys = { hold: refundHold.workflowId(sourceId), end: refundHold.endWorkflowId(sourceId) };
       if (executions > 0) {
@@ -74,11 +74,11 @@ export function createHoldActivities(clients: RefundClients) {
         await funds.endFundingWait(wait, CALL);
       }
       if (saleId === undefined) return 'ENDED';
-      const block = { saleId, sourceId, reason: BlockReason.REFUND_IN_PROGRESS };
+      const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
       return end(tenantOf(input), keys, block, BlockOutcome.RETURNED);
     },
 
-    /** Holds the funds of an open dispute's sale. */
+    /** Holds the rest of an open dispute's sale: what was captured less what has been refunded. */
     async holdForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const { saleId, closedAt, id: sourceId } = await disputeOf(input);
       if (saleId === undefined || closedAt) return 'ENDED';

@@ -1,4 +1,4 @@
-import { log, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { proxyActivities } from '@temporalio/workflow';
 import type { HoldResult, RefundHoldInput } from '../../services/contracts/refunds/refund-hold.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
 
@@ -7,21 +7,12 @@ const { holdForRefund, endHoldForRefund } = proxyActivities<RefundActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Holds the funds of a refund case's sale when the case opens. */
+/** Holds the amount of a refund case in its sale's funds when the case opens. */
 export async function holdRefundFunds(input: RefundHoldInput): Promise<HoldResult> {
-  return reportMissingSale(await holdForRefund(input));
+  return holdForRefund(input);
 }
 
 /** Releases everything that a closed refund case holds in funds. */
 export async function endRefundHold(input: RefundHoldInput): Promise<HoldResult> {
-  return reportMissingSale(await endHoldForRefund(input));
-}
-
-/** Shows in the Temporal UI and the log that funds has no such sale, so nothing is held. */
-function reportMissingSale(result: HoldResult): HoldResult {
-  if (result === 'SALE_NOT_FOUND') {
-    setCurrentDetails('Funds has no such sale; nothing is held.');
-    log.warn('the refund case names a sale that funds does not have');
-  }
-  return result;
+  return endHoldForRefund(input);
 }

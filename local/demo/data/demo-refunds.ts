@@ -118,7 +118,7 @@ async function open(
   });
   const step = `refund-${n}`;
   if (sale) {
-    const hold = { saleId: sale.saleId, ...holdOf(refundCase!.id), once: true };
+    const hold = { saleId: sale.saleId, ...holdOf(refundCase!.id), amountMinor, once: true };
     await demo.clients.funds.blockFunds({ ...demo.write(`${step}-hold`), ...hold });
   }
   return { step, caseId: refundCase!.id, paymentIntentId, daysAgo, amountMinor, saleId: sale?.saleId };

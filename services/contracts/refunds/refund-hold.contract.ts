@@ -11,11 +11,8 @@ export interface RefundHoldInput extends Tenant {
   readonly refundCaseId: string;
 }
 
-/**
- * The outcome of a hold: ENDED when the case or dispute is closed or names no sale, SALE_NOT_FOUND when funds has no such
- * sale.
- */
-export type HoldResult = 'HELD' | 'ENDED' | 'SALE_NOT_FOUND';
+/** The outcome of a hold: ENDED when the case or dispute is closed or names no sale. */
+export type HoldResult = 'HELD' | 'ENDED';
 
 /** Holds the refund in funds. */
 export const startCommand = (input: RefundHoldInput) =>

@@ -11,6 +11,7 @@ export const INVARIANTS = [
   'REFUND',
   'RESERVATION',
   'RANGE',
+  'HOLD',
 ] as const;
 export type InvariantName = (typeof INVARIANTS)[number];
 

@@ -3,6 +3,7 @@ import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { DIFFERENCE_COLUMNS, type DifferenceReadRow } from './difference.sql.ts';
+import { HOLD_CHECKS } from './hold-checks.sql.ts';
 import { INSTALLMENT_CHECKS } from './installment-checks.sql.ts';
 import { POSTING_CHECKS } from './posting-checks.sql.ts';
 import { RELEASE_CHECKS } from './release-checks.sql.ts';
@@ -22,7 +23,13 @@ const TABLES = [
   'reservation',
 ];
 
-const CHECKS = [...RELEASE_CHECKS, ...INSTALLMENT_CHECKS, ...POSTING_CHECKS, ...RESERVATION_CHECKS]
+const CHECKS = [
+  ...RELEASE_CHECKS,
+  ...INSTALLMENT_CHECKS,
+  ...HOLD_CHECKS,
+  ...POSTING_CHECKS,
+  ...RESERVATION_CHECKS,
+]
   .map(
     (check) =>
       `select * from (${check} limit ${DIFFERENCES_PER_CHECK}) as difference (${DIFFERENCE_COLUMNS})`,

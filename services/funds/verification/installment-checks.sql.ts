@@ -12,20 +12,18 @@ select ${subject(INSTALLMENT)},
   from installment cross join lateral (values ${NAMED_AMOUNTS}) as amount (figure, minor)
  where least(${AMOUNTS.join(', ')}) < 0 and amount.minor < 0`;
 
-/** (C): the status follows from the sale's open blocks and from the release. */
+/** (C): the status follows from the blocks that hold the installment and from the release. */
 const STATUSES = `
 select ${subject(INSTALLMENT)}, 'STATUS', 'status', expected, status
-  from (select installment.*, case
-          when advanced_minor = 0 and reserved_for is null and remaining_minor > 0
-               and sale_id in (select sale_id from block where closed_at is null) then 'BLOCKED'
-          when released then 'RELEASED' else 'SCHEDULED' end as expected
+  from (select installment.*, case when held_by <> '{}' then 'BLOCKED' when released then 'RELEASED' else 'SCHEDULED'
+        end as expected
         from installment) as installment
  where status <> expected`;
 
 /** (D): the installments of a sale add up to the sale. */
 const SALES = `
 select ${subject({ sale: 'sale.id' })}, figure.* from sale full join (
-  select sale_id, count(*) as count, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor
+  select sale_id, count(distinct number) as count, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor
     from installment group by sale_id
 ) as recorded on recorded.sale_id = sale.id
 ${compare({
@@ -34,24 +32,31 @@ ${compare({
   sale_fees_minor: [`'SALE'`, 'sale.fees_minor', 'recorded.fees_minor'],
 })}`;
 
-const SHARE = {
-  date: 'installment.date',
-  status: 'installment.status',
-  sale: 'sale.id',
-  installment: 'installment.id',
-};
-
 const share = (column: string) =>
   `sale.${column} / sale.installments + (installment.number <= sale.${column} % sale.installments)::int`;
 
-/** (D): each installment has its share of the sale; the first ones have the remaining cents. */
+/** (D): the parts of each installment add up to its share of the sale; the first ones have the remaining cents. */
 const SHARES = `
-select ${subject(SHARE)}, figure.*
-  from installment join sale on sale.id = installment.sale_id
+select ${subject({ date: 'installment.date', sale: 'sale.id' })}, figure.* from (
+  select sale_id, number, min(date) as date, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor
+    from installment group by sale_id, number
+) as installment join sale on sale.id = installment.sale_id
 ${compare({
   installment_gross_minor: [`'SALE'`, share('gross_minor'), 'installment.gross_minor'],
   installment_fees_minor: [`'SALE'`, share('fees_minor'), 'installment.fees_minor'],
 })}`;
 
+/** The parts of an installment share its date, are numbered without gaps, and are marked when there are several. */
+const PARTS = `
+select ${subject({ sale: 'sale_id' })}, figure.* from (
+  select sale_id, count(*) as count, max(part) as last, count(distinct date) as dates, bool_and(split) as split
+    from installment group by sale_id, number
+) as installment
+${compare({
+  parts: [`'SALE'`, 'last', 'count'],
+  split: [`'SALE'`, 'count > 1', 'split'],
+  dates_of_parts: [`'SALES_COUNT'`, '1', 'dates'],
+})}`;
+
 /** The checks of installments and sales. */
-export const INSTALLMENT_CHECKS = [NEGATIVE_AMOUNTS, STATUSES, SALES, SHARES];
+export const INSTALLMENT_CHECKS = [NEGATIVE_AMOUNTS, STATUSES, SALES, SHARES, PARTS];

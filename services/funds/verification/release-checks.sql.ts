@@ -6,7 +6,8 @@ const SUMS = `
 select ${subject({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
   select date, status, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor,
          sum(deducted_minor) as deducted_minor, sum(advanced_minor) as advanced_minor,
-         sum(remaining_minor) as remaining_minor, count(*) as sales_count
+         sum(remaining_minor) as remaining_minor, count(distinct sale_id) as sales_count,
+         count(*) filter (where part = 1) as first_parts
     from installment group by date, status
 ) as computed using (date, status)
 ${compare({
@@ -16,12 +17,14 @@ ${compare({
   advanced_minor: recomputed('DISTRIBUTION', 'advanced_minor'),
   remaining_minor: recomputed('DISTRIBUTION', 'remaining_minor'),
   sales_count: recomputed('SALES_COUNT', 'sales_count'),
+  first_parts: recomputed('SALES_COUNT', 'first_parts'),
 })}`;
 
-/** (F): rows count installments instead of sales, so a sale may not have two installments on a date. */
+/** (F): days count first parts instead of sales, so a sale may not have two installments on a date. */
 const TWICE_A_DAY = `
-select ${subject({ date: 'date', sale: 'sale_id' })}, 'SALES_COUNT', 'installments_of_sale', '1', count(*)::text
-  from installment group by sale_id, date having count(*) > 1`;
+select ${subject({ date: 'date', sale: 'sale_id' })}, 'SALES_COUNT', 'installments_of_sale', '1',
+       count(distinct number)::text
+  from installment group by sale_id, date having count(distinct number) > 1`;
 
 /** No day exceeds the exact range. */
 const OUT_OF_RANGE = `
@@ -31,14 +34,14 @@ select ${subject({ date: 'date' })}, 'RANGE', 'day_gross_minor', '<= ${MAX_AMOUN
 const blockedBy = (reason: string) =>
   `count(distinct installment.id) filter (where block.reason = '${reason}')`;
 
-/** (C): the number of installments that each reason blocks. */
+/** (C): the number of parts that blocks of each reason hold. */
 const BLOCK_COUNTS = `
 select ${subject({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
   select installment.date, installment.status, ${blockedBy('HOLD_OR_DISPUTE')} as held_by_dispute,
          ${blockedBy('REFUND_IN_PROGRESS')} as held_by_refund, ${blockedBy('KYC_PENDING')} as held_by_kyc,
          ${blockedBy('COMPLIANCE_HOLD')} as held_by_compliance
-    from installment join block using (sale_id)
-   where installment.status = 'BLOCKED' and block.closed_at is null group by installment.date, installment.status
+    from installment join block on block.id = any(installment.held_by)
+   group by installment.date, installment.status
 ) as computed using (date, status)
 ${compare({
   held_by_dispute: recomputed('STATUS', 'held_by_dispute'),

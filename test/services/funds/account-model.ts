@@ -1,7 +1,7 @@
 import type { Block } from '../../../services/funds/installment.ts';
-import { isBlockedBy, remainingMinor, statusOf } from '../../../services/funds/installment.ts';
+import { isHeldBy, remainingMinor, statusOf } from '../../../services/funds/installment.ts';
 import type { QuotedInstallment } from '../../../services/funds/reservation.ts';
-import { FundsModel, type ModelSale } from './funds-model.ts';
+import { FundsModel, type ModelBlock, type ModelSale } from './funds-model.ts';
 
 /** What a command came to: OK with its figures, or the reason of its refusal. */
 export type Outcome = string;
@@ -29,10 +29,8 @@ export class AccountModel {
     return copy;
   }
 
-  openBlocks(): (Block & { saleId: string })[] {
-    return [...this.funds.blocks].flatMap(([saleId, blocks]) =>
-      blocks.map((block) => ({ saleId, ...block })),
-    );
+  openBlocks(): readonly ModelBlock[] {
+    return this.funds.blocks;
   }
 
   /** The ids of reservations that hold installments. */
@@ -51,29 +49,29 @@ export class AccountModel {
 
   deduct(sourceId: string, saleId: string | undefined, amountMinor: bigint): Outcome {
     if (this.#deductions.has(sourceId)) return 'DEDUCTION_ALREADY_APPLIED';
-    if (saleId !== undefined && !this.funds.blocks.has(saleId)) return 'SALE_NOT_FOUND';
+    if (saleId !== undefined && !this.funds.sales.has(saleId)) return 'SALE_NOT_FOUND';
     this.#deductions.add(sourceId);
     const debt = this.funds.deduct(saleId, amountMinor, sourceId);
     return `OK ${amountMinor - debt} ${debt}`;
   }
 
-  block(saleId: string, block: Block, once: boolean): Outcome {
-    const open = this.funds.blocks.get(saleId);
-    if (open === undefined) return 'SALE_NOT_FOUND';
-    const isOpen = open.some((other) => keyOf(saleId, other) === keyOf(saleId, block));
-    if (once && !isOpen && this.#lifted.has(keyOf(saleId, block))) return 'OK 0';
-    this.funds.block(saleId, block.reason, block.sourceId);
-    const held = this.funds.installmentsOf(saleId).filter((installment) => isBlockedBy(installment, block));
-    return `OK ${held.reduce((sum, installment) => sum + remainingMinor(installment), 0n)}`;
+  block(saleId: string, block: Block, amountMinor: bigint | null, once: boolean): Outcome {
+    const known = this.funds.findBlock(saleId, block);
+    if (known && known.amountMinor !== amountMinor) return 'BLOCK_AMOUNT_DIFFERS';
+    if (once && !known && this.#lifted.has(keyOf(saleId, block))) return 'OK 0 0';
+    this.funds.block(saleId, block, amountMinor);
+    const { heldMinor, unmetMinor } = this.funds.holding(this.funds.findBlock(saleId, block)!);
+    return `OK ${heldMinor} ${unmetMinor}`;
   }
 
   unblock(saleId: string, block: Block, lost: boolean): Outcome {
-    const open = this.funds.blocks.get(saleId) ?? [];
-    if (!open.some((other) => keyOf(saleId, other) === keyOf(saleId, block))) return 'BLOCK_NOT_FOUND';
-    const held = this.funds.installmentsOf(saleId).filter((installment) => isBlockedBy(installment, block));
-    this.funds.unblock(saleId, block, lost);
+    const open = this.funds.findBlock(saleId, block);
+    if (open === undefined) return 'BLOCK_NOT_FOUND';
+    const held = this.funds.installmentsOf(saleId).filter((installment) => isHeldBy(installment, block));
+    const { heldMinor, unmetMinor } = this.funds.holding(open);
+    this.funds.unblock(open, lost);
     this.#lifted.add(keyOf(saleId, block));
-    return `OK ${held.length}`;
+    return `OK ${held.length} ${heldMinor} ${unmetMinor}`;
   }
 
   reserve(id: string, quoted: readonly QuotedInstallment[]): Outcome {

@@ -8,16 +8,16 @@ import {
   availableMinor,
   reverse,
 } from '../../../services/funds/allocation.ts';
-import { type Block, type Installment, statusOf } from '../../../services/funds/installment.ts';
+import { type Installment, type OpenBlock, statusOf } from '../../../services/funds/installment.ts';
 import { reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
 
 const TODAY = '2026-11-20';
-const refund: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };
-const otherRefund: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'other' };
+const refund: OpenBlock = { id: '1', reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };
+const otherRefund: OpenBlock = { id: '2', reason: 'REFUND_IN_PROGRESS', sourceId: 'other' };
 
 function installment(id: string, date: string, given: Partial<Installment> = {}): Installment {
   const amounts = { grossMinor: 110n, feesMinor: 10n, deductedMinor: 0n, advancedMinor: 0n };
-  const fresh = { reservation: null, released: false, saleBlocks: [], version: 1n };
+  const fresh = { part: 1, split: false, reservation: null, released: false, heldBy: [], version: 1n };
   return { id, saleId: 'sale', number: 1, date, ...amounts, ...fresh, ...given };
 }
 const released = (id: string, date: string, given: Partial<Installment> = {}) =>
@@ -65,9 +65,9 @@ describe('a deduction', () => {
 describe('a lost block', () => {
   test('consumes exactly what remains of the installments it blocks', () => {
     const installments = [
-      installment('a', '2026-12-01', { saleBlocks: [refund], deductedMinor: 30n }),
-      installment('b', '2026-12-02', { saleBlocks: [otherRefund] }),
-      installment('c', '2026-12-03', { saleBlocks: [refund], ...reserved }),
+      installment('a', '2026-12-01', { heldBy: [refund], deductedMinor: 30n }),
+      installment('b', '2026-12-02', { heldBy: [otherRefund] }),
+      installment('c', '2026-12-03', reserved),
     ];
     expect(namesOf(allocateBlocked(installments, refund, TODAY))).toEqual([['a', 70n]]);
   });
@@ -81,9 +81,9 @@ describe('the available balance', () => {
 
   test('is higher for a refund by what is blocked for it, and for no other', () => {
     const installments = [
-      installment('a', '2026-12-01', { saleBlocks: [refund], deductedMinor: 30n }),
-      installment('b', '2026-12-02', { saleBlocks: [refund, otherRefund] }),
-      installment('c', '2026-12-03', { saleBlocks: [refund], ...reserved }),
+      installment('a', '2026-12-01', { heldBy: [refund], deductedMinor: 30n }),
+      installment('b', '2026-12-02', { heldBy: [refund, otherRefund] }),
+      installment('c', '2026-12-03', reserved),
     ];
     expect(availableMinor(500n, 120n, installments, refund)).toBe(500n - 120n + 70n + 100n);
     expect(availableMinor(500n, 120n, installments, otherRefund)).toBe(500n - 120n + 100n);
@@ -98,7 +98,7 @@ describe('a refund', () => {
     const others = [
       ...own,
       installment('scheduled', '2026-10-30'),
-      released('blocked', '2026-10-31', { saleBlocks: [otherRefund] }),
+      released('blocked', '2026-10-31', { heldBy: [otherRefund] }),
       released('late', '2026-11-05'),
       released('early', '2026-11-01'),
     ];
@@ -110,8 +110,25 @@ describe('a refund', () => {
     ]);
   });
 
+  test('uses parts held for it before released ones of the same date, and the last ids first', () => {
+    const parts = [
+      released('c', '2026-11-02'),
+      installment('a', '2026-11-02', { heldBy: [refund] }),
+      installment('b', '2026-11-02', { heldBy: [refund] }),
+      installment('d', '2026-11-01', { heldBy: [refund] }),
+    ];
+    for (const own of [parts, parts.toReversed()]) {
+      expect(namesOf(allocateRefund(350n, own, [], refund, TODAY))).toEqual([
+        ['b', 100n],
+        ['a', 100n],
+        ['c', 100n],
+        ['d', 50n],
+      ]);
+    }
+  });
+
   test('uses no own installment that is scheduled or blocked by another block', () => {
-    const held = [installment('a', '2026-12-01'), released('b', '2026-11-01', { saleBlocks: [otherRefund] })];
+    const held = [installment('a', '2026-12-01'), released('b', '2026-11-01', { heldBy: [otherRefund] })];
     expect(() => allocateRefund(1n, held, [], refund, TODAY)).toThrow('a refund of 1 exceeds');
   });
 
@@ -142,7 +159,7 @@ describe('debts', () => {
   test('are collected from free installments only, each from what the previous one left', () => {
     const installments = [
       released('released', '2026-11-01'),
-      installment('blocked', '2026-11-25', { saleBlocks: [refund] }),
+      installment('blocked', '2026-11-25', { heldBy: [refund] }),
       installment('reserved', '2026-11-26', reserved),
       installment('free', '2026-12-01'),
     ];

@@ -8,6 +8,7 @@ const drop = (table: string, where: string) =>
 const isOpen = 'closed_at is null';
 const lift = "closed_at = now(), outcome = 'RETURNED'";
 const isHeld = "state = 'HELD'";
+const hasPart = 'part = 2';
 
 /** What may be wrong with an account, the statement that makes it so, and differences that must tell of it. */
 export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: readonly string[]])[] = [
@@ -67,9 +68,46 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['STATUS held_by_kyc', 'STATUS held_by_dispute'],
   ],
   [
-    '(C) an installment blocked by nothing',
+    '(C) an installment held by a block that was lifted',
     `update funds.block set ${lift} where ${isOpen}`,
-    ['STATUS status'],
+    ['HOLD held_by'],
+  ],
+  [
+    '(C) an installment held by a block of another sale',
+    set('installment', 'held_by = array(select id from funds.block where closed_at is not null)', hasPart),
+    ['HOLD held_by', 'HOLD held_minor'],
+  ],
+  [
+    '(C) a held installment that is advanced',
+    set('installment', 'advanced_minor = 1', "status = 'BLOCKED'"),
+    ['HOLD holdable_minor'],
+  ],
+  [
+    'a hold of less than its amount',
+    set('block', 'amount_minor = amount_minor + 1', 'amount_minor > 0'),
+    ['HOLD held_minor'],
+  ],
+  [
+    'a hold of more than its amount',
+    set('block', 'amount_minor = 1', 'amount_minor > 1'),
+    ['HOLD held_minor'],
+  ],
+  [
+    'a hold of more than the rest of its sale',
+    `insert into funds.refund_debit (merchant_id, environment, refund_case_id, sale_id, amount_minor, debited_at)
+       select merchant_id, environment, gen_random_uuid(), sale_id, 1, now() from funds.block
+        where ${isOpen} and reason = 'KYC_PENDING'`,
+    ['HOLD held_minor'],
+  ],
+  [
+    'two holds that share cents beside cents that nothing holds',
+    `with other as (
+       insert into funds.block
+       select merchant_id, environment, gen_random_uuid(), sale_id, 'KYC_PENDING', gen_random_uuid(), amount_minor,
+              opened_at, null, null
+         from funds.block where amount_minor > 0 returning id
+     ) update funds.installment set held_by = held_by || other.id from other where ${hasPart}`,
+    ['HOLD held_alone_minor'],
   ],
   [
     '(C) an installment that its block does not hold',
@@ -87,6 +125,13 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     drop('installment', 'number = 3'),
     ['SALE installments', 'SALE sale_gross_minor'],
   ],
+  [
+    '(D) a part that is missing',
+    drop('installment', hasPart),
+    ['SALE installment_gross_minor', 'SALE split'],
+  ],
+  ['(D) a gap between parts', set('installment', 'part = 3', hasPart), ['SALE parts']],
+  ['(D) a part that is not marked', set('installment', 'split = false', hasPart), ['SALE split']],
   [
     '(D) a sale of more',
     set('sale', 'gross_minor = gross_minor + 1, fees_minor = fees_minor + 1', 'installments = 3'),
@@ -122,6 +167,16 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     '(F) a sale too many in a row',
     set('release', 'sales_count = sales_count + 1'),
     ['SALES_COUNT sales_count'],
+  ],
+  [
+    '(F) a sale too many in a day',
+    set('release', 'first_parts = first_parts + 1'),
+    ['SALES_COUNT first_parts'],
+  ],
+  [
+    '(F) a part on another date than its installment',
+    set('installment', 'date = date + 1', hasPart),
+    ['SALES_COUNT dates_of_parts'],
   ],
   [
     '(F) a sale with two installments on a date',

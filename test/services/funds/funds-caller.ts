@@ -53,7 +53,8 @@ export function fundsCaller(
       sourceId: string = randomUUID(),
       reason = BlockReason.HOLD_OR_DISPUTE,
       on?: string,
-    ) => client.blockFunds({ ...write(on), saleId, sourceId, reason }),
+      amountMinor?: bigint,
+    ) => client.blockFunds({ ...write(on), saleId, sourceId, reason, amountMinor }),
     unblock: (
       saleId: string,
       sourceId: string,

@@ -105,7 +105,8 @@ const sell = command(
     return {
       async call() {
         const { installments } = await caller.client.recordSale({ ...request, method: SaleMethod[method] });
-        installmentIds = installments.map(({ id }) => id);
+        // A part that an earlier block has split off has an id derived from its sale, as in the model.
+        installmentIds = installments.filter(({ part }) => part === 1).map(({ id }) => id);
         return [];
       },
       play: (model) => model.sell(sale, saleId, installmentIds),
@@ -131,16 +132,22 @@ const deduct = command(
   },
 );
 
+/** Of a sale there is, or of the next one. */
 const block = command(
   'block',
-  fc.tuple(pick, reason, few, fc.boolean()),
-  (situation, [index, why, source, once]) => {
-    const { caller, on } = situation;
-    const [saleId, sourceId] = [saleAt(situation, index), idOf(3, source)];
-    const request = { ...caller.write(on), saleId, sourceId, reason: BlockReason[why], once };
+  fc.tuple(pick, reason, few, fc.option(amount, { freq: 3 }), fc.boolean(), fc.nat(8)),
+  (situation, [index, why, source, amountMinor, once, when]) => {
+    const { caller, on, sales } = situation;
+    const saleId = when === 0 ? idOf(1, sales.length + 1) : saleAt(situation, index);
+    const sourceId = idOf(3, source);
+    const of = { saleId, sourceId, reason: BlockReason[why] };
+    const request = { ...caller.write(on), ...of, amountMinor: amountMinor ?? undefined, once };
     return {
-      call: async () => [(await caller.client.blockFunds(request)).blockedAmountMinor],
-      play: (model) => model.block(saleId, { reason: why, sourceId }, once),
+      async call() {
+        const held = await caller.client.blockFunds(request);
+        return [held.blockedAmountMinor, `${held.unmetAmountMinor}`];
+      },
+      play: (model) => model.block(saleId, { reason: why, sourceId }, amountMinor, once),
     };
   },
 );
@@ -151,11 +158,14 @@ const unblock = command(
   (situation, [index, why, source, lost]) => {
     const { caller, on, model } = situation;
     const any = { saleId: saleAt(situation, index), reason: why, sourceId: idOf(3, source) };
-    const { saleId, reason, sourceId } = oneOf(model.openBlocks(), index, any);
+    const { saleId, reason, sourceId } = oneOf<typeof any>(model.openBlocks(), index, any);
     const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
     const request = { ...caller.write(on), saleId, sourceId, reason: BlockReason[reason], outcome };
     return {
-      call: async () => [(await caller.client.unblockFunds(request)).installments.length],
+      async call() {
+        const { installments, ...held } = await caller.client.unblockFunds(request);
+        return [installments.length, held.heldAmountMinor, `${held.unmetAmountMinor}`];
+      },
       play: (model) => model.unblock(saleId, { reason, sourceId }, lost),
     };
   },

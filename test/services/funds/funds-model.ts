@@ -8,11 +8,13 @@ import {
   type Debt,
   reverse,
 } from '../../../services/funds/allocation.ts';
-import type { Block, BlockReason, Installment } from '../../../services/funds/installment.ts';
+import { adjustHolds, heldMinor, wantedMinor } from '../../../services/funds/holds.ts';
+import type { Block, Installment, OpenBlock } from '../../../services/funds/installment.ts';
 import * as rules from '../../../services/funds/installment.ts';
 import {
   applyToReleases,
   type InstallmentChange,
+  mergeChanges,
   type ReleaseRow,
   requireExactSums,
   rowKey,
@@ -33,14 +35,25 @@ export interface ModelSale {
   readonly installments: number;
 }
 
+/** An open block; without an amount, of the rest of its sale. */
+export type ModelBlock = OpenBlock & { readonly saleId: string; readonly amountMinor: bigint | null };
+
+interface ModelDebit {
+  readonly saleId: string | undefined;
+  readonly amountMinor: bigint;
+  readonly postings: readonly { readonly installmentId: string; readonly amountMinor: bigint }[];
+}
+
 /** An account in memory: the pure rules as the use cases combine them, without database, RPC or clock. */
 export class FundsModel {
   today: CivilDate = '2026-11-16';
   installments = new Map<string, Installment>();
   rows = new Map<string, ReleaseRow>();
-  blocks = new Map<string, readonly Block[]>();
+  sales = new Map<string, ModelSale>();
+  /** Oldest first; of sales that are recorded and of some that are not. */
+  blocks: readonly ModelBlock[] = [];
   debts: (Debt & { readonly on: CivilDate })[] = [];
-  debits = new Map<string, { installmentId: string; amountMinor: bigint }[]>();
+  debits = new Map<string, ModelDebit>();
   /** Everything deducted so far, net of reversals: what the installments and the open debts must add up to. */
   chargedMinor = 0n;
   advancedMinor = 0n;
@@ -57,7 +70,7 @@ export class FundsModel {
     const rows = new Map(this.rows);
     for (const row of applyToReleases(rows.values(), changes)) rows.set(rowKey(row), row);
     if (isRefused(() => requireExactSums(rows.values()))) return false;
-    this.blocks.set(saleId, []);
+    this.sales.set(saleId, sale);
     this.#store(changes);
     return true;
   }
@@ -76,17 +89,44 @@ export class FundsModel {
     return missingMinor;
   }
 
-  block(saleId: string, reason: BlockReason, sourceId: string): void {
-    this.#setBlocks(saleId, rules.addBlock(this.blocks.get(saleId)!, { reason, sourceId }));
+  /** Opens a block, if it is not open already. */
+  block(saleId: string, block: Block, amountMinor: bigint | null): void {
+    if (this.findBlock(saleId, block)) return;
+    const { reason, sourceId } = block;
+    this.blocks = [...this.blocks, { id: this.#id('block'), saleId, reason, sourceId, amountMinor }];
+    this.#store([]);
   }
 
-  unblock(saleId: string, block: Block, lost: boolean): void {
+  unblock({ id, saleId }: ModelBlock, lost: boolean): void {
+    const block = this.blocks.find((open) => open.id === id)!;
+    this.blocks = this.blocks.filter((open) => open !== block);
+    const held = this.installmentsOf(saleId).filter((installment) => rules.isHeldBy(installment, block));
     if (lost) {
-      const allocations = allocateBlocked(this.installmentsOf(saleId), block, this.today);
+      const allocations = allocateBlocked(held, block, this.today);
       this.chargedMinor += allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
       this.#store(allocations);
+    } else {
+      this.#store(held.map((before) => ({ before, after: rules.unhold(before, block, this.today) })));
     }
-    this.#setBlocks(saleId, rules.removeBlock(this.blocks.get(saleId)!, block));
+  }
+
+  findBlock(saleId: string, { reason, sourceId }: Block): ModelBlock | undefined {
+    return this.blocks.find(
+      (open) => open.saleId === saleId && open.reason === reason && open.sourceId === sourceId,
+    );
+  }
+
+  /** What a block holds, and what it should hold beside; the latter undefined for the rest of an unrecorded sale. */
+  holding(block: ModelBlock): { heldMinor: bigint; unmetMinor: bigint | undefined } {
+    const held = heldMinor(this.installmentsOf(block.saleId), block);
+    const wanted = this.wantedMinor(block);
+    return { heldMinor: held, unmetMinor: wanted === undefined ? undefined : wanted - held };
+  }
+
+  wantedMinor(block: ModelBlock): bigint | undefined {
+    const refunds = [...this.debits].filter(([, { saleId }]) => saleId === block.saleId);
+    const refundsMinor = new Map(refunds.map(([caseId, { amountMinor }]) => [caseId, amountMinor]));
+    return wantedMinor(block, { capturedMinor: this.sales.get(block.saleId)?.grossMinor, refundsMinor });
   }
 
   reserve(advanceRequestId: string, quoted: readonly QuotedInstallment[]): boolean {
@@ -118,17 +158,18 @@ export class FundsModel {
       refundBlock(caseId),
       this.today,
     );
-    this.debits.set(
-      caseId,
-      allocations.map(({ before, amountMinor }) => ({ installmentId: before.id, amountMinor })),
-    );
+    const postings = allocations.map((each) => ({
+      installmentId: each.before.id,
+      amountMinor: each.amountMinor,
+    }));
+    this.debits.set(caseId, { saleId, amountMinor, postings });
     this.chargedMinor += amountMinor;
     this.#store(allocations);
     return true;
   }
 
   reverse(caseId: string): void {
-    const debited = this.debits.get(caseId) ?? [];
+    const debited = this.debits.get(caseId)?.postings ?? [];
     this.debits.delete(caseId);
     this.chargedMinor -= debited.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
     this.#store(reverse(debited, [...this.installments.values()], this.today));
@@ -144,7 +185,8 @@ export class FundsModel {
     copy.today = this.today;
     copy.installments = new Map(this.installments);
     copy.rows = new Map(this.rows);
-    copy.blocks = new Map(this.blocks);
+    copy.sales = new Map(this.sales);
+    copy.blocks = this.blocks;
     copy.debits = new Map(this.debits);
     copy.debts = [...this.debts];
     copy.chargedMinor = this.chargedMinor;
@@ -193,28 +235,34 @@ export class FundsModel {
     );
   }
 
-  #setBlocks(saleId: string, blocks: readonly Block[]): void {
-    this.blocks.set(saleId, blocks);
-    const changes = this.installmentsOf(saleId).map((before) => {
-      return { before, after: rules.withSaleBlocks(before, blocks, this.today) };
-    });
-    // An installment whose blocks in effect stay the same keeps its version, and quotes of it stay valid.
-    for (const { after } of changes) this.installments.set(after.id, after);
-    this.#store(changes.filter(({ before, after }) => rules.isBlockedDifferently(before, after)));
-  }
-
-  /** The end of every command: updates the rows, then collects open debts from free installments. */
+  /** The end of every command: adjusts all holds, updates the rows, then collects open debts from free installments. */
   #store(changes: readonly (InstallmentChange | Allocation)[]): void {
-    this.#apply(changes);
+    const changed = new Map(this.installments);
+    for (const { after } of changes) changed.set(after.id, after);
+    this.#apply(mergeChanges([...changes, ...this.#adjustments([...changed.values()])]));
     const paid = allocateDebts(this.debts, [...this.installments.values()], this.today);
     this.debts = this.debts
       .map((debt, index) => ({ ...debt, openMinor: paid.debts[index]!.openMinor }))
       .filter((debt) => debt.openMinor > 0n);
-    this.#apply(paid.allocations);
+    this.#apply(mergeChanges(paid.allocations));
+  }
+
+  #adjustments(installments: readonly Installment[]): InstallmentChange[] {
+    const blocks = Map.groupBy(
+      this.blocks.filter(({ saleId }) => this.sales.has(saleId)),
+      ({ saleId }) => saleId,
+    );
+    return [...blocks].flatMap(([saleId, open]) => {
+      const holds = open.map((block) => ({ ...block, wantedMinor: this.wantedMinor(block)! }));
+      const own = installments.filter((installment) => installment.saleId === saleId);
+      return adjustHolds(own, holds, this.today);
+    });
   }
 
   #apply(changes: readonly InstallmentChange[]): void {
-    for (const row of applyToReleases(this.rows.values(), changes)) {
+    const changedIds = new Set(changes.map(({ after }) => after.id));
+    const unchanged = [...this.installments.values()].filter(({ id }) => !changedIds.has(id));
+    for (const row of applyToReleases(this.rows.values(), changes, unchanged)) {
       if (row.salesCount === 0) this.rows.delete(rowKey(row));
       else this.rows.set(rowKey(row), row);
     }

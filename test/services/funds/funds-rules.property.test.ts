@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   BLOCK_REASONS,
-  blocksOf,
+  holdableMinor,
   isFree,
+  isHeldBy,
   originalMinor,
   remainingMinor,
   statusOf,
@@ -12,6 +13,7 @@ import {
   applyToReleases,
   blockedReasons,
   MAX_AMOUNT_MINOR,
+  type ReleaseRow,
   rowKey,
   rowOriginalMinor,
   rowRemainingMinor,
@@ -25,14 +27,16 @@ const installments = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 7, max: 99 }) },
 );
 const pick = fc.nat(1000);
+/** A sale that blocks name before it is recorded. */
+const UNRECORDED = 'sale-unrecorded';
 const source = fc.constantFrom('s1', 's2', 's3');
 
 /** One command on the account, its objects picked from those there are. */
 const commands = {
   sell: fc.tuple(fc.boolean(), amount, fc.integer({ min: 0, max: 100 }), installments),
   deduct: fc.tuple(fc.option(pick), amount),
-  block: fc.tuple(pick, fc.constantFrom(...BLOCK_REASONS), source),
-  unblock: fc.tuple(pick, pick, fc.boolean()),
+  block: fc.tuple(fc.nat(1100), fc.constantFrom(...BLOCK_REASONS), source, fc.option(amount)),
+  unblock: fc.tuple(pick, fc.boolean()),
   reserve: fc.tuple(source, fc.array(pick, { minLength: 1, maxLength: 3 }), fc.boolean()),
   free: fc.tuple(source),
   settle: fc.tuple(source),
@@ -62,6 +66,8 @@ test('no order of commands breaks the sums, creates or loses money, or uses what
         const promised = reservedAmounts(model);
         run(model, next);
         checkRows(model);
+        checkShares(model);
+        checkHolds(model);
         checkMoney(model);
         checkPromises(model, promised);
       }
@@ -78,17 +84,26 @@ const play: Play = {
   sell(model, [card, gross, feePercent, installments]) {
     const fees = (gross * BigInt(feePercent)) / 100n;
     const method = card ? 'CARD' : 'INSTANT_TRANSFER';
-    model.sell({ method, grossMinor: gross, feesMinor: fees, installments: card ? installments : 1 });
+    const sale = {
+      method,
+      grossMinor: gross,
+      feesMinor: fees,
+      installments: card ? installments : 1,
+    } as const;
+    const isAwaited =
+      model.blocks.some(({ saleId }) => saleId === UNRECORDED) && !model.sales.has(UNRECORDED);
+    model.sell(sale, isAwaited ? UNRECORDED : undefined);
   },
   deduct(model, [index, amountMinor]) {
     model.deduct(index === null ? undefined : saleAt(model, index), amountMinor);
   },
-  block(model, [index, reason, sourceId]) {
-    model.block(saleAt(model, index), reason, sourceId);
+  block(model, [index, reason, sourceId, amountMinor]) {
+    // At times a sale that comes later.
+    const saleId = index > 1000 ? UNRECORDED : saleAt(model, index);
+    model.block(saleId, { reason, sourceId }, amountMinor);
   },
-  unblock(model, [index, blockIndex, lost]) {
-    const blocks = model.blocks.get(saleAt(model, index))!;
-    if (blocks.length > 0) model.unblock(saleAt(model, index), blocks[blockIndex % blocks.length]!, lost);
+  unblock(model, [index, lost]) {
+    if (model.blocks.length > 0) model.unblock(model.blocks[index % model.blocks.length]!, lost);
   },
   reserve(model, [id, picks, stale]) {
     if (model.reservedFor(id).length > 0) return;
@@ -128,13 +143,13 @@ const play: Play = {
 };
 
 function run(model: FundsModel, [name, given]: Step): void {
-  const needsSale = name !== 'sell' && name !== 'nextDays';
-  if (needsSale && model.blocks.size === 0) return;
+  const needsSale = name !== 'sell' && name !== 'nextDays' && name !== 'block';
+  if (needsSale && model.sales.size === 0) return;
   (play[name] as (model: FundsModel, given: unknown) => void)(model, given);
 }
 
 function saleAt(model: FundsModel, index: number): string {
-  return [...model.blocks.keys()][index % model.blocks.size]!;
+  return [...model.sales.keys()][index % model.sales.size] ?? UNRECORDED;
 }
 
 /** (A) to (C), (F), the exact range, and that the kept rows are those that the installments give anew. */
@@ -146,7 +161,7 @@ function checkRows(model: FundsModel): void {
     [...model.installments.values()].map((after) => ({ before: null, after })),
   );
   expect(byKey(model.rows.values())).toEqual(byKey(summedAnew));
-  const days = new Map<string, bigint>();
+  const days = new Map<string, ReleaseRow[]>();
   for (const row of model.rows.values()) {
     const left = rowRemainingMinor(row);
     expect(row.feesMinor >= 0n && row.feesMinor <= row.grossMinor && left >= 0n).toBe(true);
@@ -160,11 +175,64 @@ function checkRows(model: FundsModel): void {
     );
     expect(row.salesCount).toBe(new Set(inRow.map((installment) => installment.saleId)).size);
     expect(new Set(blockedReasons(row))).toEqual(
-      new Set(inRow.flatMap(blocksOf).map(({ reason }) => reason)),
+      new Set(inRow.flatMap(({ heldBy }) => heldBy).map(({ reason }) => reason)),
     );
-    days.set(row.date, (days.get(row.date) ?? 0n) + row.grossMinor);
+    days.set(row.date, [...(days.get(row.date) ?? []), row]);
   }
-  for (const sum of days.values()) expect(sum <= MAX_AMOUNT_MINOR).toBe(true);
+  const byDate = Map.groupBy(model.installments.values(), ({ date }) => date);
+  for (const [date, rows] of days) {
+    const grossMinor = rows.reduce((sum, row) => sum + row.grossMinor, 0n);
+    expect(grossMinor <= MAX_AMOUNT_MINOR).toBe(true);
+    const firstParts = rows.reduce((sum, row) => sum + row.firstParts, 0);
+    expect(firstParts).toBe(new Set(byDate.get(date)!.map(({ saleId }) => saleId)).size);
+  }
+}
+
+/** (D): the parts of a sale add up to it, whatever was split, and none has more fees than gross. */
+function checkShares(model: FundsModel): void {
+  const bySale = Map.groupBy(model.installments.values(), ({ saleId }) => saleId);
+  for (const [saleId, parts] of bySale) {
+    const { grossMinor, feesMinor, installments } = model.sales.get(saleId)!;
+    const sum = (of: (part: (typeof parts)[number]) => bigint) =>
+      parts.reduce((all, part) => all + of(part), 0n);
+    expect([sum((part) => part.grossMinor), sum((part) => part.feesMinor)]).toEqual([grossMinor, feesMinor]);
+    for (const part of parts) expect(part.feesMinor >= 0n && part.feesMinor <= part.grossMinor).toBe(true);
+    const byNumber = Map.groupBy(parts, ({ number }) => number);
+    expect(byNumber.size).toBe(installments);
+    for (const ofInstallment of byNumber.values()) {
+      const [first] = ofInstallment;
+      expect(ofInstallment.map(({ part }) => part).sort((a, b) => a - b)).toEqual(
+        ofInstallment.map((_, n) => n + 1),
+      );
+      expect(
+        ofInstallment.every(({ date, split }) => date === first!.date && split === ofInstallment.length > 1),
+      ).toBe(true);
+    }
+  }
+}
+
+/**
+ * Every block holds what it should, or all that its sale has, and shares with others only while nothing of the sale is
+ * unheld; what is held is neither advanced nor reserved.
+ */
+function checkHolds(model: FundsModel): void {
+  const open = new Set(model.blocks.map(({ id }) => id));
+  for (const part of model.installments.values()) {
+    if (part.heldBy.length > 0) expect(holdableMinor(part)).toBeGreaterThan(0n);
+    expect(new Set(part.heldBy.map(({ id }) => id)).size).toBe(part.heldBy.length);
+    expect(part.heldBy.every(({ id }) => open.has(id))).toBe(true);
+  }
+  for (const block of model.blocks) {
+    const parts = model.installmentsOf(block.saleId);
+    if (parts.length === 0) continue;
+    const sum = (some: typeof parts) => some.reduce((all, part) => all + holdableMinor(part), 0n);
+    const held = parts.filter((part) => isHeldBy(part, block));
+    const wanted = model.wantedMinor(block)!;
+    const holdable = sum(parts);
+    expect(sum(held)).toBe(wanted < holdable ? wanted : holdable);
+    const isAnyUnheld = parts.some((part) => part.heldBy.length === 0 && holdableMinor(part) > 0n);
+    if (isAnyUnheld) expect(held.every(({ heldBy }) => heldBy.length === 1)).toBe(true);
+  }
 }
 
 /** (E), that what was charged and advanced is found again, and that debts wait only where nothing is free. */

@@ -6,49 +6,44 @@ import {
   allocateRefund,
   reverse,
 } from '../../../services/funds/allocation.ts';
+import { adjustHolds } from '../../../services/funds/holds.ts';
 import {
-  addBlock,
-  type Block,
   free,
   type Installment,
+  type OpenBlock,
   statusOf,
-  withSaleBlocks,
+  unhold,
 } from '../../../services/funds/installment.ts';
 import { reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
 
 const TODAY = '2026-11-20';
-const DISPUTE: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'dispute' };
-const REFUND: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };
+const DISPUTE: OpenBlock = { id: '1', reason: 'HOLD_OR_DISPUTE', sourceId: 'dispute' };
+const REFUND: OpenBlock = { id: '2', reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };
 
 test('an installment leaves BLOCKED with its last block, to the status of its date', () => {
-  const twice = addBlock(addBlock([], DISPUTE), REFUND);
-  const due = installment('due', '2026-11-20', { saleBlocks: twice });
-  const future = installment('future', '2026-11-23', { saleBlocks: twice });
-  const once = [due, future].map((each) => withSaleBlocks(each, [REFUND], TODAY));
+  const heldBy = [DISPUTE, REFUND];
+  const due = installment('due', '2026-11-20', { heldBy });
+  const future = installment('future', '2026-11-23', { heldBy });
+  const once = [due, future].map((each) => unhold(each, DISPUTE, TODAY));
   expect(once.map(statusOf)).toEqual(['BLOCKED', 'BLOCKED']);
-  expect(once.map((each) => statusOf(withSaleBlocks(each, [], TODAY)))).toEqual(['RELEASED', 'SCHEDULED']);
+  expect(once.map((each) => statusOf(unhold(each, REFUND, TODAY)))).toEqual(['RELEASED', 'SCHEDULED']);
 });
 
-test('blocking twice for the same reason and source is one block', () => {
-  expect(addBlock(addBlock([], DISPUTE), { ...DISPUTE })).toHaveLength(1);
-});
-
-test('a block skips reserved and advanced installments, and applies to a reserved one once it is freed', () => {
-  const reserved = installment('a', '2026-12-21', {
-    saleBlocks: [DISPUTE],
-    reservation: { advanceRequestId: 'r', amountMinor: 100n },
-  });
-  expect(statusOf(reserved)).toBe('SCHEDULED');
-  expect(statusOf(installment('b', '2026-12-21', { saleBlocks: [DISPUTE], advancedMinor: 40n }))).toBe(
-    'SCHEDULED',
-  );
-  expect(statusOf(free(reserved))).toBe('BLOCKED');
+test('a block skips reserved and advanced installments, and takes a reserved one once it is freed', () => {
+  const reservation = { advanceRequestId: 'r', amountMinor: 100n };
+  const reserved = installment('a', '2026-12-21', { reservation });
+  const advanced = installment('b', '2026-12-22', { number: 2, advancedMinor: 40n });
+  const hold = { ...DISPUTE, wantedMinor: 500n };
+  expect(adjustHolds([reserved, advanced], [hold], TODAY)).toEqual([]);
+  const freed = free(reserved);
+  const after = { ...freed, heldBy: [DISPUTE] };
+  expect(adjustHolds([freed, advanced], [hold], TODAY)).toEqual([{ before: freed, after }]);
 });
 
 test('a lost dispute consumes everything that it blocks', () => {
   const installments = [
-    installment('a', '2026-11-20', { saleBlocks: [DISPUTE] }),
-    installment('b', '2026-12-21', { saleBlocks: [REFUND] }),
+    installment('a', '2026-11-20', { heldBy: [DISPUTE] }),
+    installment('b', '2026-12-21', { heldBy: [REFUND] }),
   ];
   const allocations = allocateBlocked(installments, DISPUTE, TODAY);
   expect(allocations.map(({ after, amountMinor }) => [after.id, amountMinor, statusOf(after)])).toEqual([
@@ -60,7 +55,7 @@ test('a deduction uses the sale’s installments, nearest first, then free ones 
   const own = [installment('own2', '2026-12-22'), installment('own1', '2026-12-21')];
   const others = [
     installment('next', '2026-12-01'),
-    installment('blocked', '2026-11-25', { saleBlocks: [DISPUTE] }),
+    installment('blocked', '2026-11-25', { heldBy: [DISPUTE] }),
     installment('released', '2026-11-01', { released: true }),
     installment('reserved', '2026-11-26', { reservation: { advanceRequestId: 'r', amountMinor: 100n } }),
     ...own,
@@ -94,7 +89,7 @@ test('debts are collected oldest first, from free installments, nearest date fir
 test("a refund debits the sale's installments that are released or blocked for it, latest first, then released ones, oldest first", () => {
   const own = [
     installment('own1', '2026-11-20', { released: true }),
-    installment('own2', '2026-12-21', { saleBlocks: [REFUND] }),
+    installment('own2', '2026-12-21', { heldBy: [REFUND] }),
     installment('own3', '2027-01-20', { reservation: { advanceRequestId: 'r', amountMinor: 100n } }),
   ];
   const released = [
@@ -116,19 +111,17 @@ test("a refund debits the sale's installments that are released or blocked for i
   ]);
 });
 
-test('a reversed debit returns to its installments, under their present blocks', () => {
-  const spent = installment('a', '2026-12-21', { deductedMinor: 100n, saleBlocks: [DISPUTE] });
-  expect(statusOf(spent)).toBe('SCHEDULED');
+test('a reversed debit returns to its installments', () => {
+  const spent = installment('a', '2026-12-21', { deductedMinor: 100n });
   const [back] = reverse([{ installmentId: 'a', amountMinor: 60n }], [spent], TODAY);
-  expect(back?.after).toMatchObject({ deductedMinor: 40n });
-  expect(statusOf(back!.after)).toBe('BLOCKED');
+  expect(back).toEqual({ before: spent, after: { ...spent, deductedMinor: 40n }, amountMinor: 60n });
 });
 
 test('a quote is stale if an installment changed, is blocked, reserved, due or listed twice, and nothing is reserved', () => {
   const good = installment('good', '2026-12-21');
   const stale: Installment[] = [
     installment('stale', '2026-12-21', { version: 2n }),
-    installment('stale', '2026-12-21', { saleBlocks: [DISPUTE] }),
+    installment('stale', '2026-12-21', { heldBy: [DISPUTE] }),
     installment('stale', '2026-12-21', { reservation: { advanceRequestId: 'other', amountMinor: 100n } }),
     installment('stale', TODAY),
     installment('stale', '2026-12-21', { deductedMinor: 100n }),
@@ -160,6 +153,6 @@ const staleBy = (installmentId: string) =>
 
 function installment(id: string, date: string, given: Partial<Installment> = {}): Installment {
   const amounts = { grossMinor: 110n, feesMinor: 10n, deductedMinor: 0n, advancedMinor: 0n };
-  const fresh = { reservation: null, released: false, saleBlocks: [], version: 1n };
+  const fresh = { part: 1, split: false, reservation: null, released: false, heldBy: [], version: 1n };
   return { id, saleId: 'sale', number: 1, date, ...amounts, ...fresh, ...given };
 }

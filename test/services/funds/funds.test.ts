@@ -5,6 +5,7 @@ import {
   BlockOutcome,
   BlockReason,
   FundsReleaseStatus,
+  SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -111,13 +112,14 @@ describe('FundsService', () => {
     });
   });
 
-  it('blocks whole installments, counts each reason until its last block ends, and unblocks them by date', async () => {
+  it('holds the rest of a sale by default, counts each reason until its last block ends, and unblocks by date', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
     await funds.releaseDue('2020-07-20');
     const [dispute, refund] = [randomUUID(), randomUUID()];
-    expect(await funds.block(saleId, dispute)).toMatchObject({ blockedAmountMinor: 300n });
-    await funds.block(saleId, dispute);
+    const held = { blockedAmountMinor: 300n, unmetAmountMinor: 0n };
+    expect(await funds.block(saleId, dispute)).toMatchObject(held);
+    expect(await funds.block(saleId, dispute)).toMatchObject(held);
     await funds.block(saleId, refund, BlockReason.REFUND_IN_PROGRESS);
     const { releases } = await funds.client.listFundsReleases({ ...funds.tenant });
     expect(releases).toMatchObject([
@@ -148,7 +150,74 @@ describe('FundsService', () => {
       'SCHEDULED',
     ]);
     await expectRefusal(funds.unblock(saleId, dispute), Code.NotFound, 'BLOCK_NOT_FOUND');
-    await expectRefusal(funds.block(randomUUID()), Code.NotFound, 'SALE_NOT_FOUND');
+  });
+
+  it('holds an amount: splits the installment that has more, counts the sale once a day, and puts all back', async () => {
+    const funds = newFunds();
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100_000n, fees: 4_000n, installments: 2 });
+    const [refund, other] = [randomUUID(), randomUUID()];
+    const reason = BlockReason.REFUND_IN_PROGRESS;
+    const held = await funds.block(saleId, refund, reason, '2020-06-21', 400n);
+    expect(held).toMatchObject({ blockedAmountMinor: 400n, unmetAmountMinor: 0n });
+    const amounts = { grossAmountMinor: 416n, feesAmountMinor: 16n, originalAmountMinor: 400n };
+    expect(held.installments).toMatchObject([{ number: 2, part: 2, date: '2020-08-19', ...amounts }]);
+    const rows = [
+      ['2020-07-20', 'SCHEDULED', 0n, 0n, 48_000n, 1],
+      ['2020-08-19', 'BLOCKED', 0n, 0n, 400n, 1],
+      ['2020-08-19', 'SCHEDULED', 0n, 0n, 47_600n, 1],
+    ];
+    expect(await funds.rows()).toEqual(rows);
+    const { days } = await funds.client.getReleaseCalendar({ ...funds.tenant, month: '2020-08' });
+    expect(days).toMatchObject([{ salesCount: 1, blockedAmountMinor: 400n, scheduledAmountMinor: 47_600n }]);
+    const differs = funds.block(saleId, refund, reason, '2020-06-21', 401n);
+    await expectRefusal(differs, Code.AlreadyExists, 'BLOCK_AMOUNT_DIFFERS', { amountMinor: '400' });
+    // Another hold takes other cents, and shares only what is not left.
+    const dispute = await funds.block(saleId, other, BlockReason.HOLD_OR_DISPUTE, '2020-06-21', 95_700n);
+    expect(dispute).toMatchObject({ blockedAmountMinor: 95_700n, unmetAmountMinor: 0n });
+    expect((await funds.balance()).blockedAmountMinor).toBe(96_000n);
+    await funds.unblock(saleId, other, BlockOutcome.RETURNED, BlockReason.HOLD_OR_DISPUTE, '2020-06-21');
+    expect(await funds.rows()).toEqual(rows);
+    await funds.unblock(saleId, refund, BlockOutcome.RETURNED, reason, '2020-06-22');
+    expect(await funds.rows()).toEqual([rows[0], ['2020-08-19', 'SCHEDULED', 0n, 0n, 48_000n, 1]]);
+  });
+
+  it('holds what a sale lacks now once it is free, and a sale that comes later at once', async () => {
+    const funds = newFunds();
+    const [saleId, dispute, refund, advance] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+    const rest = await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-19');
+    expect(rest).toMatchObject({ blockedAmountMinor: 0n, installments: [] });
+    expect(rest.unmetAmountMinor).toBeUndefined();
+    const early = await funds.block(saleId, refund, BlockReason.REFUND_IN_PROGRESS, '2020-06-19', 60n);
+    expect(early).toMatchObject({ blockedAmountMinor: 0n, unmetAmountMinor: 60n });
+    const sale = { saleId, method: SaleMethod.CARD, grossAmountMinor: 200n, installments: 2 };
+    const recorded = await funds.client.recordSale({ ...funds.write('2020-06-20'), ...sale });
+    expect(recorded.installments.map(({ number, part, status }) => [number, part, status])).toEqual([
+      [1, 1, FundsReleaseStatus.BLOCKED],
+      [2, 1, FundsReleaseStatus.BLOCKED],
+      [2, 2, FundsReleaseStatus.BLOCKED],
+    ]);
+    await funds.unblock(saleId, dispute, BlockOutcome.RETURNED, BlockReason.HOLD_OR_DISPUTE, '2020-06-20');
+    const { installments } = await funds.advanceable('2020-06-20');
+    expect(installments.map(({ amountMinor }) => amountMinor)).toEqual([100n, 40n]);
+    await funds.reserve(installments, advance, '2020-06-20');
+    const unmet = await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-20');
+    expect(unmet).toMatchObject({ blockedAmountMinor: 60n, unmetAmountMinor: 140n });
+    await funds.free(advance, '2020-06-20');
+    expect(await funds.balance()).toMatchObject({ blockedAmountMinor: 200n, scheduledAmountMinor: 0n });
+  });
+
+  it('a refund that is debited is held no more, and lowers what the rest of the sale is', async () => {
+    const funds = newFunds();
+    const [refund, dispute] = [randomUUID(), randomUUID()];
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 1_000n, instant: true });
+    await funds.block(saleId, refund, BlockReason.REFUND_IN_PROGRESS, '2020-06-20', 400n);
+    await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-20');
+    await funds.debit(refund, 400n, saleId, '2020-06-20');
+    expect(await funds.balance()).toMatchObject({ blockedAmountMinor: 600n, availableAmountMinor: 0n });
+    const lost = await funds.unblock(saleId, dispute, BlockOutcome.CONSUMED);
+    expect(lost).toMatchObject({ heldAmountMinor: 600n, unmetAmountMinor: 0n });
+    await funds.reverse(refund);
+    expect(await funds.balance()).toMatchObject({ blockedAmountMinor: 400n, availableAmountMinor: 0n });
   });
 
   it('consumes what a lost dispute blocked', async () => {
@@ -220,7 +289,7 @@ describe('FundsService', () => {
     await funds.settle(paid, '2020-06-22');
     await funds.free(freed, '2020-06-22');
     await funds.free(freed, '2020-06-22');
-    // The freed installment is held by the sale's block at once; the debt waits.
+    // The sale's block takes the freed installment at once; the debt waits.
     expect(await funds.rows()).toEqual([
       ['2020-07-20', 'SCHEDULED', 0n, 100n, 0n, 1],
       ['2020-08-19', 'SCHEDULED', 0n, 100n, 0n, 1],
@@ -377,7 +446,7 @@ describe('FundsService', () => {
       expect(await other.rows()).toEqual([]);
       expect((await other.advanceable('2020-06-20')).installments).toEqual([]);
       expect(await other.balance()).toMatchObject({ scheduledAmountMinor: 0n });
-      await expectRefusal(other.block(saleId), Code.NotFound, 'SALE_NOT_FOUND');
+      expect(await other.block(saleId)).toMatchObject({ blockedAmountMinor: 0n, installments: [] });
       const stale = other.reserve(installments, randomUUID(), '2020-06-20');
       await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE');
       expect(await other.releaseDue('2020-08-01')).toMatchObject({ releasedInstallments: 0 });

@@ -1,37 +1,36 @@
 import { describe, expect, test } from 'vitest';
 import {
-  addBlock,
-  type Block,
-  blocksOf,
   deduct,
   free,
+  hold,
+  holdableMinor,
   type Installment,
-  isBlockedBy,
-  isBlockedDifferently,
   isFree,
+  isHeldBy,
   newInstallment,
+  type OpenBlock,
   originalMinor,
   release,
   remainingMinor,
-  removeBlock,
   reserve,
   restore,
   settle,
+  splitOff,
   statusOf,
-  withSaleBlocks,
+  unhold,
 } from '../../../services/funds/installment.ts';
 
 const TODAY = '2026-11-16';
 const BEFORE = '2026-11-15';
 const AFTER = '2026-11-17';
-const dispute: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'one' };
-const otherDispute: Block = { reason: 'HOLD_OR_DISPUTE', sourceId: 'other' };
-const refund: Block = { reason: 'REFUND_IN_PROGRESS', sourceId: 'one' };
+const dispute: OpenBlock = { id: '1', reason: 'HOLD_OR_DISPUTE', sourceId: 'one' };
+const otherDispute: OpenBlock = { id: '2', reason: 'HOLD_OR_DISPUTE', sourceId: 'other' };
+const refund: OpenBlock = { id: '3', reason: 'REFUND_IN_PROGRESS', sourceId: 'one' };
 
 /** An installment of 100 centavos gross and 10 of fees, scheduled for tomorrow. */
 const scheduled = (date = AFTER): Installment =>
   newInstallment('installment', 'sale', { number: 2, date, grossMinor: 100n, feesMinor: 10n }, TODAY);
-const blocked = (blocks: readonly Block[], date = AFTER) => withSaleBlocks(scheduled(date), blocks, TODAY);
+const blocked = (heldBy: readonly OpenBlock[], date = AFTER): Installment => ({ ...scheduled(date), heldBy });
 const settled = () => settle(reserve(deduct(scheduled(), 30n, TODAY), 'advance'));
 
 describe('a new installment', () => {
@@ -50,7 +49,9 @@ describe('a new installment', () => {
       deductedMinor: 0n,
       advancedMinor: 0n,
       reservation: null,
-      saleBlocks: [],
+      part: 1,
+      split: false,
+      heldBy: [],
       version: 1n,
       released,
     });
@@ -104,27 +105,53 @@ describe('the status', () => {
     expect([scheduled(), release(scheduled())].map(statusOf)).toEqual(['SCHEDULED', 'RELEASED']);
   });
 
-  test('is BLOCKED while a block is open, whether scheduled or released', () => {
+  test('is BLOCKED while a block holds it, whether scheduled or released', () => {
     expect(statusOf(blocked([dispute]))).toBe('BLOCKED');
     expect(statusOf(blocked([dispute], BEFORE))).toBe('BLOCKED');
-    expect(blocksOf(blocked([dispute, refund]))).toEqual([dispute, refund]);
-  });
-
-  test.each([
-    ['advanced in part', { advancedMinor: 1n }],
-    ['reserved', { reservation: { advanceRequestId: 'advance', amountMinor: 90n } }],
-    ['with nothing left', { deductedMinor: 90n }],
-  ])('of an installment %s is not affected by blocks', (_, change) => {
-    const installment = { ...blocked([dispute]), ...change };
-    expect(blocksOf(installment)).toEqual([]);
-    expect(statusOf(installment)).toBe('SCHEDULED');
-    expect(isBlockedBy(installment, dispute)).toBe(false);
   });
 
   test('an installment is free while it is scheduled, not reserved, and has a remaining amount', () => {
     expect(isFree(scheduled())).toBe(true);
     const others = [release(scheduled()), reserve(scheduled(), 'advance'), blocked([dispute])];
     expect([...others, deduct(scheduled(), 90n, TODAY)].map(isFree)).toEqual([false, false, false, false]);
+  });
+});
+
+describe('a held installment', () => {
+  test.each<[string, Installment, bigint]>([
+    ['with nothing deducted', scheduled(), 90n],
+    ['with a deduction', deduct(scheduled(), 30n, TODAY), 60n],
+    ['that is advanced in part', { ...scheduled(), advancedMinor: 1n }, 0n],
+    ['that is reserved', reserve(scheduled(), 'advance'), 0n],
+    ['with nothing left', deduct(scheduled(), 90n, TODAY), 0n],
+  ])('has a holdable amount: %s', (_, installment, amount) => {
+    expect(holdableMinor(installment)).toBe(amount);
+    if (amount > 0n) expect(hold(installment, dispute)).toEqual({ ...installment, heldBy: [dispute] });
+    else expect(() => hold(installment, dispute)).toThrow('cannot hold installment installment');
+  });
+
+  test('is held by each reason and source once', () => {
+    const twice = hold(hold(scheduled(), dispute), { ...dispute });
+    expect(twice.heldBy).toEqual([dispute]);
+    expect(hold(hold(twice, otherDispute), refund).heldBy).toEqual([dispute, otherDispute, refund]);
+  });
+
+  test('is no longer held by the block that is removed, and by no other', () => {
+    const held = blocked([dispute, otherDispute, refund]);
+    const { id: _, ...withoutId } = dispute;
+    const after = unhold(held, withoutId, TODAY);
+    expect(after.heldBy).toEqual([otherDispute, refund]);
+    expect([dispute, otherDispute, refund].map((block) => isHeldBy(after, block))).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(unhold(after, dispute, TODAY)).toEqual(after);
+  });
+
+  test('stays held by what a deduction leaves, and is not once nothing is left', () => {
+    expect(deduct(blocked([dispute]), 89n, TODAY).heldBy).toEqual([dispute]);
+    expect(deduct(blocked([dispute]), 90n, TODAY).heldBy).toEqual([]);
   });
 });
 
@@ -135,49 +162,75 @@ describe('an installment that leaves BLOCKED', () => {
     [AFTER, 'SCHEDULED'],
   ])('dated %s becomes %s', (date, status) => {
     const held = { ...blocked([dispute], date), released: false };
-    expect(statusOf(withSaleBlocks(held, [], TODAY))).toBe(status);
+    expect(statusOf(unhold(held, dispute, TODAY))).toBe(status);
     expect(statusOf(deduct(held, 90n, TODAY))).toBe(status);
   });
 
-  test('is released only then, not while another block is open', () => {
+  test('is released only then, not while another block holds it', () => {
     const held = { ...blocked([dispute, refund], TODAY), released: false };
-    expect(withSaleBlocks(held, [refund], TODAY).released).toBe(false);
+    expect(unhold(held, dispute, TODAY).released).toBe(false);
     expect(deduct({ ...scheduled(TODAY), released: false }, 1n, TODAY).released).toBe(false);
     expect(restore(deduct(held, 10n, TODAY), 5n, TODAY).released).toBe(false);
   });
+
+  test('stays released if it was before', () => {
+    const held = { ...blocked([dispute]), released: true };
+    expect(unhold(held, dispute, TODAY).released).toBe(true);
+  });
 });
 
-describe('a set of blocks', () => {
-  test('contains each reason and source once', () => {
-    expect(addBlock([], dispute)).toEqual([dispute]);
-    expect(addBlock([dispute], { ...dispute })).toEqual([dispute]);
-    expect(addBlock([dispute], otherDispute)).toEqual([dispute, otherDispute]);
-    expect(addBlock([dispute], refund)).toEqual([dispute, refund]);
+describe('a split', () => {
+  const whole = deduct(blocked([dispute]), 20n, TODAY);
+
+  test.each([
+    [1n, 0n],
+    [8n, 0n],
+    [9n, 1n],
+    [35n, 3n],
+    [69n, 7n],
+  ])('takes %s off with %s of the fees, and leaves everything else', (amount, fees) => {
+    const { part, rest } = splitOff(whole, amount, 2);
+    expect(remainingMinor(part)).toBe(amount);
+    expect(part).toEqual({
+      ...whole,
+      id: part.id,
+      part: 2,
+      split: true,
+      grossMinor: amount + fees,
+      feesMinor: fees,
+      deductedMinor: 0n,
+    });
+    expect(rest).toEqual({
+      ...whole,
+      split: true,
+      grossMinor: 100n - amount - fees,
+      feesMinor: 10n - fees,
+    });
   });
 
-  test('loses only the block with that reason and source', () => {
-    expect(removeBlock([dispute, otherDispute, refund], { ...dispute })).toEqual([otherDispute, refund]);
-    expect(removeBlock([otherDispute, refund], dispute)).toEqual([otherDispute, refund]);
+  test('names each part of each installment differently, and the same one alike', () => {
+    const ids = [2, 3, 2].map((part) => splitOff(whole, 1n, part).part.id);
+    ids.push(
+      splitOff({ ...whole, number: 3 }, 1n, 2).part.id,
+      splitOff({ ...whole, saleId: 'x' }, 1n, 2).part.id,
+    );
+    expect(new Set(ids).size).toBe(4);
+    expect(ids[0]).toBe(ids[2]);
+    expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('blocks an installment by each of them', () => {
-    const installment = blocked([otherDispute, refund]);
-    expect([dispute, otherDispute, refund].map((block) => isBlockedBy(installment, block))).toEqual([
-      false,
-      true,
-      true,
-    ]);
+  test('starts a new part at version 1', () => {
+    expect(splitOff({ ...whole, version: 7n }, 1n, 2)).toMatchObject({
+      part: { version: 1n },
+      rest: { version: 7n },
+    });
   });
 
-  test.each<[string, Installment, Installment, boolean]>([
-    ['the same', blocked([dispute, refund]), blocked([refund, dispute]), false],
-    ['none', scheduled(), scheduled(), false],
-    ['one more', blocked([dispute]), blocked([dispute, refund]), true],
-    ['one less', blocked([dispute, refund]), blocked([dispute]), true],
-    ['another', blocked([dispute]), blocked([refund]), true],
-    ['another of two', blocked([dispute, refund]), blocked([dispute, otherDispute]), true],
-    ['one that does not hold it', settled(), withSaleBlocks(settled(), [dispute], TODAY), false],
-  ])('changes the blocks in effect: %s', (_, before, after, otherwise) => {
-    expect(isBlockedDifferently(before, after)).toBe(otherwise);
+  test.each([-1n, 0n, 70n, 71n])('is refused unless both have a remaining amount: %s', (amount) => {
+    expect(() => splitOff(whole, amount, 2)).toThrow(`cannot split ${amount} off installment installment`);
+  });
+
+  test('is refused where something is promised', () => {
+    expect(() => splitOff(reserve(scheduled(), 'advance'), 1n, 2)).toThrow('cannot split 1 ');
   });
 });

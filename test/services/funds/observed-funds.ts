@@ -25,8 +25,10 @@ export interface ObservedFunds {
 export async function observe(harness: TestHarness, { client, tenant }: FundsCaller): Promise<ObservedFunds> {
   const installments = sqlOf<{ installment: string }>(
     harness,
-    `select concat_ws(' ', id, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor,
-            released, reserved_for, reserved_minor) as installment
+    `select concat_ws(' ', id, part, split, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor,
+            released, reserved_for, reserved_minor,
+            (select string_agg(reason || source_id, ' ' order by reason || source_id) from funds.block
+              where block.id = any(held_by))) as installment
        from funds.installment where merchant_id = $1 and environment = $2 order by id`,
     [tenant.merchantId, tenant.environment === 1 ? 'live' : 'test'],
   );
@@ -73,6 +75,8 @@ export function expected(model: FundsModel): ObservedFunds {
     [
       ...[
         installment.id,
+        installment.part,
+        installment.split ? 't' : 'f',
         installment.date,
         statusOf(installment),
         installment.grossMinor,
@@ -83,6 +87,7 @@ export function expected(model: FundsModel): ObservedFunds {
       ...(installment.reservation
         ? [installment.reservation.advanceRequestId, installment.reservation.amountMinor]
         : []),
+      ...installment.heldBy.map(({ reason, sourceId }) => reason + sourceId).sort(),
     ].join(' '),
   );
   const rows = [...model.rows.values()].sort((one, other) => (rowKey(one) < rowKey(other) ? -1 : 1));

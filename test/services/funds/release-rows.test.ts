@@ -4,6 +4,7 @@ import {
   applyToReleases,
   blockedReasons,
   MAX_AMOUNT_MINOR,
+  mergeChanges,
   type ReleaseRow,
   requireExactSums,
   rowKey,
@@ -16,13 +17,14 @@ const NONE_HELD = { HOLD_OR_DISPUTE: 0, REFUND_IN_PROGRESS: 0, KYC_PENDING: 0, C
 
 function installment(id: string, given: Partial<Installment> = {}): Installment {
   const amounts = { grossMinor: 110n, feesMinor: 10n, deductedMinor: 0n, advancedMinor: 0n };
-  const fresh = { reservation: null, released: false, saleBlocks: [], version: 1n };
+  const fresh = { part: 1, split: false, reservation: null, released: false, heldBy: [], version: 1n };
   return { id, saleId: id, number: 1, date: DATE, ...amounts, ...fresh, ...given };
 }
 
 const row = (given: Partial<ReleaseRow> = {}): ReleaseRow => {
-  const sums = { grossMinor: 220n, feesMinor: 20n, deductedMinor: 30n, advancedMinor: 50n, salesCount: 2 };
-  return { date: DATE, status: 'SCHEDULED', ...sums, held: NONE_HELD, ...given };
+  const sums = { grossMinor: 220n, feesMinor: 20n, deductedMinor: 30n, advancedMinor: 50n };
+  const counts = { salesCount: 2, firstParts: given.salesCount ?? 2, held: NONE_HELD };
+  return { date: DATE, status: 'SCHEDULED', ...sums, ...counts, ...given };
 };
 
 describe('a row', () => {
@@ -72,17 +74,90 @@ describe('changes of installments', () => {
 
   test('count each reason once per installment, and return an empty row for deletion', () => {
     const before = installment('a');
-    const saleBlocks = [
-      { reason: 'KYC_PENDING', sourceId: '1' },
-      { reason: 'KYC_PENDING', sourceId: '2' },
-      { reason: 'HOLD_OR_DISPUTE', sourceId: '1' },
+    const heldBy = [
+      { id: '1', reason: 'KYC_PENDING', sourceId: '1' },
+      { id: '2', reason: 'KYC_PENDING', sourceId: '2' },
+      { id: '3', reason: 'HOLD_OR_DISPUTE', sourceId: '1' },
     ] as const;
     const scheduled = applyToReleases([], [{ before: null, after: before }]);
-    const [emptied, blocked] = applyToReleases(scheduled, [{ before, after: { ...before, saleBlocks } }]);
+    const [emptied, blocked] = applyToReleases(scheduled, [{ before, after: { ...before, heldBy } }]);
     expect(emptied).toMatchObject({ status: 'SCHEDULED', salesCount: 0, grossMinor: 0n, feesMinor: 0n });
     expect(blocked).toMatchObject({ status: 'BLOCKED', salesCount: 1 });
     expect(blocked!.held).toEqual({ ...NONE_HELD, KYC_PENDING: 1, HOLD_OR_DISPUTE: 1 });
   });
+});
+
+describe('the parts of an installment', () => {
+  const heldBy = [{ id: '1', reason: 'KYC_PENDING', sourceId: '1' }] as const;
+  const part = (n: number, given: Partial<Installment> = {}) =>
+    installment(`part${n}`, { saleId: 'sale', part: n, split: n > 1, ...given });
+  const counts = (rows: readonly ReleaseRow[]) =>
+    rows.map(({ status, salesCount, firstParts }) => [status, salesCount, firstParts]);
+  const whole = part(1, { split: false });
+  const rows = applyToReleases(
+    [],
+    [whole, installment('other')].map((after) => ({ before: null, after })),
+  );
+
+  test('count as one sale in each row that they are in, and as one over the day', () => {
+    const rest = { before: whole, after: part(1) };
+    const held = { before: null, after: part(2, { heldBy }), splitFrom: whole };
+    expect(counts(applyToReleases(rows, [rest, held]))).toEqual([
+      ['SCHEDULED', 2, 2],
+      ['BLOCKED', 1, 0],
+    ]);
+    const unheld = { before: null, after: part(2), splitFrom: whole };
+    expect(counts(applyToReleases(rows, [rest, unheld]))).toEqual([['SCHEDULED', 2, 2]]);
+  });
+
+  test('leave a row with the last of them, and enter it with the first', () => {
+    const others = [
+      installment('other'),
+      part(2, { heldBy }),
+      installment('x', { saleId: 'sale', number: 2 }),
+    ];
+    const change = { before: part(1), after: part(1, { heldBy }) };
+    const split = applyToReleases(
+      [],
+      [part(1), ...others].map((after) => ({ before: null, after })),
+    );
+    expect(counts(split)).toEqual([
+      ['SCHEDULED', 3, 3],
+      ['BLOCKED', 1, 0],
+    ]);
+    expect(counts(applyToReleases(split, [change], others))).toEqual([
+      ['SCHEDULED', 2, 2],
+      ['BLOCKED', 1, 1],
+    ]);
+    // The same without the other part, as if it were in no row.
+    expect(counts(applyToReleases(split, [change]))).toEqual([
+      ['SCHEDULED', 2, 2],
+      ['BLOCKED', 2, 1],
+    ]);
+  });
+});
+
+describe('consecutive changes', () => {
+  const [one, two, three] = [1n, 2n, 3n].map((deductedMinor) => installment('a', { deductedMinor }));
+  const split = (splitFrom: Installment) => ({ before: null, after: installment('b'), splitFrom });
+
+  test('of one installment are merged, of others are kept', () => {
+    const other = { before: null, after: installment('b') };
+    const both = [{ before: one!, after: two! }, other, { before: two!, after: three! }];
+    expect(mergeChanges(both)).toEqual([{ before: one, after: three }, other]);
+    const [row] = applyToReleases([rowOfOne(1n)], both.slice(0, 1).concat(both.slice(2)));
+    expect(row).toMatchObject({ deductedMinor: 3n, salesCount: 1 });
+  });
+
+  test('keep what a part was split from as it was before all of them', () => {
+    expect(mergeChanges([split(two!)])).toEqual([split(two!)]);
+    expect(mergeChanges([{ before: one!, after: two! }, split(two!)])[1]).toEqual(split(one!));
+    const isNew = mergeChanges([{ before: null, after: two! }, split(two!)]);
+    expect(isNew[1]).toEqual({ before: null, after: installment('b') });
+  });
+
+  const rowOfOne = (deductedMinor: bigint) =>
+    row({ grossMinor: 110n, feesMinor: 10n, deductedMinor, advancedMinor: 0n, salesCount: 1 });
 });
 
 describe('the exact range', () => {

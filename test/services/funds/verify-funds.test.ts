@@ -53,6 +53,8 @@ async function playEverything({ client, write, ...caller }: FundsCaller): Promis
   const blocked = await caller.sell({ on: SOLD, gross: 300n, instant: true });
   await caller.block(blocked.saleId, randomUUID(), BlockReason.KYC_PENDING, SOLD);
   await caller.block(blocked.saleId, randomUUID(), BlockReason.COMPLIANCE_HOLD, SOLD);
+  const split = await caller.sell({ on: '2020-06-02', gross: 600n, fees: 60n, instant: true });
+  await caller.block(split.saleId, randomUUID(), BlockReason.HOLD_OR_DISPUTE, '2020-06-02', 250n);
   await client.awaitFunding({
     ...write(SOLD),
     refundCaseId: randomUUID(),

@@ -46,23 +46,22 @@ async function again(type: string, workflowId: string, input: object) {
   return fixture.temporal.client.workflow.execute(type, options);
 }
 
-describe("a refund case holds its sale's funds", () => {
-  it('from its opening until it succeeds; what is left goes back by its date, to the cent', async () => {
+describe("a refund case holds its amount of its sale's funds", () => {
+  it('from its opening until it succeeds; nothing else of the sale is held, to the cent', async () => {
     const { funds, approved, start, record, becomes, rows } = merchant();
     // 333.34, 333.33 and 333.33 less fees of 0.34, 0.33 and 0.33, in a month, two and three.
     const { saleId } = await funds.sell({ gross: 100_000n, fees: 100n, installments: 3 });
     const id = await approved(33_350n, saleId);
-    const held = [33_300n, 33_300n, 33_300n].map((left) => ({ left, held: REFUND }));
-    await eventually(async () => expect(await rows()).toEqual(held));
+    // The last installment first, then 0.50 of the one before.
+    const held = [{ left: 50n, held: REFUND }, { left: 33_250n }, { left: 33_300n, held: REFUND }];
+    await eventually(async () => expect(await rows()).toEqual([{ left: 33_300n }, ...held]));
     await start(id);
     await becomes(id, Status.PROCESSING);
-    // The last installment first, then 0.50 of the one before.
-    const debited = [{ left: 33_300n, held: REFUND }, { left: 33_250n, held: REFUND }, { left: 0n }];
+    const debited = [{ left: 33_300n }, { left: 33_250n }, { left: 0n }];
     expect(await rows()).toEqual(debited);
     await record(id, SUBMITTED, SUCCEEDED);
-    await eventually(async () =>
-      expect(await rows()).toEqual([{ left: 33_300n }, { left: 33_250n }, { left: 0n }]),
-    );
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    expect(await rows()).toEqual(debited);
   });
 
   it.each(['canceled', 'rejected', 'failed'] as const)(
@@ -72,7 +71,8 @@ describe("a refund case holds its sale's funds", () => {
       const saleId = await earn(1_000n);
       const opening = { saleId, initiator: RefundInitiator.MERCHANT, amountMinor: 400n };
       const { id: refundCaseId, paymentIntentId } = await open(opening);
-      await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, held: REFUND }]));
+      const rest = { left: 600n, released: true };
+      await eventually(async () => expect(await rows()).toEqual([{ left: 400n, held: REFUND }, rest]));
       if (end === 'canceled') await refunds.cancelRefundCase({ ...write(), refundCaseId });
       if (end === 'rejected') {
         await refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId });
@@ -87,7 +87,7 @@ describe("a refund case holds its sale's funds", () => {
       if (end === 'failed') {
         await start(refundCaseId);
         await becomes(refundCaseId, Status.PROCESSING);
-        expect(await rows()).toEqual([{ left: 600n, held: REFUND }]);
+        expect(await rows()).toEqual([rest]);
         await record(refundCaseId, FAILED);
       }
       await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, released: true }]));
@@ -110,27 +110,33 @@ describe("a refund case holds its sale's funds", () => {
     expect((await funds.balance()).availableAmountMinor).toBe(1_000n);
   });
 
-  it('with another case of the same sale: each by its own, until the last has ended', async () => {
+  it('with another case of the same sale: each holds its own, until it has ended', async () => {
     const { refunds, write, approved, start, becomes, record, rows, earn } = merchant();
     const saleId = await earn(1_000n);
     const [one, other] = [await approved(300n, saleId), await approved(400n, saleId)];
-    for (const id of [one, other]) {
-      await start(id);
-      await becomes(id, Status.PROCESSING);
-    }
-    expect(await rows()).toEqual([{ left: 300n, held: REFUND }]);
+    const rest = { left: 300n, released: true };
+    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, held: REFUND }, rest]));
+    await start(one);
+    await becomes(one, Status.PROCESSING);
+    expect(await rows()).toEqual([{ left: 400n, held: REFUND }, rest]);
     await record(one, SUCCEEDED);
     await eventually(async () => expect(await resultOf(`refund-hold-end-${one}`)).toBe('ENDED'));
-    expect(await rows()).toEqual([{ left: 300n, held: REFUND }]);
+    expect(await rows()).toEqual([{ left: 400n, held: REFUND }, rest]);
+    await start(other);
+    await becomes(other, Status.PROCESSING);
     await record(other, SUCCEEDED);
-    await eventually(async () => expect(await rows()).toEqual([{ left: 300n, released: true }]));
+    expect(await rows()).toEqual([rest]);
     const third = await approved(100n, saleId);
-    await eventually(async () => expect(await rows()).toEqual([{ left: 300n, held: REFUND }]));
+    const both = [
+      { left: 100n, held: REFUND },
+      { left: 200n, released: true },
+    ];
+    await eventually(async () => expect(await rows()).toEqual(both));
     await refunds.cancelRefundCase({ ...write(), refundCaseId: third });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 300n, released: true }]));
+    await eventually(async () => expect(await rows()).toEqual([rest]));
   });
 
-  it('but for installments reserved for an advance, which it holds once they are freed', async () => {
+  it('but for installments reserved for an advance, of which it takes what it misses once they are freed', async () => {
     const { refunds, write, funds, approved, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 300n, installments: 3 });
     const { installments } = await funds.advanceable();
@@ -138,11 +144,11 @@ describe("a refund case holds its sale's funds", () => {
     await funds.reserve(installments.slice(0, 1), paid);
     await funds.settle(paid);
     await funds.reserve((await funds.advanceable()).installments.slice(0, 1), freed);
-    const id = await approved(100n, saleId);
+    const id = await approved(150n, saleId);
     const last = { left: 100n, held: REFUND };
     await eventually(async () => expect(await rows()).toEqual([{ left: 0n }, { left: 100n }, last]));
     await funds.free(freed);
-    expect(await rows()).toEqual([{ left: 0n }, last, last]);
+    expect(await rows()).toEqual([{ left: 0n }, { left: 50n, held: REFUND }, { left: 50n }, last]);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
     await eventually(async () =>
       expect(await rows()).toEqual([{ left: 0n }, { left: 100n }, { left: 100n }]),
@@ -158,7 +164,7 @@ describe("a refund case holds its sale's funds", () => {
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
     expect(await again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
     // A hold that has read the case before it closed, and blocks after; a day later no key is remembered.
-    const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id });
+    const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id, amountMinor: 100n });
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     const age = "update platform.idempotency_record set created_at = now() - interval '2 days'";
@@ -175,15 +181,34 @@ describe("a refund case holds its sale's funds", () => {
     expect(told.length).toBeLessThanOrEqual(2);
   });
 
-  it('of which a sale that funds does not know has none: the refund goes on without', async () => {
-    const { approved, start, becomes, earn, rows, record } = merchant();
+  it('from the moment that its sale is recorded, if it comes before it', async () => {
+    const { approved, start, becomes, earn, funds, write, rows, record } = merchant();
     await earn(1_000n);
-    const id = await approved(400n, randomUUID());
-    await eventually(async () => expect(await resultOf(`refund-hold-${id}`)).toBe('SALE_NOT_FOUND'));
+    const saleId = randomUUID();
+    const id = await approved(400n, saleId);
+    await eventually(async () => expect(await resultOf(`refund-hold-${id}`)).toBe('HELD'));
+    expect(await rows()).toEqual([{ left: 1_000n, released: true }]);
+    const sale = { saleId, method: 1, grossAmountMinor: 500n, feesAmountMinor: 0n, installments: 1 };
+    await funds.client.recordSale({ ...write(), ...sale });
+    expect(await rows()).toEqual([
+      { left: 400n, held: REFUND },
+      { left: 1_100n, released: true },
+    ]);
     await start(id);
     await becomes(id, Status.PROCESSING);
     await record(id, SUCCEEDED);
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('SALE_NOT_FOUND'));
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    expect(await rows()).toEqual([{ left: 1_100n, released: true }]);
+  });
+
+  it('of no sale that is never recorded: the refund goes on without', async () => {
+    const { approved, start, becomes, earn, rows, record } = merchant();
+    await earn(1_000n);
+    const id = await approved(400n, randomUUID());
+    await start(id);
+    await becomes(id, Status.PROCESSING);
+    await record(id, SUCCEEDED);
+    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 600n, released: true }]);
   });
 
@@ -193,19 +218,25 @@ describe("a refund case holds its sale's funds", () => {
     const id = await approved(100n);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
-    const ended = holdsOf({ status: Status.CANCELED, saleId, id, executions: 0 });
+    const ended = holdsOf({ status: Status.CANCELED, saleId, id, amountMinor: 100n, executions: 0 });
     expect(await ended.endHoldForRefund(input)).toBe('ENDED');
-    await holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id }).holdForRefund(input);
+    await holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id, amountMinor: 100n }).holdForRefund(
+      input,
+    );
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
   });
 
   it('as long as it is open, also when its end is run by hand', async () => {
     const { tenant, approved, rows, earn } = merchant();
     const id = await approved(100n, await earn(500n));
-    await eventually(async () => expect(await rows()).toEqual([{ left: 500n, held: REFUND }]));
+    const held = [
+      { left: 100n, held: REFUND },
+      { left: 400n, released: true },
+    ];
+    await eventually(async () => expect(await rows()).toEqual(held));
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
     expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('HELD');
-    expect(await rows()).toEqual([{ left: 500n, held: REFUND }]);
+    expect(await rows()).toEqual(held);
   });
 
   /** The worker's activities, as of a case that has changed since they read it. */
@@ -229,16 +260,13 @@ describe("a dispute holds its payment's funds", () => {
     const both = [...DISPUTE, ...REFUND];
     await eventually(async () =>
       expect(await rows()).toEqual([
-        { left: 501n, held: both },
+        { left: 501n, held: DISPUTE },
         { left: 500n, held: both },
       ]),
     );
     await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.WON });
     await eventually(async () =>
-      expect(await rows()).toEqual([
-        { left: 501n, held: REFUND },
-        { left: 500n, held: REFUND },
-      ]),
+      expect(await rows()).toEqual([{ left: 501n }, { left: 100n, held: REFUND }, { left: 400n }]),
     );
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
     await eventually(async () => expect(await rows()).toEqual([{ left: 501n }, { left: 500n }]));

@@ -827,7 +827,8 @@ export declare type RecordSaleRequest = Message<"payments.funds.v1.RecordSaleReq
 export declare const RecordSaleRequestSchema: GenMessage<RecordSaleRequest>;
 
 /**
- * An installment of a sale.
+ * An installment of a sale, or one of the parts into which holds have split it: parts have the same number and date, and
+ * add up to the installment.
  *
  * @generated from message payments.funds.v1.SaleInstallment
  */
@@ -880,6 +881,13 @@ export declare type SaleInstallment = Message<"payments.funds.v1.SaleInstallment
    * @generated from field: payments.funds.v1.FundsReleaseStatus status = 9;
    */
   status: FundsReleaseStatus;
+
+  /**
+   * From 1 within the installment.
+   *
+   * @generated from field: int32 part = 10;
+   */
+  part: number;
 };
 
 /**
@@ -991,7 +999,7 @@ export declare type ApplyDeductionResponse = Message<"payments.funds.v1.ApplyDed
 export declare const ApplyDeductionResponseSchema: GenMessage<ApplyDeductionResponse>;
 
 /**
- * A block of a sale's installments.
+ * A block of a sale's funds.
  *
  * @generated from message payments.funds.v1.BlockFundsRequest
  */
@@ -1041,6 +1049,13 @@ export declare type BlockFundsRequest = Message<"payments.funds.v1.BlockFundsReq
    * @generated from field: bool once = 8;
    */
   once: boolean;
+
+  /**
+   * What the block should hold; absent for the rest of the sale: captured less refunded, at any time.
+   *
+   * @generated from field: optional int64 amount_minor = 9;
+   */
+  amountMinor?: bigint | undefined;
 };
 
 /**
@@ -1064,6 +1079,13 @@ export declare type BlockFundsResponse = Message<"payments.funds.v1.BlockFundsRe
    * @generated from field: repeated payments.funds.v1.SaleInstallment installments = 2;
    */
   installments: SaleInstallment[];
+
+  /**
+   * What the block should hold beside. Absent for the rest of a sale that is not recorded yet.
+   *
+   * @generated from field: optional int64 unmet_amount_minor = 3;
+   */
+  unmetAmountMinor?: bigint | undefined;
 };
 
 /**
@@ -1128,7 +1150,7 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
 export declare const UnblockFundsRequestSchema: GenMessage<UnblockFundsRequest>;
 
 /**
- * The installments that the block held.
+ * What the block held.
  *
  * @generated from message payments.funds.v1.UnblockFundsResponse
  */
@@ -1137,6 +1159,20 @@ export declare type UnblockFundsResponse = Message<"payments.funds.v1.UnblockFun
    * @generated from field: repeated payments.funds.v1.SaleInstallment installments = 1;
    */
   installments: SaleInstallment[];
+
+  /**
+   * What the block held when it was lifted: with the outcome CONSUMED, what was deducted.
+   *
+   * @generated from field: int64 held_amount_minor = 2;
+   */
+  heldAmountMinor: bigint;
+
+  /**
+   * What the block should have held beside; it was not deducted. Absent for the rest of a sale that is not recorded.
+   *
+   * @generated from field: optional int64 unmet_amount_minor = 3;
+   */
+  unmetAmountMinor?: bigint | undefined;
 };
 
 /**
@@ -2042,6 +2078,13 @@ export enum FundsInvariant {
    * @generated from enum value: FUNDS_INVARIANT_RANGE = 10;
    */
   RANGE = 10,
+
+  /**
+   * Every open block holds its amount, or all that the sale has, and shares only while nothing of the sale is unheld.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_HOLD = 11;
+   */
+  HOLD = 11,
 }
 
 /**
@@ -2129,8 +2172,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Records a captured sale: an instant transfer (one installment, on the same day) or a card sale (one or more
-   * installments). An installment dated today or earlier is released at once; open debts are collected from the new
-   * installments. ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS,
+   * installments). An installment dated today or earlier is released at once. Blocks that came before the sale hold the
+   * new installments, and open debts are collected from the others. ALREADY_EXISTS (SALE_ALREADY_RECORDED); INVALID_ARGUMENT (FEES_EXCEED_GROSS,
    * INSTALLMENTS_NOT_ALLOWED).
    *
    * @generated from rpc payments.funds.v1.FundsService.RecordSale
@@ -2153,9 +2196,15 @@ export declare const FundsService: GenService<{
     output: typeof ApplyDeductionResponseSchema;
   },
   /**
-   * Blocks the installments of a sale for a reason and a source, except those advanced or reserved.
-   * NOT_FOUND (SALE_NOT_FOUND). Repeating an open block is not an error. Repeating a lifted block opens it again,
-   * unless `once` is set.
+   * Holds an amount of a sale for a reason and a source: amount_minor, or the rest of the sale (captured less refunded).
+   * Holds installments that are neither advanced nor reserved, latest date first, and splits one into parts where it
+   * needs a portion. Blocks hold different amounts of the sale, and share only while nothing of it is unheld. What
+   * cannot be held is unmet, and held in the transaction in which the sale's money becomes free: an installment is freed,
+   * a refund is reversed, another block ends, or the sale is recorded, which may happen after its block. Once the refund
+   * of a block is debited, the block should hold that much less; what a deduction or a lost block takes from held
+   * installments is held again from the sale's others, if any.
+   * Repeating an open block is not an error, with another amount it is ALREADY_EXISTS (BLOCK_AMOUNT_DIFFERS). Repeating
+   * a lifted block opens it again, unless `once` is set.
    *
    * @generated from rpc payments.funds.v1.FundsService.BlockFunds
    */
@@ -2165,8 +2214,9 @@ export declare const FundsService: GenService<{
     output: typeof BlockFundsResponseSchema;
   },
   /**
-   * Lifts a block: installments without another block are released or scheduled by their date; with the outcome
-   * CONSUMED, everything that the block held is deducted. NOT_FOUND (BLOCK_NOT_FOUND).
+   * Lifts a block: installments that no other block holds are released or scheduled by their date. With the outcome
+   * CONSUMED, what the block holds is deducted, also from blocks that share it; its unmet rest is not deducted.
+   * NOT_FOUND (BLOCK_NOT_FOUND).
    *
    * @generated from rpc payments.funds.v1.FundsService.UnblockFunds
    */
@@ -2199,7 +2249,7 @@ export declare const FundsService: GenService<{
     output: typeof ReserveForAdvanceResponseSchema;
   },
   /**
-   * Frees a reservation; open blocks of the sales and open debts apply in the same transaction. Repeating is not an
+   * Frees a reservation; open blocks of the sales, then open debts apply in the same transaction. Repeating is not an
    * error. Freeing a reservation that does not exist is not an error either, and keeps it from being made.
    * FAILED_PRECONDITION (RESERVATION_SETTLED).
    *
@@ -2222,7 +2272,7 @@ export declare const FundsService: GenService<{
     output: typeof SettleReservationResponseSchema;
   },
   /**
-   * Debits a refund, unique by case: from the sale's installments that are released or blocked for the case (latest
+   * Debits a refund, unique by case: from the sale's installments that are released or held for the case (latest
    * date first), then from released rows (oldest first). Never makes a debt: FAILED_PRECONDITION
    * (INSUFFICIENT_AVAILABLE_BALANCE) with the available amount in the metadata. Repeating is not an error;
    * FAILED_PRECONDITION (REFUND_DEBIT_REVERSED) after its reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with

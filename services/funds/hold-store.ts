@@ -1,0 +1,52 @@
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
+import { type HeldSale, type Hold, wantedMinor } from './holds.ts';
+
+/** The open blocks of an account's sales, read under its lock. */
+export class HoldStore {
+  readonly #tx: TenantTransaction;
+
+  constructor(tx: TenantTransaction) {
+    this.#tx = tx;
+  }
+
+  /**
+   * The open blocks of these sales, oldest first, each with the amount that it should hold now. Sales without an open
+   * block are left out, and so are blocks of the rest of a sale that is not recorded.
+   */
+  async openOf(saleIds: readonly string[]): Promise<Map<string, Hold[]>> {
+    if (saleIds.length === 0) return new Map();
+    await this.#tx.flush();
+    const orderBy = { openedAt: 'asc', id: 'asc' } as const;
+    const open = await this.#tx.find(
+      BlockEntity,
+      { saleId: { $in: [...saleIds] }, closedAt: null },
+      { orderBy },
+    );
+    const bySale = Map.groupBy(open, ({ saleId }) => saleId);
+    const sales = await this.#sales([...bySale.keys()]);
+    const holds = new Map<string, Hold[]>();
+    for (const [saleId, blocks] of bySale) {
+      const wanted = blocks.flatMap(({ id, reason, sourceId, amountMinor }) => {
+        const block = { id, reason, sourceId, amountMinor: amountMinor ?? null };
+        const minor = wantedMinor(block, sales.get(saleId)!);
+        return minor === undefined ? [] : [{ id, reason, sourceId, wantedMinor: minor }];
+      });
+      holds.set(saleId, wanted);
+    }
+    return holds;
+  }
+
+  async #sales(ids: readonly string[]): Promise<Map<string, HeldSale>> {
+    if (ids.length === 0) return new Map();
+    const sales = await this.#tx.find(SaleEntity, { id: { $in: [...ids] } });
+    const captured = new Map(sales.map(({ id, grossMinor }) => [id, grossMinor]));
+    const debits = await this.#tx.find(RefundDebitEntity, { saleId: { $in: [...ids] }, reversedAt: null });
+    const bySale = Map.groupBy(debits, ({ saleId }) => saleId);
+    const held = ids.map((id): [string, HeldSale] => {
+      const refunds = (bySale.get(id) ?? []).map((debit) => [debit.refundCaseId, debit.amountMinor] as const);
+      return [id, { capturedMinor: captured.get(id), refundsMinor: new Map(refunds) }];
+    });
+    return new Map(held);
+  }
+}

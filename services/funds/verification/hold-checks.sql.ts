@@ -1,6 +1,6 @@
 import { compare, subject } from './difference.sql.ts';
 
-const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'id' };
+const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'installment.id' };
 
 const HOLDABLE = 'advanced_minor = 0 and reserved_for is null';
 

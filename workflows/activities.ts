@@ -12,6 +12,7 @@ import { mailLinks } from './accounts/notice-mail.ts';
 import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
+import type { ProviderClients } from './providers/provider-clients.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
 import type { WorkflowClient } from './temporal/workflow-client.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';
@@ -24,12 +25,14 @@ export interface ActivityDependencies {
   /** Calls the services as the caller `worker`. */
   readonly transport: Transport;
   readonly delivery: Delivery;
+  readonly providers: ProviderClients;
   readonly temporal: WorkflowClient;
   readonly config: MailConfig;
 }
 
 /** All activities of this worker. Their names are unique across areas. */
-export function createActivities({ transport, delivery, temporal, config }: ActivityDependencies) {
+export function createActivities(dependencies: ActivityDependencies) {
+  const { transport, delivery, providers, temporal, config } = dependencies;
   const refunds = createClient(RefundCaseService, transport);
   const funds = createClient(FundsService, transport);
   const advances = createClient(AdvanceService, transport);
@@ -37,7 +40,7 @@ export function createActivities({ transport, delivery, temporal, config }: Acti
   const accounts = createClient(AccountService, transport);
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   return {
-    ...createRefundActivities({ refunds, funds }),
+    ...createRefundActivities({ refunds, funds, refundProvider: providers.refundProvider }),
     ...createFundsActivities({ advances, funds }),
     ...createAdvanceActivities({ advances, funds }),
     ...createDeliveryActivities({

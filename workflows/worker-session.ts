@@ -15,6 +15,7 @@ import type { EgressConfig } from '../services/platform/egress/environment-guard
 import type { Config } from '../services/platform/process/config.ts';
 import type { MailConfig } from './accounts/smtp-mailer.ts';
 import { createActivities } from './activities.ts';
+import type { ProviderClients, ProviderConfig } from './providers/provider-clients.ts';
 import { startCommandRelay } from './relay/command-relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { START_SETTINGS } from './start-settings.ts';
@@ -27,6 +28,7 @@ import { startDeliveryDispatcher } from './webhooks/delivery-dispatcher.ts';
 
 export type WorkerConfig = EgressConfig &
   MailConfig &
+  ProviderConfig &
   Pick<Config, 'TEMPORAL_NAMESPACE' | 'WEBHOOK_BATCH_INTERVAL'>;
 
 export interface SessionDeps {
@@ -35,6 +37,7 @@ export interface SessionDeps {
   readonly temporalAddress: string;
   readonly logger: Logger;
   readonly delivery: Delivery;
+  readonly providers: ProviderClients;
   readonly workflowBundle: WorkflowBundleOption;
 }
 
@@ -115,7 +118,7 @@ async function keepPrepared(deps: SessionDeps, connection: NativeConnection, sig
 const wait = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).catch(() => false);
 
 function createWorker(
-  { config, delivery, transport, workflowBundle }: SessionDeps,
+  { config, delivery, providers, transport, workflowBundle }: SessionDeps,
   connection: NativeConnection,
   temporal: WorkflowClient,
 ) {
@@ -125,7 +128,7 @@ function createWorker(
     namespace: config.TEMPORAL_NAMESPACE,
     taskQueue: TASK_QUEUE,
     workflowBundle,
-    activities: createActivities({ transport, delivery, temporal, config }),
+    activities: createActivities({ transport, delivery, providers, temporal, config }),
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '15 seconds',
   });

@@ -3,6 +3,7 @@ import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleOption, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { registerTemporalUp } from './dispatch-metrics.ts';
+import { connectProviders } from './providers/provider-clients.ts';
 import { backOff } from './retrying.ts';
 import { createDelivery } from './webhooks/delivery.ts';
 import {
@@ -45,13 +46,15 @@ export async function startWorker(options: WorkerOptions): Promise<PaymentsWorke
   const { config, transport, logger } = options;
   const delivery = createDelivery(config, transport, logger);
   const workflowBundle = options.workflowBundle ?? (await bundleOnce(logger));
-  const supervisor = new Supervisor({ ...options, delivery, workflowBundle });
+  const providers = connectProviders(config);
+  const supervisor = new Supervisor({ ...options, delivery, providers, workflowBundle });
   registerTemporalUp(() => supervisor.isTemporalUp());
   return {
     health: async () => ({ temporal: await supervisor.isTemporalUp() }),
     async close() {
       await supervisor.stop();
       await delivery.close();
+      providers.close();
     },
   };
 }

@@ -58,6 +58,8 @@ create table refunds.refund_case (
   provider_refund_id text,
   provider_submission_status text,
   provider_submitted_at timestamptz(3),
+  -- When the provider last reported on the refund while it was PROCESSING.
+  provider_reported_at timestamptz(3),
   requested_at timestamptz(3) not null,
   updated_at timestamptz(3) not null check (updated_at >= requested_at),
   primary key (merchant_id, environment, id),
@@ -72,6 +74,8 @@ create table refunds.refund_case (
     check (processing_started_at is not null or coalesce(provider_refund_id, provider_submission_status) is null),
   constraint provider_submission_after_debit
     check (processing_started_at is not null or provider_submitted_at is null),
+  constraint provider_report_after_debit
+    check (processing_started_at is not null or provider_reported_at is null),
   constraint only_approved_executes check (status = 'APPROVED_FOR_EXECUTION' or execution_started_at is null),
   constraint only_customer_cases_are_reviewed check (initiator = 'CUSTOMER' or merchant_review_deadline_at is null),
   constraint decision_needs_review check (merchant_decision is null or merchant_review_deadline_at is not null),
@@ -97,6 +101,9 @@ create index refund_case_order on refunds.refund_case
 -- Cases awaiting the merchant's decision, soonest deadline first. Partial: few at a time, however many there have been.
 create index refund_case_deadline on refunds.refund_case
   (merchant_id, environment, merchant_review_deadline_at, id) where status = 'MERCHANT_REVIEW';
+-- Refunds that await the provider, longest silence first, across merchants. Partial: few at a time.
+create index refund_case_awaiting_provider on refunds.refund_case
+  (environment, (coalesce(provider_reported_at, processing_started_at))) where status = 'PROCESSING';
 
 create table refunds.dispute (
   merchant_id uuid not null,

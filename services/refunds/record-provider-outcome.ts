@@ -14,7 +14,7 @@ import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
 
-/** Records the provider's report on a refund. If the refund failed, its debit is reversed. */
+/** Records the provider's report on a refund. If it fails the refund, its debit is reversed. */
 export function recordProviderOutcome(
   writes: Writes,
   request: RecordProviderOutcomeRequest,
@@ -24,15 +24,16 @@ export function recordProviderOutcome(
   return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const outcome = enumName(ProviderOutcome, request.outcome);
-    await storeChange(tx, row, recordOutcome(row, outcome, toldBy(request), at));
-    if (row.status === 'FAILED') {
+    const change = recordOutcome(row, outcome, reportOf(request), at);
+    await storeChange(tx, row, change);
+    if (change.changes.status === 'FAILED') {
       await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
     }
     return { refundCase: refundCaseMessageOf(row) };
   });
 }
 
-function toldBy({
+function reportOf({
   providerRefundId,
   submissionStatus,
   submittedAt,

@@ -52,6 +52,7 @@ export const RefundCaseEntity = defineEntity({
     providerRefundId: p.text().strictNullable(),
     providerSubmissionStatus: p.text().strictNullable(),
     providerSubmittedAt: timestampColumn().strictNullable(),
+    providerReportedAt: timestampColumn().strictNullable(),
     requestedAt: timestampColumn(),
     updatedAt: timestampColumn(),
   },

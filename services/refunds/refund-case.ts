@@ -45,6 +45,8 @@ export type RefundCase = Readonly<{
   providerRefundId: string | null;
   providerSubmissionStatus: string | null;
   providerSubmittedAt: Date | null;
+  /** When the provider last reported on the PROCESSING refund; not shown to merchants. */
+  providerReportedAt: Date | null;
   requestedAt: Date;
   updatedAt: Date;
 }>;

@@ -1,4 +1,5 @@
 import { failedPrecondition } from '../platform/errors.ts';
+import { later } from '../platform/timestamps.ts';
 import {
   type Blocker,
   blocked,
@@ -104,18 +105,60 @@ export function recordDebit(refundCase: RefundCase, outcome: 'DEBITED' | 'INSUFF
 }
 
 /**
- * The provider reports on a PROCESSING refund. SUBMITTED leaves it there. After SUCCEEDED, only a late return (FAILED) may
- * follow, once.
+ * The provider reports on a PROCESSING refund. SUBMITTED leaves it there. REFUSED fails it, but never a refund whose
+ * outcome is known. After SUCCEEDED, only a late return (FAILED) may follow, once.
  */
 export function recordOutcome(
   refundCase: RefundCase,
-  outcome: 'SUBMITTED' | 'SUCCEEDED' | 'FAILED',
+  outcome: 'SUBMITTED' | 'REFUSED' | 'SUCCEEDED' | 'FAILED',
   report: ProviderReport,
   at: Date,
 ): Change {
+  if (outcome === 'SUBMITTED') return recordSubmission(refundCase, report, at);
   const lateReturn = refundCase.status === 'SUCCEEDED' && outcome === 'FAILED';
   if (refundCase.status !== 'PROCESSING' && !lateReturn) throw wrongState(refundCase);
-  return outcome === 'SUBMITTED'
-    ? update(refundCase, at, report)
-    : transition(refundCase, outcome, at, report);
+  return transition(refundCase, outcome === 'REFUSED' ? 'FAILED' : outcome, at, report);
+}
+
+/**
+ * SUBMITTED while PROCESSING replaces what is known, and one that says nothing new only counts as a sign of life. After
+ * the outcome, which may overtake it, it adds what is missing and changes nothing else.
+ */
+function recordSubmission(refundCase: RefundCase, report: ProviderReport, at: Date): Change {
+  switch (refundCase.status) {
+    case 'PROCESSING': {
+      const providerReportedAt = later(refundCase.providerReportedAt ?? at, at);
+      if (addsNothing(report, refundCase)) return { changes: { providerReportedAt }, events: [] };
+      return update(refundCase, at, { ...report, providerReportedAt });
+    }
+    case 'SUCCEEDED':
+    case 'FAILED': {
+      const completed = { ...report, ...known(refundCase) };
+      return addsNothing(completed, refundCase) ? UNCHANGED : update(refundCase, at, completed);
+    }
+    default:
+      throw wrongState(refundCase);
+  }
+}
+
+/** What the provider has reported so far. */
+function known({
+  providerRefundId,
+  providerSubmissionStatus,
+  providerSubmittedAt,
+}: RefundCase): ProviderReport {
+  return {
+    ...(providerRefundId !== null && { providerRefundId }),
+    ...(providerSubmissionStatus !== null && { providerSubmissionStatus }),
+    ...(providerSubmittedAt !== null && { providerSubmittedAt }),
+  };
+}
+
+function addsNothing(report: ProviderReport, refundCase: RefundCase): boolean {
+  const { providerRefundId, providerSubmissionStatus, providerSubmittedAt } = { ...refundCase, ...report };
+  return (
+    providerRefundId === refundCase.providerRefundId &&
+    providerSubmissionStatus === refundCase.providerSubmissionStatus &&
+    providerSubmittedAt?.getTime() === refundCase.providerSubmittedAt?.getTime()
+  );
 }

@@ -49,6 +49,7 @@ export function openCase(
     providerRefundId: null,
     providerSubmissionStatus: null,
     providerSubmittedAt: null,
+    providerReportedAt: null,
     requestedAt: at,
     updatedAt: at,
   };

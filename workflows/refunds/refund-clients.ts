@@ -1,5 +1,6 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { RefundProviderService } from '../../proto/gen/payments/providers/v1/providers_pb.js';
 import {
   type RefundCase,
   type RefundCaseService,
@@ -11,6 +12,8 @@ import { type EnvironmentName, environmentEnum } from '../../services/platform/t
 export interface RefundClients {
   readonly refunds: Client<typeof RefundCaseService>;
   readonly funds: Client<typeof FundsService>;
+  /** Absent when refunds are not submitted by us. */
+  readonly refundProvider?: Client<typeof RefundProviderService> | undefined;
 }
 
 export interface AccountInput {

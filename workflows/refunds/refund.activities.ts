@@ -8,6 +8,7 @@ import { createReviewActivities } from './merchant-review.activities.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 import { createFundingActivities } from './refund-funding.activities.ts';
 import { createHoldActivities } from './refund-hold.activities.ts';
+import { createSubmissionActivities } from './refund-submission.activities.ts';
 
 export type RefundActivities = ReturnType<typeof createRefundActivities>;
 
@@ -24,6 +25,7 @@ export function createRefundActivities(clients: RefundClients) {
     ...createReviewActivities(clients),
     ...createHoldActivities(clients),
     ...createFundingActivities(clients),
+    ...createSubmissionActivities(clients),
 
     /** Debits the merchant's funds for an execution in progress. Funds keeps one debit per case. */
     async debitRefund(input: refundExecution.ExecuteRefundInput): Promise<DebitOutcome> {

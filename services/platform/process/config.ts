@@ -13,6 +13,7 @@ import {
   type Parser,
   portRanges,
   postgresUrl,
+  providerUrl,
   rateLimitStore,
   serviceTokens,
   smtpUrl,
@@ -202,6 +203,23 @@ export const SETTINGS = {
     '24h',
     'how long before the deadline of a review its notice is sent; half of the review period if that is shorter',
   ),
+  REFUND_PROVIDER_URL: setting(
+    providerUrl,
+    'none',
+    'RefundProviderService that refunds are submitted to (npm start brings a demo connector); none: outcomes come by RecordProviderOutcome alone',
+  ),
+  REFUND_PROVIDER_TOKEN: setting(optional(text), '', 'bearer token for REFUND_PROVIDER_URL'),
+  PAYOUT_PROVIDER_URL: setting(
+    providerUrl,
+    'none',
+    'PayoutProviderService that payouts of advances are submitted to (npm start brings a demo connector); none: payouts are made elsewhere',
+  ),
+  PAYOUT_PROVIDER_TOKEN: setting(optional(text), '', 'bearer token for PAYOUT_PROVIDER_URL'),
+  PROVIDER_SILENT_AFTER: setting(
+    duration,
+    '24h',
+    'a refund in PROCESSING counts as silent when its provider has not reported on it for this long',
+  ),
   ADVANCE_MONTHLY_RATE_BPS: setting(
     integer(0, 10_000),
     '250',
@@ -219,6 +237,12 @@ type SettingName = keyof typeof SETTINGS;
 
 /** The settings that hold secret keys. Only services need them. */
 export const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
+
+/** Settings that are required as soon as another one is set. */
+const COMPANIONS = [
+  ['REFUND_PROVIDER_URL', 'REFUND_PROVIDER_TOKEN'],
+  ['PAYOUT_PROVIDER_URL', 'PAYOUT_PROVIDER_TOKEN'],
+] as const;
 
 /** The parsed settings: one typed value per row of the table. */
 export type Config = {
@@ -264,6 +288,10 @@ export function readConfig<Required extends SettingName = never, Unused extends 
     } catch (error) {
       faults.push(`${name} ${(error as Error).message}`);
     }
+  }
+  for (const [name, companion] of COMPANIONS) {
+    if (config[name] === undefined || config[companion] !== undefined) continue;
+    if (!unused.some((other) => other === companion)) faults.push(`${companion} is required with ${name}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return config as ConfigOf<Required, Unused>;

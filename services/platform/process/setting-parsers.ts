@@ -72,6 +72,16 @@ export const url: Parser<string> = (value) => {
   return parsed.href.replace(/\/$/, '');
 };
 
+/** The URL of a payment provider; undefined for `none`. */
+export const providerUrl: Parser<string | undefined> = (value) => {
+  if (value === 'none') return undefined;
+  try {
+    return url(value);
+  } catch (error) {
+    throw new Error('must be none or an http or https URL', { cause: error });
+  }
+};
+
 /** An issuer identifier, unchanged: a trailing slash makes it a different issuer. */
 export const issuerUrl: Parser<string> = (value) => {
   url(value);

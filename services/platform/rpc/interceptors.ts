@@ -1,6 +1,4 @@
-import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
-import { pathToString } from '@bufbuild/protobuf/reflect';
-import { createValidator } from '@bufbuild/protovalidate';
+import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { validate as isUuid } from 'uuid';
@@ -10,7 +8,7 @@ import { rpcDuration } from '../process/telemetry.ts';
 import { ACTOR_HEADERS, actorOf, callerOf, requestIdOf } from './call-context.ts';
 import { toConnectError } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
-import { unstorableValue } from './storable-values.ts';
+import { messageFault } from './message-fault.ts';
 
 /**
  * The interceptors of every RPC, on the port and in process, outermost first. The caller has been identified before: from
@@ -88,24 +86,10 @@ const authorize: Interceptor = (next) => (request) => {
 const invalidActor = () =>
   invalidArgument('INVALID_ACTOR', `${ACTOR_HEADERS.accountId}: must be the UUID of an account`);
 
-const validator = createValidator();
-
 const validate: Interceptor = (next) => (request) => {
   if (request.stream) return next(request);
-  const invalid = violationOf(request.method, request.message);
-  if (invalid) throw toConnectError(invalid);
-  return next(request);
+  const fault = messageFault(request.method.input, request.message);
+  if (!fault) return next(request);
+  const { field, must } = fault;
+  throw toConnectError(invalidArgument('INVALID_ARGUMENT', `${field}: ${must}`, { field }));
 };
-
-function violationOf(method: DescMethod, message: Message): DomainError | undefined {
-  const fault = unstorableValue(method.input, message);
-  if (fault) return invalidField(fault.field, fault.must);
-  const result = validator.validate(method.input as DescMessage, message);
-  if (result.kind === 'valid') return undefined;
-  if (result.kind === 'error') throw result.error;
-  const [violation] = result.violations;
-  return invalidField(violation ? pathToString(violation.field) : '', violation?.message ?? 'is not valid');
-}
-
-const invalidField = (field: string, must: string) =>
-  invalidArgument('INVALID_ARGUMENT', `${field}: ${must}`, { field });

@@ -121,7 +121,7 @@ const command = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('outcome' as const),
       ...target,
-      outcome: fc.constantFrom('SUBMITTED' as const, 'SUCCEEDED' as const, 'FAILED' as const),
+      outcome: fc.constantFrom('SUBMITTED', 'REFUSED', 'SUCCEEDED', 'FAILED', 'SUCCEEDED', 'FAILED'),
     }),
   },
 );

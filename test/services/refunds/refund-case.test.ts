@@ -289,6 +289,49 @@ describe('execution', () => {
   });
 });
 
+describe('the report on a submission', () => {
+  const processing = () => afterRule(executing(), recordDebit, 'DEBITED', noon).refundCase;
+  const report = {
+    providerRefundId: 'pr_1',
+    providerSubmissionStatus: 'accepted',
+    providerSubmittedAt: noon,
+  };
+
+  test('that says nothing new counts as a sign of life and leaves the rest', () => {
+    const { refundCase } = afterRule(processing(), recordOutcome, 'SUBMITTED', report, noon);
+    const repeated = { providerRefundId: 'pr_1', providerSubmittedAt: new Date(noon) };
+    expect(recordOutcome(refundCase, 'SUBMITTED', repeated, later)).toEqual({
+      changes: { providerReportedAt: later },
+      events: [],
+    });
+    expect(recordOutcome(refundCase, 'SUBMITTED', { providerRefundId: 'pr_2' }, later).changes).toEqual({
+      providerRefundId: 'pr_2',
+      providerReportedAt: later,
+      updatedAt: later,
+    });
+  });
+
+  test.each(['SUCCEEDED', 'FAILED'] as const)('after %s adds what is missing, and once', (outcome) => {
+    const told = { providerSubmissionStatus: 'settled' };
+    const ended = afterRule(processing(), recordOutcome, outcome, told, noon).refundCase;
+    const { changes, events } = recordOutcome(ended, 'SUBMITTED', report, later);
+    expect({ ...ended, ...changes }).toEqual({ ...ended, ...report, ...told, updatedAt: later });
+    expect(events).toEqual([]);
+    const known = { ...ended, ...changes };
+    expect(recordOutcome(known, 'SUBMITTED', { ...report, providerRefundId: 'pr_2' }, later)).toEqual({
+      changes: {},
+      events: [],
+    });
+  });
+
+  test('that refuses it fails the refund, but is no late return', () => {
+    const refused = afterRule(processing(), recordOutcome, 'REFUSED', {}, later);
+    expect(refused).toMatchObject({ refundCase: { status: 'FAILED' }, events: ['refund.failed.v1'] });
+    const succeeded = afterRule(processing(), recordOutcome, 'SUCCEEDED', {}, later).refundCase;
+    expect(refusal(() => recordOutcome(succeeded, 'REFUSED', {}, later))?.reason).toBe('REFUND_CASE_STATE');
+  });
+});
+
 describe('the payment', () => {
   const facts: PaymentFacts = {
     ...{ paidAmountMinor: 1000n, paidAt: noon, refundWindowDays: 7 },

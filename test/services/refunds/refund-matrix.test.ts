@@ -64,6 +64,8 @@ const ACTS = {
     refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.SUCCEEDED }),
   'the provider returns it': ({ refunds, write }: Fixture, of: Target) =>
     refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.FAILED }),
+  'the provider refuses it': ({ refunds, write }: Fixture, of: Target) =>
+    refunds.recordProviderOutcome({ ...write(), ...of, outcome: ProviderOutcome.REFUSED }),
   'it is canceled': ({ refunds, write }: Fixture, of: Target) =>
     refunds.cancelRefundCase({ ...write(), ...of }),
 } as const;
@@ -147,6 +149,7 @@ const PLACES: readonly Place[] = [
       'the provider takes it': 'PROCESSING',
       'the provider pays it': 'SUCCEEDED',
       'the provider returns it': 'FAILED',
+      'the provider refuses it': 'FAILED',
     },
   },
   {
@@ -155,6 +158,7 @@ const PLACES: readonly Place[] = [
     by: ['execution starts', 'it is debited', 'the provider pays it'],
     may: {
       'it is debited': 'SUCCEEDED',
+      'the provider takes it': 'SUCCEEDED',
       'the provider returns it': 'FAILED',
       'a dispute opens': 'SUCCEEDED',
     },
@@ -163,7 +167,7 @@ const PLACES: readonly Place[] = [
     state: 'FAILED',
     opening: instant,
     by: ['execution starts', 'it is debited', 'the provider returns it'],
-    may: { 'it is debited': 'FAILED', 'a dispute opens': 'FAILED' },
+    may: { 'it is debited': 'FAILED', 'the provider takes it': 'FAILED', 'a dispute opens': 'FAILED' },
   },
   { state: 'CANCELED', by: ['it is canceled'], may: { 'a dispute opens': 'CANCELED' } },
   {

@@ -10,6 +10,7 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { connectProviders } from '../../../workflows/providers/provider-clients.ts';
 import { installRuntime, sdkLogger } from '../../../workflows/temporal/temporal-runtime.ts';
 import { createDelivery } from '../../../workflows/webhooks/delivery.ts';
 import { openSession } from '../../../workflows/worker-session.ts';
@@ -96,14 +97,16 @@ describe('a retry that runs over a deploy', () => {
     const config = testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: temporal.namespace });
     const { transport } = dispatch;
     const delivery = createDelivery(config, transport, logger);
+    const providers = connectProviders(config);
     const session = await openSession({
-      ...{ config, transport, logger, delivery, workflowBundle },
+      ...{ config, transport, logger, delivery, providers, workflowBundle },
       temporalAddress: temporal.address,
     });
     return {
       async [Symbol.asyncDispose]() {
         await session.stop();
         await delivery.close();
+        providers.close();
       },
     };
   }

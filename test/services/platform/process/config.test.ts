@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../../services/platform/process/config.ts';
 
 const keys = `v1:${Buffer.alloc(32).toString('base64')}`;
@@ -73,4 +73,29 @@ test('webhooks are kept for at least a day', () => {
   expect(read('24h').WEBHOOK_RETENTION_LIVE).toBe(86_400_000);
   expect(faultsOf(() => read('23h'))).toEqual(['WEBHOOK_RETENTION_LIVE must be at least 1d']);
   expect(faultsOf(() => read('soon'))[0]).toMatch(/^WEBHOOK_RETENTION_LIVE must be a duration/);
+});
+
+describe.each(['REFUND', 'PAYOUT'] as const)('the provider of %s', (kind) => {
+  const [url, token] = [`${kind}_PROVIDER_URL`, `${kind}_PROVIDER_TOKEN`] as const;
+  const read = (settings: Record<string, string>) => readConfig({ ...secrets, ...settings });
+
+  test('is none by default', () => {
+    expect(read({})[url]).toBeUndefined();
+    expect(read({ [url]: 'none' })[url]).toBeUndefined();
+  });
+
+  test('has a URL with a token', () => {
+    const config = read({ [url]: 'https://bank.example/', [token]: 'secret' });
+    expect(config).toMatchObject({ [url]: 'https://bank.example', [token]: 'secret' });
+  });
+
+  test('without a token is one error', () => {
+    expect(faultsOf(() => read({ [url]: 'https://bank.example' }))).toEqual([
+      `${token} is required with ${url}`,
+    ]);
+  });
+
+  test.each(['bank.example:443', 'grpc://bank.example', 'None'])('at %s is one error', (value) => {
+    expect(faultsOf(() => read({ [url]: value }))).toEqual([`${url} must be none or an http or https URL`]);
+  });
 });

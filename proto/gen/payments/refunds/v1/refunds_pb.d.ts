@@ -1760,6 +1760,14 @@ export enum ProviderOutcome {
    * @generated from enum value: PROVIDER_OUTCOME_FAILED = 3;
    */
   FAILED = 3,
+
+  /**
+   * Refused when it was submitted: a PROCESSING case becomes FAILED. Unlike FAILED it is no late return, so it is
+   * FAILED_PRECONDITION (REFUND_CASE_STATE) after SUCCEEDED.
+   *
+   * @generated from enum value: PROVIDER_OUTCOME_REFUSED = 4;
+   */
+  REFUSED = 4,
 }
 
 /**
@@ -2015,8 +2023,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof RecordRefundDebitResponseSchema;
   },
   /**
-   * Records the provider's outcome of a PROCESSING case, or one late return of a SUCCEEDED one (FAILED). The workflow
-   * refund-reversal-<case id> reverses the debit of every FAILED case in funds.
+   * Records what the provider reports about a PROCESSING case, or one late return of a SUCCEEDED one (FAILED). SUBMITTED
+   * after the outcome only adds what the case does not have yet. The workflow refund-reversal-<case id> reverses the
+   * debit of every FAILED case in funds.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.RecordProviderOutcome
    */

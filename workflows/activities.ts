@@ -42,7 +42,7 @@ export function createActivities(dependencies: ActivityDependencies) {
   return {
     ...createRefundActivities({ refunds, funds, refundProvider: providers.refundProvider }),
     ...createFundsActivities({ advances, funds }),
-    ...createAdvanceActivities({ advances, funds }),
+    ...createAdvanceActivities({ advances, funds, payoutProvider: providers.payoutProvider }),
     ...createDeliveryActivities({
       ...delivery,
       deliveries,

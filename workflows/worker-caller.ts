@@ -6,6 +6,7 @@ export const WORKER_CALLER: Caller = {
   grants: new Set([
     'dispatch',
     'operations',
+    'saga',
     'refunds:read',
     'refunds:write',
     'funds:read',

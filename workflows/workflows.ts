@@ -1,5 +1,6 @@
 // The workflow functions that the worker bundles. Each export's name is its workflow type.
 export { notifyContact } from './accounts/notify-contact.workflow.ts';
+export { payOutAdvance } from './advances/advance-payout.workflow.ts';
 export { freeRefusedAdvance } from './advances/advance-refusal.workflow.ts';
 export { releaseAdvance } from './advances/advance-release.workflow.ts';
 export { completeAdvanceRequest } from './advances/advance-request.workflow.ts';

@@ -109,7 +109,8 @@ function review(request: AdvanceRequest, moment: Moment, reviewReason: string | 
   return { reviewedAt: later(request.requestedAt, moment.at), reviewReason };
 }
 
-function wrongState({ status, releaseStartedAt }: AdvanceRequest): DomainError {
+/** ADVANCE_REQUEST_STATE: the status does not allow the change. */
+export function wrongState({ status, releaseStartedAt }: AdvanceRequest): DomainError {
   return failedPrecondition('ADVANCE_REQUEST_STATE', `the request is ${status}`, {
     status,
     releaseStarted: String(releaseStartedAt !== null),

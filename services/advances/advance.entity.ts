@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
+import type { PayoutAnswerName } from './advance-payout.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
 export const RateEntity = defineEntity({
@@ -69,6 +70,13 @@ export const AdvanceRequestEntity = defineEntity({
     releaseStartedAt: timestampColumn().strictNullable(),
     releaseStartedBy: p.text().strictNullable(),
     releasedAt: timestampColumn().strictNullable(),
+    payoutSubmittedAt: timestampColumn().strictNullable(),
+    payoutAttempts: p.integer(),
+    payoutLastAnswerAt: timestampColumn().strictNullable(),
+    payoutLastAnswer: p.string().$type<PayoutAnswerName>().strictNullable(),
+    payoutLastReason: p.text().strictNullable(),
+    payoutAcceptedAt: timestampColumn().strictNullable(),
+    payoutProviderId: p.text().strictNullable(),
     firstDate: p.date(),
     lastDate: p.date(),
   },

@@ -1,9 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
+  type AdvancePayout,
   type AdvanceQuoteSchema,
   type AdvanceRate,
   type AdvanceRequest,
   AdvanceRequestStatus,
+  PayoutAnswer,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
@@ -28,6 +30,21 @@ export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceReques
     reviewedAt: row.reviewed_at ?? undefined,
     reviewReason: row.review_reason ?? undefined,
     releasedAt: row.released_at ?? undefined,
+    payout: advancePayout(row),
+  };
+}
+
+function advancePayout(row: AdvanceRequestReadRow): AdvancePayout | undefined {
+  if (row.payout_submitted_at === null || row.payout_last_answer === null) return undefined;
+  return {
+    $typeName: 'payments.advances.v1.AdvancePayout',
+    submittedAt: row.payout_submitted_at,
+    attempts: row.payout_attempts,
+    lastAnswerAt: row.payout_last_answer_at ?? undefined,
+    lastAnswer: PayoutAnswer[row.payout_last_answer],
+    lastReason: row.payout_last_reason ?? undefined,
+    acceptedAt: row.payout_accepted_at ?? undefined,
+    providerPayoutId: row.payout_provider_id ?? undefined,
   };
 }
 

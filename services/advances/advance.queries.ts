@@ -1,10 +1,12 @@
-import { sql } from 'kysely';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { type NotNull, sql } from 'kysely';
 import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
+import { STUCK_AFTER_ATTEMPTS } from './advance-payout.ts';
 
 /** A request as hot reads answer it; amounts in centavos. */
 export type AdvanceRequestReadRow = ReadTable<typeof AdvanceRequestEntity>;
@@ -41,6 +43,35 @@ export const requestOrder: ListOrder<AdvanceRequestReadRow> = {
 export const selectRequests = prepareRead<Tenant & PageSpec, AdvanceRequestReadRow>((parameters) =>
   inOrder(requests(parameters), requestOrder, parameters).compile(),
 );
+
+/** A request whose payout was submitted. */
+type SubmittedReadRow = AdvanceRequestReadRow & { payout_submitted_at: Timestamp };
+
+/** Stuck payouts are listed longest waiting first. */
+export const stuckPayoutOrder: ListOrder<SubmittedReadRow> = {
+  columns: ['payout_submitted_at', 'id'],
+  direction: 'asc',
+};
+
+/** A page of stuck payouts; undefined filters are ignored. */
+export interface StuckPayoutPage extends PageSpec {
+  readonly merchantId: string | undefined;
+  readonly environment: EnvironmentName | undefined;
+}
+
+/** A page of requests whose payout is stuck, across merchants. */
+export const selectStuckPayouts = prepareRead<StuckPayoutPage, SubmittedReadRow>((parameters) => {
+  let query = db
+    .selectFrom('advances.request')
+    .selectAll()
+    // Literals, not parameters: only then does the planner use the partial index on stuck payouts.
+    .where('payout_accepted_at', 'is', null)
+    .where('payout_attempts', '>=', sql.lit(STUCK_AFTER_ATTEMPTS))
+    .$narrowType<{ payout_submitted_at: NotNull }>();
+  if (parameters.has('merchantId')) query = query.where('merchant_id', '=', parameters('merchantId'));
+  if (parameters.has('environment')) query = query.where('environment', '=', parameters('environment'));
+  return inOrder(query, stuckPayoutOrder, parameters).compile();
+});
 
 /** The rate in effect at a time, if the merchant has set one by then. */
 export const selectRate = prepareRead<Tenant & { readonly at: Date }, RateReadRow>((parameters) =>

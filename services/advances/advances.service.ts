@@ -6,7 +6,9 @@ import { approveAdvance } from './approve-advance.ts';
 import { getAdvanceRate } from './get-advance-rate.ts';
 import { getAdvanceRequest } from './get-advance-request.ts';
 import { listAdvanceRequests } from './list-advance-requests.ts';
+import { listStuckPayouts } from './list-stuck-payouts.ts';
 import { quoteAdvance } from './quote-advance.ts';
+import { recordPayoutAnswer } from './record-payout-answer.ts';
 import { refuseAdvance } from './refuse-advance.ts';
 import { releaseAdvance } from './release-advance.ts';
 import { requestAdvance } from './request-advance.ts';
@@ -36,5 +38,7 @@ export function advanceService({
     refuseAdvance: (request, context) => refuseAdvance(dependencies, request, context),
     releaseAdvance: (request, context) => releaseAdvance(dependencies, request, context),
     settleAdvance: (request, context) => settleAdvance(writes, request, context),
+    recordPayoutAnswer: (request, context) => recordPayoutAnswer(writes, request, context),
+    listStuckPayouts: (request, context) => listStuckPayouts(database, pagination, request, context),
   };
 }

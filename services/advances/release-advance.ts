@@ -4,6 +4,7 @@ import type {
   ReleaseAdvanceRequest,
   ReleaseAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import * as advancePayout from '../contracts/advances/advance-payout.contract.ts';
 import * as advanceRelease from '../contracts/advances/advance-release.contract.ts';
 import { addDays, startOfDay } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
@@ -19,8 +20,9 @@ import { type Requester, requesterOf } from './requester.ts';
 
 /**
  * APPROVED to RELEASED in three steps: commit the start of the payout, after which the request cannot be refused;
- * settle the reservation in funds; commit RELEASED. The first step starts a workflow that completes a payout that
- * failed halfway, and settles the advance after its last covered date.
+ * settle the reservation in funds; commit RELEASED. The first step starts a workflow that completes a release that
+ * failed halfway, and settles the advance after its last covered date; the last step starts the workflow that submits
+ * the payout to the provider.
  */
 export async function releaseAdvance(
   { writes, funds }: AdvanceDependencies,
@@ -43,6 +45,7 @@ export async function releaseAdvance(
     if (isReleasedFor(row, by)) return { advanceRequest: advanceRequestMessageOf(row) };
     Object.assign(row, finishRelease(row));
     await publishEvent(tx, 'advance.released.v1', row, startedAt);
+    await tx.command(advancePayout.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
     return { advanceRequest: advanceRequestMessageOf(row) };
   });
 }

@@ -20,6 +20,7 @@ import {
   type QuoteRow,
 } from './advance.entity.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
+import { NO_PAYOUT } from './advance-payout.ts';
 import { openRequest } from './advance-request.ts';
 import { publishEvent } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
@@ -165,6 +166,7 @@ async function createRequest(
     amountMinor: quote.amountMinor,
     feeMinor: quote.feeMinor,
     netMinor: quote.netMinor,
+    ...NO_PAYOUT,
     ...openRequest(
       installments.map(({ date }) => date),
       requestedAt,

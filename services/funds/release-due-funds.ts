@@ -10,6 +10,7 @@ import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { requestIdOf } from '../platform/rpc/call-context.ts';
+import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { recordAudit } from '../platform/writes/audit.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -20,7 +21,6 @@ import {
 } from './cross-tenant.queries.ts';
 import { FundsAccount } from './funds-account.ts';
 import { release, remainingMinor } from './installment.ts';
-import { optionalTenant } from './optional-tenant.ts';
 
 const ACCOUNTS_PER_CALL = 20;
 const INSTALLMENTS_PER_ACCOUNT = 1000;

@@ -74,6 +74,16 @@ create table advances.request (
   -- The caller and idempotency key that started the payout.
   release_started_by text,
   released_at timestamptz(3),
+  -- The payout of a released request. Null until it is first submitted to the provider.
+  payout_submitted_at timestamptz(3),
+  -- The calls to the provider that are recorded, up to the accepted one.
+  payout_attempts integer not null default 0 check (payout_attempts >= 0),
+  payout_last_answer_at timestamptz(3),
+  payout_last_answer text check (payout_last_answer in ('ACCEPTED', 'REFUSED', 'FAILED')),
+  -- Why it was not accepted.
+  payout_last_reason text check (char_length(payout_last_reason) between 1 and 1000),
+  payout_accepted_at timestamptz(3),
+  payout_provider_id text,
   -- Of the covered installments.
   first_date date not null,
   last_date date not null check (last_date >= first_date),
@@ -84,8 +94,21 @@ create table advances.request (
   constraint times_in_order check (requested_at <= reviewed_at and reviewed_at <= released_at),
   constraint reviewed_has_time check ((status = 'PENDING_REVIEW') = (reviewed_at is null)),
   constraint released_has_time check ((status in ('RELEASED', 'SETTLED')) = (released_at is not null)),
-  constraint only_approved_is_released check (release_started_at is null or status = 'APPROVED')
+  constraint only_approved_is_released check (release_started_at is null or status = 'APPROVED'),
+  constraint only_released_is_paid_out check (payout_submitted_at is null or released_at is not null),
+  constraint submitted_payout_has_answer check (
+    (payout_submitted_at is null) = (payout_attempts = 0)
+    and (payout_submitted_at is null) = (payout_last_answer_at is null)
+    and (payout_submitted_at is null) = (payout_last_answer is null)),
+  constraint accepted_payout_is_final check (
+    (payout_last_answer = 'ACCEPTED') is true = (payout_accepted_at is not null)
+    and (payout_accepted_at is null) = (payout_provider_id is null)),
+  constraint unaccepted_payout_has_reason
+    check ((payout_last_answer in ('REFUSED', 'FAILED')) is true = (payout_last_reason is not null))
 );
 
 -- The list of requests, newest first.
 create index request_newest on advances.request (merchant_id, environment, requested_at desc, id desc);
+-- Payouts that are stuck, longest waiting first, across merchants. Partial: few at a time.
+create index request_stuck_payout on advances.request (payout_submitted_at, id)
+  where payout_accepted_at is null and payout_attempts >= 5;

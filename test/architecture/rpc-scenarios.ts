@@ -169,7 +169,7 @@ async function advances(transport: Transport) {
   const on = '2020-06-20';
   await client.setAdvanceRate({ ...write(on), monthlyRateBps: 199 });
   await client.getAdvanceRate(tenant);
-  await sell({ on, gross: 30_000n, installments: 3 });
+  await sell({ on, gross: 60_000n, installments: 6 });
   const request = async () => {
     const { quote } = await client.quoteAdvance({ ...write(on), maxAmountMinor: 10_000n });
     const { advanceRequest } = await client.requestAdvance({ ...write(on), quoteId: quote!.id });
@@ -179,6 +179,17 @@ async function advances(transport: Transport) {
   await client.approveAdvance({ ...write(on), advanceRequestId });
   await client.releaseAdvance({ ...write(on), advanceRequestId });
   await client.settleAdvance({ ...write(), advanceRequestId });
+  const accepted = { case: 'accepted', value: { providerPayoutId: 'po_1' } } as const;
+  await client.recordPayoutAnswer({ ...write(), advanceRequestId, answer: accepted });
+  for (const stuck of [await request(), await request()]) {
+    await client.approveAdvance({ ...write(on), advanceRequestId: stuck });
+    await client.releaseAdvance({ ...write(on), advanceRequestId: stuck });
+    const refused = { case: 'refused', value: 'the account is closed' } as const;
+    for (let n = 0; n < 5; n += 1) {
+      await client.recordPayoutAnswer({ ...write(), advanceRequestId: stuck, answer: refused });
+    }
+  }
+  await twoPages((page) => client.listStuckPayouts({ ...tenant, ...page }));
   await client.refuseAdvance({ ...write(), advanceRequestId: await request(), reason: 'not this time' });
   await client.getAdvanceRequest({ ...tenant, advanceRequestId });
   await twoPages((page) => client.listAdvanceRequests({ ...tenant, ...page }));

@@ -1,25 +1,20 @@
-import type { CallOptions, Client } from '@connectrpc/connect';
-import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import * as advanceRefusal from '../../services/contracts/advances/advance-refusal.contract.ts';
 import * as advanceRelease from '../../services/contracts/advances/advance-release.contract.ts';
 import * as advanceRequest from '../../services/contracts/advances/advance-request.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-
-export interface AdvanceClients {
-  readonly advances: Client<typeof AdvanceService>;
-  readonly funds: Client<typeof FundsService>;
-}
+import { type AdvanceClients, CALL, requestOf } from './advance-clients.ts';
+import { createPayoutActivities } from './advance-payout.activities.ts';
 
 export type AdvanceActivities = ReturnType<typeof createAdvanceActivities>;
 
-const CALL: CallOptions = { timeoutMs: 10_000 };
-
 /** The activities of advances. Each can be retried: the services return what they have committed. */
-export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
+export function createAdvanceActivities(clients: AdvanceClients) {
+  const { advances, funds } = clients;
   return withFinalRefusals({
+    ...createPayoutActivities(clients),
+
     /**
      * Repeats the request of a quoted advance on behalf of its requester. When the quote can no longer be requested,
      * frees its reservation, which also keeps a delayed one from being made.
@@ -76,12 +71,6 @@ export function createAdvanceActivities({ advances, funds }: AdvanceClients) {
     },
   });
 }
-
-const requestOf = (input: advanceRefusal.FreeRefusedAdvanceInput) => ({
-  merchantId: input.merchantId,
-  environment: environmentEnum(input.environment),
-  advanceRequestId: input.advanceRequestId,
-});
 
 /** Whether a transition was refused because the request is in one of these states already. */
 function isAlready(error: unknown, ...statuses: readonly string[]): boolean {

@@ -10,9 +10,9 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Database } from '../../platform/database/database.ts';
 import { invalidArgument } from '../../platform/errors.ts';
+import { optionalTenant } from '../../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
 import { selectAccounts } from '../cross-tenant.queries.ts';
-import { optionalTenant } from '../optional-tenant.ts';
 import type { DifferenceReadRow } from './difference.sql.ts';
 import { selectDifferences } from './funds-checks.ts';
 import { fundsDifferences, verificationEnd, verifiedAccounts } from './verification-metrics.ts';

@@ -6,6 +6,7 @@ const SPECIAL_GRANTS: Readonly<Record<string, string>> = {
   'payments.webhooks.v1.DispatchService': 'dispatch',
   'payments.outbox.v1.WorkflowCommandService': 'dispatch',
   'payments.webhooks.v1.WebhookSubscriptionService.RevealSigningSecret': 'reveal',
+  'payments.advances.v1.AdvanceService.RecordPayoutAnswer': 'saga',
   'payments.apikeys.v1.ApiKeyService': 'keys',
   'payments.apikeys.v1.ApiKeyService.AuthenticateApiKey': 'authenticate',
   ...Object.fromEntries(
@@ -28,6 +29,7 @@ export const STANDALONE_GRANTS = [
   'authenticate',
   'operations',
   'backdate',
+  'saga',
   'sessions',
   'on-behalf-of',
 ] as const;

@@ -168,6 +168,7 @@ describe('AdvanceService', () => {
         workflow_type: 'releaseAdvance',
         arguments: [{ advanceRequestId: id, settlesAt: '2020-09-19T03:00:00.000Z' }],
       },
+      { workflow_id: `advance-payout-${id}`, workflow_type: 'payOutAdvance' },
     ]);
   });
 });

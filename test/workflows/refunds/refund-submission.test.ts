@@ -103,23 +103,23 @@ describe('the submission of a refund', () => {
     expect(provider.callsOf(id)).toHaveLength(1);
   });
 
-  it.concurrent('is repeated after errors of every kind, silence and invalid answers', async () => {
+  it.concurrent('is repeated after errors that other services mean for good, and invalid answers', async () => {
     const { id, start, isAccepted, available } = await approved();
-    provider.refund(
-      id,
-      hanging,
-      failing(Code.InvalidArgument),
-      failing(Code.Unauthenticated),
-      () => ({}),
-      () => accepted(''),
-      () => accepted('pr_\u0000'),
-      () => accepted(),
-    );
+    const invalid = [() => ({}), () => accepted('pr_\u0000')];
+    provider.refund(id, failing(Code.InvalidArgument), ...invalid, () => accepted());
     await start(id);
     await isAccepted();
-    expect(provider.callsOf(id)).toHaveLength(7);
+    expect(provider.callsOf(id)).toHaveLength(4);
     expect(await available()).toBe(500n);
-  }, 120_000);
+  });
+
+  it.concurrent('is repeated when the provider is silent until the deadline', async () => {
+    const { id, start, isAccepted } = await approved();
+    provider.refund(id, hanging, () => accepted());
+    await start(id);
+    await isAccepted();
+    expect(provider.callsOf(id)).toHaveLength(2);
+  });
 
   it.concurrent('is made up for when the run that recorded the debit died before it', async () => {
     const { id, start, debit, isAccepted, funds, write } = await approved();

@@ -4,13 +4,73 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment } from "../../merchant/v1/merchant_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Environment } from "../../merchant/v1/merchant_pb.js";
 
 /**
  * Describes the file payments/advances/v1/advances.proto.
  */
 export declare const file_payments_advances_v1_advances: GenFile;
+
+/**
+ * The payout of a released advance, once it was submitted to the provider.
+ *
+ * @generated from message payments.advances.v1.AdvancePayout
+ */
+export declare type AdvancePayout = Message<"payments.advances.v1.AdvancePayout"> & {
+  /**
+   * When it was first submitted.
+   *
+   * @generated from field: google.protobuf.Timestamp submitted_at = 1;
+   */
+  submittedAt?: Timestamp | undefined;
+
+  /**
+   * How many calls the provider has answered, or not, up to and including the accepted one.
+   *
+   * @generated from field: int32 attempts = 2;
+   */
+  attempts: number;
+
+  /**
+   * When the last of these calls was recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp last_answer_at = 3;
+   */
+  lastAnswerAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: payments.advances.v1.PayoutAnswer last_answer = 4;
+   */
+  lastAnswer: PayoutAnswer;
+
+  /**
+   * Why it was not accepted, in the provider's words or as a description of the error.
+   *
+   * @generated from field: optional string last_reason = 5;
+   */
+  lastReason?: string | undefined;
+
+  /**
+   * Absent until the payout is accepted.
+   *
+   * @generated from field: google.protobuf.Timestamp accepted_at = 6;
+   */
+  acceptedAt?: Timestamp | undefined;
+
+  /**
+   * The provider's id of the payout. Absent until it is accepted.
+   *
+   * @generated from field: optional string provider_payout_id = 7;
+   */
+  providerPayoutId?: string | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.AdvancePayout.
+ * Use `create(AdvancePayoutSchema)` to create a new message.
+ */
+export declare const AdvancePayoutSchema: GenMessage<AdvancePayout>;
 
 /**
  * A request for an advance.
@@ -86,6 +146,13 @@ export declare type AdvanceRequest = Message<"payments.advances.v1.AdvanceReques
    * @generated from field: google.protobuf.Timestamp released_at = 13;
    */
   releasedAt?: Timestamp | undefined;
+
+  /**
+   * Absent until the payout is submitted, and without a provider for payouts.
+   *
+   * @generated from field: payments.advances.v1.AdvancePayout payout = 14;
+   */
+  payout?: AdvancePayout | undefined;
 };
 
 /**
@@ -803,6 +870,184 @@ export declare type SettleAdvanceResponse = Message<"payments.advances.v1.Settle
 export declare const SettleAdvanceResponseSchema: GenMessage<SettleAdvanceResponse>;
 
 /**
+ * A payout that the provider has accepted.
+ *
+ * @generated from message payments.advances.v1.PayoutAcceptance
+ */
+export declare type PayoutAcceptance = Message<"payments.advances.v1.PayoutAcceptance"> & {
+  /**
+   * The provider's id of the payout.
+   *
+   * @generated from field: string provider_payout_id = 1;
+   */
+  providerPayoutId: string;
+
+  /**
+   * When the provider accepted it; absent is now.
+   *
+   * @generated from field: google.protobuf.Timestamp accepted_at = 2;
+   */
+  acceptedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.PayoutAcceptance.
+ * Use `create(PayoutAcceptanceSchema)` to create a new message.
+ */
+export declare const PayoutAcceptanceSchema: GenMessage<PayoutAcceptance>;
+
+/**
+ * The provider's answer to a submitted payout.
+ *
+ * @generated from message payments.advances.v1.RecordPayoutAnswerRequest
+ */
+export declare type RecordPayoutAnswerRequest = Message<"payments.advances.v1.RecordPayoutAnswerRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string advance_request_id = 4;
+   */
+  advanceRequestId: string;
+
+  /**
+   * @generated from oneof payments.advances.v1.RecordPayoutAnswerRequest.answer
+   */
+  answer: {
+    /**
+     * @generated from field: payments.advances.v1.PayoutAcceptance accepted = 5;
+     */
+    value: PayoutAcceptance;
+    case: "accepted";
+  } | {
+    /**
+     * Why the provider cannot pay at present.
+     *
+     * @generated from field: string refused = 6;
+     */
+    value: string;
+    case: "refused";
+  } | {
+    /**
+     * Why there was no valid answer: an error, or silence until the deadline.
+     *
+     * @generated from field: string failed = 7;
+     */
+    value: string;
+    case: "failed";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 8;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.RecordPayoutAnswerRequest.
+ * Use `create(RecordPayoutAnswerRequestSchema)` to create a new message.
+ */
+export declare const RecordPayoutAnswerRequestSchema: GenMessage<RecordPayoutAnswerRequest>;
+
+/**
+ * The request with its payout.
+ *
+ * @generated from message payments.advances.v1.RecordPayoutAnswerResponse
+ */
+export declare type RecordPayoutAnswerResponse = Message<"payments.advances.v1.RecordPayoutAnswerResponse"> & {
+  /**
+   * @generated from field: payments.advances.v1.AdvanceRequest advance_request = 1;
+   */
+  advanceRequest?: AdvanceRequest | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.RecordPayoutAnswerResponse.
+ * Use `create(RecordPayoutAnswerResponseSchema)` to create a new message.
+ */
+export declare const RecordPayoutAnswerResponseSchema: GenMessage<RecordPayoutAnswerResponse>;
+
+/**
+ * The stuck payouts to list, and the page.
+ *
+ * @generated from message payments.advances.v1.ListStuckPayoutsRequest
+ */
+export declare type ListStuckPayoutsRequest = Message<"payments.advances.v1.ListStuckPayoutsRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; UNSPECIFIED for both environments without.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.ListStuckPayoutsRequest.
+ * Use `create(ListStuckPayoutsRequestSchema)` to create a new message.
+ */
+export declare const ListStuckPayoutsRequestSchema: GenMessage<ListStuckPayoutsRequest>;
+
+/**
+ * A page of requests with stuck payouts.
+ *
+ * @generated from message payments.advances.v1.ListStuckPayoutsResponse
+ */
+export declare type ListStuckPayoutsResponse = Message<"payments.advances.v1.ListStuckPayoutsResponse"> & {
+  /**
+   * @generated from field: repeated payments.advances.v1.AdvanceRequest advance_requests = 1;
+   */
+  advanceRequests: AdvanceRequest[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.ListStuckPayoutsResponse.
+ * Use `create(ListStuckPayoutsResponseSchema)` to create a new message.
+ */
+export declare const ListStuckPayoutsResponseSchema: GenMessage<ListStuckPayoutsResponse>;
+
+/**
  * The states of an advance request.
  *
  * @generated from enum payments.advances.v1.AdvanceRequestStatus
@@ -843,6 +1088,44 @@ export enum AdvanceRequestStatus {
  * Describes the enum payments.advances.v1.AdvanceRequestStatus.
  */
 export declare const AdvanceRequestStatusSchema: GenEnum<AdvanceRequestStatus>;
+
+/**
+ * How the provider answered a call that submitted a payout.
+ *
+ * @generated from enum payments.advances.v1.PayoutAnswer
+ */
+export enum PayoutAnswer {
+  /**
+   * @generated from enum value: PAYOUT_ANSWER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The provider will pay.
+   *
+   * @generated from enum value: PAYOUT_ANSWER_ACCEPTED = 1;
+   */
+  ACCEPTED = 1,
+
+  /**
+   * The provider cannot pay at present.
+   *
+   * @generated from enum value: PAYOUT_ANSWER_REFUSED = 2;
+   */
+  REFUSED = 2,
+
+  /**
+   * An error, no answer before the deadline, or an answer that is not valid.
+   *
+   * @generated from enum value: PAYOUT_ANSWER_FAILED = 3;
+   */
+  FAILED = 3,
+}
+
+/**
+ * Describes the enum payments.advances.v1.PayoutAnswer.
+ */
+export declare const PayoutAnswerSchema: GenEnum<PayoutAnswer>;
 
 /**
  * Advances of receivables: a quote for scheduled installments, a request that reserves them, its review and payout.
@@ -944,7 +1227,8 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * APPROVED to RELEASED; the covered rows' advanced amount rises. FAILED_PRECONDITION (COVERED_PART_DUE). A call that
-   * fails halfway is completed within a minute; repeating it with its key returns the request.
+   * fails halfway is completed within a minute; repeating it with its key returns the request. The workflow
+   * advance-payout-<id> then submits the payout of the net amount to PAYOUT_PROVIDER_URL until it is accepted.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ReleaseAdvance
    */
@@ -962,6 +1246,30 @@ export declare const AdvanceService: GenService<{
     methodKind: "unary";
     input: typeof SettleAdvanceRequestSchema;
     output: typeof SettleAdvanceResponseSchema;
+  },
+  /**
+   * Records how the provider answered a call that submitted the payout of a released advance. Has no effect once the
+   * payout is accepted. Requires the grant saga.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.RecordPayoutAnswer
+   */
+  recordPayoutAnswer: {
+    methodKind: "unary";
+    input: typeof RecordPayoutAnswerRequestSchema;
+    output: typeof RecordPayoutAnswerResponseSchema;
+  },
+  /**
+   * Lists the requests whose payout the provider has not accepted in five calls or more, longest waiting first by
+   * (payout.submitted_at, id). They are submitted again, at most an hour apart, until they are accepted. Without
+   * merchant_id the list spans all merchants and requires the grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN)
+   * when the token belongs to another merchant or environment.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.ListStuckPayouts
+   */
+  listStuckPayouts: {
+    methodKind: "unary";
+    input: typeof ListStuckPayoutsRequestSchema;
+    output: typeof ListStuckPayoutsResponseSchema;
   },
 }>;
 

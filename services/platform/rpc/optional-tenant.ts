@@ -1,8 +1,8 @@
 import type { HandlerContext } from '@connectrpc/connect';
-import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { invalidArgument } from '../platform/errors.ts';
-import { requireGrant } from '../platform/rpc/call-context.ts';
-import { type Tenant, tenantOf } from '../platform/tenant.ts';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { invalidArgument } from '../errors.ts';
+import { type Tenant, tenantOf } from '../tenant.ts';
+import { requireGrant } from './call-context.ts';
 
 /**
  * The tenant of a request that may also address all merchants; undefined for all, which requires the grant operations.

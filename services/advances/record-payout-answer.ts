@@ -1,0 +1,42 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  RecordPayoutAnswerRequest,
+  RecordPayoutAnswerResponseSchema,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import type { Writes } from '../platform/writes/writes.ts';
+import { advanceRequestMessageOf } from './advance.message.ts';
+import { type PayoutAnswer, recordPayoutAnswer as record } from './advance-payout.ts';
+import { lockRequest } from './advance-store.ts';
+
+/** Records how the provider answered a call that submitted a payout. Publishes nothing. */
+export function recordPayoutAnswer(
+  writes: Writes,
+  request: RecordPayoutAnswerRequest,
+  context: HandlerContext,
+) {
+  const at = occurredAtOf(request, context);
+  return writes.run<typeof RecordPayoutAnswerResponseSchema>(request, context, async (tx) => {
+    const row = await lockRequest(tx, request.advanceRequestId);
+    Object.assign(row, record(row, answerOf(request), at));
+    return { advanceRequest: advanceRequestMessageOf(row) };
+  });
+}
+
+function answerOf({ answer }: RecordPayoutAnswerRequest): PayoutAnswer {
+  switch (answer.case) {
+    case 'accepted': {
+      const { providerPayoutId, acceptedAt } = answer.value;
+      return { answer: 'ACCEPTED', providerPayoutId, acceptedAt: acceptedAt && timestampDate(acceptedAt) };
+    }
+    case 'refused':
+      return { answer: 'REFUSED', reason: answer.value };
+    case 'failed':
+      return { answer: 'FAILED', reason: answer.value };
+    case undefined:
+      throw new TypeError('a validated request has an answer');
+    default:
+      return answer satisfies never;
+  }
+}

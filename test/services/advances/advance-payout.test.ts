@@ -1,0 +1,128 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, createClient } from '@connectrpc/connect';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  AdvanceService,
+  PayoutAnswer as Answer,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import {
+  NO_PAYOUT,
+  type PayoutAnswer,
+  recordPayoutAnswer,
+} from '../../../services/advances/advance-payout.ts';
+import { type AdvanceRequest, openRequest } from '../../../services/advances/advance-request.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { advancesCaller, SOLD } from './advances-caller.ts';
+
+const releasedAt = new Date('2020-06-20T15:00:00.000Z');
+const released: AdvanceRequest = {
+  ...openRequest(['2020-07-20'], releasedAt),
+  ...{ status: 'RELEASED', reviewedAt: releasedAt, releasedAt },
+};
+
+const answer = fc.oneof(
+  fc.record({
+    answer: fc.constantFrom('REFUSED' as const, 'FAILED' as const),
+    reason: fc.string({ minLength: 1 }),
+  }),
+  fc.record({
+    answer: fc.constant('ACCEPTED' as const),
+    providerPayoutId: fc.string({ minLength: 1 }),
+    acceptedAt: fc.constantFrom(undefined, releasedAt),
+  }),
+) satisfies fc.Arbitrary<PayoutAnswer>;
+
+describe('the payout', () => {
+  it('counts the answers up to the first acceptance, which stays, whatever follows and whichever clock is behind', () => {
+    const step = fc.record({ answer, at: fc.date({ noInvalidDate: true }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        let request = { ...released, ...NO_PAYOUT };
+        for (const { answer, at } of steps) {
+          request = { ...request, ...recordPayoutAnswer(request, answer, at) };
+        }
+        const first = steps.findIndex((step) => step.answer.answer === 'ACCEPTED');
+        const counted = first === -1 ? steps : steps.slice(0, first + 1);
+        const last = counted.at(-1)?.answer;
+        expect(request).toMatchObject({
+          payoutAttempts: counted.length,
+          payoutLastAnswer: last?.answer ?? null,
+          payoutLastReason: last && 'reason' in last ? last.reason : null,
+          payoutProviderId: last && 'providerPayoutId' in last ? last.providerPayoutId : null,
+        });
+        expect(request.payoutAcceptedAt === null).toBe(first === -1);
+        const times = [releasedAt, request.payoutSubmittedAt, request.payoutLastAnswerAt];
+        const known = times.filter((time) => time !== null).map((time) => time.getTime());
+        expect(known).toEqual(known.toSorted((a, b) => a - b));
+      }),
+    );
+  });
+});
+
+describe('RecordPayoutAnswer', () => {
+  let harness: TestHarness;
+  beforeAll(async () => {
+    harness = await startHarness({ SERVICES: 'funds,advances' });
+  });
+  afterAll(() => harness.close());
+
+  async function approved() {
+    const caller = await advancesCaller(harness.transports.inProcess);
+    const { id } = await caller.request((await caller.quote()).id);
+    await caller.approve(id);
+    const record = async (
+      answer: Parameters<typeof caller.client.recordPayoutAnswer>[0]['answer'],
+      on = SOLD,
+    ) => {
+      const request = { ...caller.funds.write(on), advanceRequestId: id, answer };
+      return (await caller.client.recordPayoutAnswer(request)).advanceRequest!;
+    };
+    return { ...caller, id, record };
+  }
+
+  it('keeps the state of the payout with the request, until it is accepted', async () => {
+    const { id, release, record, get, client, funds } = await approved();
+    expect((await release(id)).payout).toBeUndefined();
+    await record({ case: 'refused', value: 'no account' });
+    const { payout } = await record({ case: 'failed', value: 'no answer' }, '2020-06-21');
+    const submittedAt = funds.write(SOLD).occurredAt;
+    expect(payout).toMatchObject({
+      ...{ submittedAt, attempts: 2, lastAnswer: Answer.FAILED, lastReason: 'no answer' },
+      lastAnswerAt: funds.write('2020-06-21').occurredAt,
+    });
+    expect(payout?.acceptedAt).toBeUndefined();
+    const acceptedAt = timestampFromDate(new Date('2020-06-22T10:00:00Z'));
+    await record({ case: 'accepted', value: { providerPayoutId: 'po_1', acceptedAt } });
+    const last = {
+      submittedAt,
+      attempts: 3,
+      lastAnswer: Answer.ACCEPTED,
+      acceptedAt,
+      providerPayoutId: 'po_1',
+    };
+    await record({ case: 'refused', value: 'too late' });
+    await record({ case: 'accepted', value: { providerPayoutId: 'po_2' } });
+    expect((await get(id)).payout).toMatchObject(last);
+    expect((await get(id)).payout?.lastReason).toBeUndefined();
+    const { advanceRequests } = await client.listAdvanceRequests(funds.tenant);
+    expect(advanceRequests).toMatchObject([{ id, payout: last }]);
+  });
+
+  it('refuses a request that is not released, and callers without the grant saga', async () => {
+    const { id, record, funds, client } = await approved();
+    const accepted = { case: 'accepted', value: { providerPayoutId: 'po_1' } } as const;
+    await expectRefusal(record(accepted), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', {
+      status: 'APPROVED',
+    });
+    const request = { ...funds.write(SOLD), advanceRequestId: id };
+    await expectRefusal(client.recordPayoutAnswer(request), Code.InvalidArgument, 'INVALID_ARGUMENT', {
+      field: 'answer',
+    });
+    const grants = new Set(['advances:read', 'advances:write', 'backdate']);
+    const other = createClient(AdvanceService, harness.services.transportFor({ name: 'other', grants }));
+    const call = other.recordPayoutAnswer({ ...request, answer: accepted });
+    await expectRefusal(call, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'saga' });
+  });
+});

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import type { AdvanceRequest } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import type {
+  PayOutAdvanceInput,
+  PayoutResult,
+} from '../../services/contracts/advances/advance-payout.contract.ts';
+import { callProvider, ProviderError } from '../providers/call-provider.ts';
+import { referenceOf } from '../providers/reference.ts';
+import { type AdvanceClients, CALL, requestOf } from './advance-clients.ts';
+
+const REASON_MAX_LENGTH = 1_000;
+const CURRENCY = 'BRL';
+
+/** The activity that submits payouts to the provider. */
+export function createPayoutActivities({ advances, payoutProvider }: AdvanceClients) {
+  /** Each call to the provider is recorded for itself: the request counts them. */
+  const record = (input: PayOutAdvanceInput, answer: RecordedAnswer) =>
+    advances.recordPayoutAnswer({ ...requestOf(input), idempotencyKey: randomUUID(), answer }, CALL);
+  return {
+    /**
+     * Submits the payout once and records the answer; fails unless the provider accepts it, to be retried. Idempotent: an
+     * accepted payout is not submitted again, and the provider returns its first acceptance to a repeated call.
+     */
+    async submitPayout(input: PayOutAdvanceInput): Promise<PayoutResult> {
+      if (payoutProvider === undefined) return 'NO_PROVIDER';
+      const { advanceRequest } = await advances.getAdvanceRequest(requestOf(input), CALL);
+      if (!advanceRequest) throw new TypeError('the response contains no advance request');
+      if (advanceRequest.payout?.acceptedAt) return 'ACCEPTED';
+      const submission = { provider: 'payout', environment: input.environment } as const;
+      try {
+        const answer = await callProvider(submission, (options) =>
+          payoutProvider.submitPayout(submissionOf(advanceRequest), options),
+        );
+        if (answer.case === 'accepted') {
+          const { providerPayoutId, acceptedAt } = answer.value;
+          await record(input, { case: 'accepted', value: { providerPayoutId, acceptedAt } });
+          return 'ACCEPTED';
+        }
+        const { reason } = answer.value;
+        await record(input, { case: 'refused', value: reason });
+        throw ApplicationFailure.create({ message: reason, type: 'PAYOUT_REFUSED' });
+      } catch (error) {
+        if (error instanceof ProviderError) {
+          await record(input, { case: 'failed', value: error.message.slice(0, REASON_MAX_LENGTH) });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+type RecordedAnswer = NonNullable<Parameters<AdvanceClients['advances']['recordPayoutAnswer']>[0]['answer']>;
+
+function submissionOf({ id, merchantId, environment, netAmountMinor, releasedAt }: AdvanceRequest) {
+  return {
+    ...{ merchantId, environment, advanceRequestId: id, releasedAt },
+    ...{ amountMinor: netAmountMinor, currency: CURRENCY, reference: referenceOf(id) },
+  };
+}

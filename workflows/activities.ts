@@ -12,7 +12,7 @@ import { mailLinks } from './accounts/notice-mail.ts';
 import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
-import type { ProviderClients } from './providers/provider-clients.ts';
+import type { ProviderClients } from './provider-clients.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
 import type { WorkflowClient } from './temporal/workflow-client.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';

@@ -15,7 +15,7 @@ import type { EgressConfig } from '../services/platform/egress/environment-guard
 import type { Config } from '../services/platform/process/config.ts';
 import type { MailConfig } from './accounts/smtp-mailer.ts';
 import { createActivities } from './activities.ts';
-import type { ProviderClients, ProviderConfig } from './providers/provider-clients.ts';
+import type { ProviderClients, ProviderConfig } from './provider-clients.ts';
 import { startCommandRelay } from './relay/command-relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { START_SETTINGS } from './start-settings.ts';

@@ -3,7 +3,7 @@ import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleOption, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { registerTemporalUp } from './dispatch-metrics.ts';
-import { connectProviders } from './providers/provider-clients.ts';
+import { connectProviders } from './provider-clients.ts';
 import { backOff } from './retrying.ts';
 import { createDelivery } from './webhooks/delivery.ts';
 import {

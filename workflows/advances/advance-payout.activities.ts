@@ -5,8 +5,8 @@ import type {
   PayOutAdvanceInput,
   PayoutResult,
 } from '../../services/contracts/advances/advance-payout.contract.ts';
-import { callProvider, ProviderError } from '../providers/call-provider.ts';
-import { referenceOf } from '../providers/reference.ts';
+import { callProvider, ProviderError } from '../call-provider.ts';
+import { referenceOf } from '../provider-reference.ts';
 import { type AdvanceClients, CALL, requestOf } from './advance-clients.ts';
 
 const REASON_MAX_LENGTH = 1_000;

@@ -6,8 +6,8 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { callProvider } from '../providers/call-provider.ts';
-import { referenceOf } from '../providers/reference.ts';
+import { callProvider } from '../call-provider.ts';
+import { referenceOf } from '../provider-reference.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /**

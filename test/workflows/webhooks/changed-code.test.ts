@@ -10,7 +10,7 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { connectProviders } from '../../../workflows/providers/provider-clients.ts';
+import { connectProviders } from '../../../workflows/provider-clients.ts';
 import { installRuntime, sdkLogger } from '../../../workflows/temporal/temporal-runtime.ts';
 import { createDelivery } from '../../../workflows/webhooks/delivery.ts';
 import { openSession } from '../../../workflows/worker-session.ts';

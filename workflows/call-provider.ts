@@ -4,9 +4,9 @@ import {
   SubmitPayoutResponseSchema,
   type SubmitRefundResponse,
   SubmitRefundResponseSchema,
-} from '../../proto/gen/payments/providers/v1/providers_pb.js';
-import { messageFault } from '../../services/platform/rpc/message-fault.ts';
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
+} from '../proto/gen/payments/providers/v1/providers_pb.js';
+import { messageFault } from '../services/platform/rpc/message-fault.ts';
+import type { EnvironmentName } from '../services/platform/tenant.ts';
 import { countSubmission, type ProviderName } from './provider-metrics.ts';
 
 /** The deadline of a call, as promised in providers.proto. Shorter than that of the activities that make it. */

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
-import { metrics } from '../../services/platform/process/telemetry.ts';
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import { metrics } from '../services/platform/process/telemetry.ts';
+import type { EnvironmentName } from '../services/platform/tenant.ts';
 
 const PROVIDERS = ['refund', 'payout'] as const;
 const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];

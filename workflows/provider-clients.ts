@@ -2,9 +2,9 @@ import { type Client, createClient } from '@connectrpc/connect';
 import {
   PayoutProviderService,
   RefundProviderService,
-} from '../../proto/gen/payments/providers/v1/providers_pb.js';
-import type { Config } from '../../services/platform/process/config.ts';
-import { connectGrpc } from '../../services/platform/rpc/remote-transport.ts';
+} from '../proto/gen/payments/providers/v1/providers_pb.js';
+import type { Config } from '../services/platform/process/config.ts';
+import { connectGrpc } from '../services/platform/rpc/remote-transport.ts';
 
 export type ProviderConfig = Pick<
   Config,

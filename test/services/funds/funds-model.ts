@@ -261,7 +261,10 @@ export class FundsModel {
 
   #apply(changes: readonly InstallmentChange[]): void {
     const changedIds = new Set(changes.map(({ after }) => after.id));
-    const unchanged = [...this.installments.values()].filter(({ id }) => !changedIds.has(id));
+    const saleIds = new Set(changes.map(({ after }) => after.saleId));
+    const unchanged = [...this.installments.values()].filter(
+      ({ id, saleId }) => saleIds.has(saleId) && !changedIds.has(id),
+    );
     for (const row of applyToReleases(this.rows.values(), changes, unchanged)) {
       if (row.salesCount === 0) this.rows.delete(rowKey(row));
       else this.rows.set(rowKey(row), row);

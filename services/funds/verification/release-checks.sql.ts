@@ -1,14 +1,18 @@
 import { MAX_AMOUNT_MINOR } from '../release-rows.ts';
 import { compare, recomputed, subject } from './difference.sql.ts';
 
+/** The distinct sales of a row that have several parts; of other sales, a row has one part each. */
+const SPLIT_SALES = `
+  select date, status, count(distinct sale_id) as count from installment where split group by date, status`;
+
 /** (A), (B), (F): the stored rows are the sums of their installments. A row that only one side has differs in every figure. */
 const SUMS = `
 select ${subject({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
   select date, status, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor,
          sum(deducted_minor) as deducted_minor, sum(advanced_minor) as advanced_minor,
-         sum(remaining_minor) as remaining_minor, count(distinct sale_id) as sales_count,
-         count(*) filter (where part = 1) as first_parts
-    from installment group by date, status
+         sum(remaining_minor) as remaining_minor, count(*) filter (where part = 1) as first_parts,
+         count(*) filter (where not split) + coalesce(max(split_sales.count), 0) as sales_count
+    from installment left join (${SPLIT_SALES}) as split_sales using (date, status) group by date, status
 ) as computed using (date, status)
 ${compare({
   gross_minor: recomputed('ORIGINAL', 'gross_minor'),
@@ -23,8 +27,8 @@ ${compare({
 /** (F): days count first parts instead of sales, so a sale may not have two installments on a date. */
 const TWICE_A_DAY = `
 select ${subject({ date: 'date', sale: 'sale_id' })}, 'SALES_COUNT', 'installments_of_sale', '1',
-       count(distinct number)::text
-  from installment group by sale_id, date having count(distinct number) > 1`;
+       count(*)::text
+  from installment where part = 1 group by sale_id, date having count(*) > 1`;
 
 /** No day exceeds the exact range. */
 const OUT_OF_RANGE = `

@@ -81,3 +81,25 @@ it('publishes when a refund empties a blocked installment, and when it is restor
     'funds.unblocked 2020-08-19 SCHEDULED 150',
   ]);
 });
+
+it('publishes the parts that a hold takes of an installment, and that it returns', async () => {
+  const funds = fundsCaller(harness.transports.inProcess);
+  const published = eventReader(funds);
+  const [refundCase, dispute] = [randomUUID(), randomUUID()];
+  const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
+  await funds.block(saleId, refundCase, BlockReason.REFUND_IN_PROGRESS, '2020-06-21', 200n);
+  expect(await published()).toEqual([
+    'funds.blocked 2020-07-20 BLOCKED 50',
+    'funds.blocked 2020-08-19 BLOCKED 150',
+  ]);
+  await funds.unblock(saleId, refundCase, ...held, '2020-06-21');
+  await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-22');
+  await funds.sell({ on: '2020-06-22', gross: 200n, instant: true });
+  await published();
+  // The refund is paid from another sale, and the rest of the disputed one is less.
+  await funds.debit(randomUUID(), 200n, saleId, '2020-06-22');
+  expect(await published()).toEqual([
+    'funds.unblocked 2020-07-20 SCHEDULED 150',
+    'funds.unblocked 2020-08-19 SCHEDULED 50',
+  ]);
+});

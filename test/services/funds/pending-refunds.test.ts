@@ -89,6 +89,22 @@ describe('a pending refund', () => {
     expect(await covered()).toBeUndefined();
   });
 
+  it('is woken by the debit of another refund that lets a dispute return what it holds too much', async () => {
+    const { client, write, earn, debit, block, wait, covered, wakeUps } = merchantOf();
+    const [saleId, early, other, mine] = [uuid(), uuid(), uuid(), uuid()];
+    await earn(400n);
+    await debit(early, 400n, saleId);
+    const sale = { saleId, method: 1, grossAmountMinor: 1_000n, installments: 1 };
+    await client.recordSale({ ...write(), ...sale });
+    // The rest of the sale is 600; the other refund holds the other 400.
+    await block(saleId);
+    await block(saleId, other, REFUND_IN_PROGRESS, undefined, 400n);
+    await wait(mine, 400n);
+    expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
+    await debit(other, 400n, saleId);
+    expect([await covered(), await wakeUps()]).toEqual([mine, 1]);
+  });
+
   it('stops waiting once it is debited; its debit wakes no refund, its reversal does', async () => {
     const { earn, wait, debit, reverse, covered, wakeUps } = merchantOf();
     const [one, other] = [uuid(), uuid()];

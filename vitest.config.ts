@@ -3,7 +3,9 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Files that read or replace state of the whole process: metrics, mocked modules, the Temporal runtime. */
 const ISOLATED = [
-  'test/services/webhooks/{subscriptions,dispatch-metrics,alerts}.test.ts',
+  'test/services/alerts.test.ts',
+  'test/services/webhooks/{subscriptions,dispatch-metrics}.test.ts',
+  'test/services/{refunds/provider-silence,advances/stuck-payout-metrics}.test.ts',
   'test/services/platform/process/measured-gauges.test.ts',
   'test/workflows/webhooks/dispatch-metrics.test.ts',
   'test/gateway/rate-limit-store.test.ts',

@@ -2,6 +2,7 @@ import { createClient, type ServiceImpl } from '@connectrpc/connect';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
+import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
 import { approveAdvance } from './approve-advance.ts';
 import { getAdvanceRate } from './get-advance-rate.ts';
 import { getAdvanceRequest } from './get-advance-request.ts';
@@ -14,6 +15,7 @@ import { releaseAdvance } from './release-advance.ts';
 import { requestAdvance } from './request-advance.ts';
 import { setAdvanceRate } from './set-advance-rate.ts';
 import { settleAdvance } from './settle-advance.ts';
+import { registerStuckPayoutMetrics } from './stuck-payout-metrics.ts';
 
 /** The RPCs of AdvanceService. */
 export function advanceService({
@@ -24,6 +26,7 @@ export function advanceService({
   transport,
   writes,
 }: AreaDependencies): ServiceImpl<typeof AdvanceService> {
+  registerStuckPayoutMetrics(new CrossTenantDatabase(database));
   const dependencies = { database, writes, funds: createClient(FundsService, transport), logger };
   const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;
   const terms = { defaultRateBps, validityMs: config.ADVANCE_QUOTE_VALIDITY };

@@ -2,6 +2,7 @@ import { createClient, type ServiceImpl } from '@connectrpc/connect';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
+import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
 import { addBlockerToCase } from './add-blocker.ts';
 import { announceReviewDeadline } from './announce-review-deadline.ts';
 import { cancelRefundCase } from './cancel-refund-case.ts';
@@ -15,6 +16,7 @@ import { listDisputes } from './list-disputes.ts';
 import { listRefundCases } from './list-refund-cases.ts';
 import { openDispute } from './open-dispute.ts';
 import { openRefundCase } from './open-refund-case.ts';
+import { registerProviderSilenceMetrics } from './provider-silence-metrics.ts';
 import { recordProviderOutcome } from './record-provider-outcome.ts';
 import { recordRefundDebit } from './record-refund-debit.ts';
 import { reviewRefundCase } from './review-refund-case.ts';
@@ -32,6 +34,7 @@ export function refundCaseService({
     maxCount24h: config.REFUND_FREQUENCY_LIMIT_24H,
     maxAmountMinor24h: BigInt(config.REFUND_VOLUME_LIMIT_24H),
   };
+  registerProviderSilenceMetrics(new CrossTenantDatabase(database), config.PROVIDER_SILENT_AFTER);
   const products = createClient(ProductService, transport);
   const opening = { writes, products, limits, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
   return {

@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -60,9 +61,11 @@ test('Prometheus scrapes the operations port of every runtime and loads the aler
   const { configs, volumes } = containers.prometheus!;
   expect(configs).toEqual([{ source: 'prometheus', target: '/etc/prometheus/prometheus.yml' }]);
   const { rule_files, scrape_configs } = parse(files.prometheus!.content);
-  const [rules, mountedAs] = volumes![0]!.split(':');
-  await access(new URL(rules!, root));
-  expect(rule_files).toEqual([mountedAs]);
+  const mounts = volumes!.map((volume) => volume.split(':'));
+  expect(mounts.map(([file]) => file?.slice('./'.length)).sort()).toEqual(
+    globSync('services/*/alerts.yaml', { cwd: root }).sort(),
+  );
+  expect(rule_files).toEqual(mounts.map(([, mountedAs]) => mountedAs));
   const [{ names, port }] = scrape_configs[0].dns_sd_configs;
   expect(port).toBe(Number(SETTINGS.OPS_PORT.fallback));
   const runtimes = Object.entries(containers).filter(([, { image }]) => image === 'merchant-payments');

@@ -1,13 +1,15 @@
-import { readFile } from 'node:fs/promises';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { type PaymentsWorker, startWorker } from '../../../workflows/worker.ts';
-import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { readMetrics } from '../../support/scrape.ts';
-import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
+import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import { startHarness, type TestHarness } from '../support/harness.ts';
+import { readMetrics } from '../support/scrape.ts';
+import { testWorkflowBundle } from '../support/temporal-namespace.ts';
 
 interface Rule {
   readonly alert: string;
@@ -33,12 +35,26 @@ interface RuleTest {
   readonly promql_expr_test?: readonly { readonly expr: string; readonly exp_samples: readonly unknown[] }[];
 }
 
-const read = async (path: string) => parse(await readFile(new URL(path, import.meta.url), 'utf8'));
-const { groups }: { groups: { name: string; rules: Rule[] }[] } = await read(
-  '../../../services/webhooks/alerts.yaml',
+interface RuleFile {
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
+}
+interface RuleTestFile {
+  readonly rule_files: readonly string[];
+  readonly tests: readonly RuleTest[];
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const textsOf = (pattern: string) =>
+  globSync(pattern, { cwd: ROOT })
+    .sort()
+    .map((path) => [path, readFileSync(join(ROOT, path), 'utf8')] as const);
+const rules = textsOf('services/*/alerts.yaml').flatMap(([, text]) =>
+  (parse(text) as RuleFile).groups.flatMap((group) => group.rules),
 );
-const { rule_files, tests }: { rule_files: string[]; tests: RuleTest[] } = await read('alerts.promtool.yaml');
-const rules = groups.flatMap((group) => group.rules);
+const testFiles = textsOf('test/services/*/alerts.promtool.yaml').map(
+  ([path, text]) => [path, parse(text) as RuleTestFile] as const,
+);
+const tests = testFiles.flatMap(([, file]) => file.tests);
 
 /** Where PromQL's own grammar finds no sense in an expression. */
 function errorsIn(expr: string): number[] {
@@ -69,7 +85,7 @@ let worker: PaymentsWorker;
 let scraped: string[];
 
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
+  harness = await startHarness({ SERVICES: 'webhooks,refunds,advances' });
   // Without Temporal all its metrics are there, too.
   worker = await startWorker({
     config: harness.config,
@@ -170,7 +186,17 @@ it('a counter whose every increase is an alert starts at 0, so that the first ev
 });
 
 it('Prometheus tests the deployed rules', () => {
-  expect(rule_files).toEqual(['../../../services/webhooks/alerts.yaml']);
+  const files = textsOf('services/*/alerts.yaml').map(([path]) => path);
+  expect(files.length).toBeGreaterThan(1);
+  const tested = testFiles.map(([path, { rule_files }]) =>
+    rule_files.map((file) => relative(ROOT, resolve(ROOT, dirname(path), file))),
+  );
+  expect(tested.flat()).toEqual(files);
+});
+
+it('every alert is in the guide for operations', () => {
+  const guides = textsOf('docs/operations/*.md').map(([, text]) => text);
+  for (const { alert } of rules) expect(guides.join('\n')).toContain(`\`${alert}\``);
 });
 
 it('alerts have unique names', () => {

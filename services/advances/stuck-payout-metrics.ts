@@ -1,0 +1,53 @@
+import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
+import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import type { EnvironmentName } from '../platform/tenant.ts';
+import { STUCK_AFTER_ATTEMPTS } from './advance-payout.ts';
+
+const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
+/** The maximum number of payouts to count. */
+const COUNT_LIMIT = 10_000;
+const CACHE_MS = 1_000;
+
+interface StuckRow {
+  readonly environment: EnvironmentName;
+  readonly payouts: number;
+  readonly longest_seconds: number;
+}
+
+/** Reads no more than the stuck payouts, off their index. */
+const MEASURE: Statement = {
+  name: 'measure_stuck_payouts',
+  text: `
+select environment, count(*)::int as payouts, extract(epoch from now() - min(payout_submitted_at))::float8 as longest_seconds
+  from (select environment, payout_submitted_at
+          from advances.request
+         where payout_accepted_at is null and payout_attempts >= ${STUCK_AFTER_ATTEMPTS}
+         order by payout_submitted_at, id
+         limit ${COUNT_LIMIT}) stuck
+ group by environment`,
+};
+
+/** Registers gauges of stuck payouts. All processes on a database report the same values. */
+export function registerStuckPayoutMetrics(db: CrossTenantDatabase): void {
+  const labels = ENVIRONMENTS.map((environment) => ({ environment }));
+  const rowOf = (rows: readonly StuckRow[], environment: string | undefined) =>
+    rows.find((row) => row.environment === environment);
+  registerMeasuredGauges({
+    measure: () => db.run<StuckRow>(MEASURE),
+    cacheMs: CACHE_MS,
+    gauges: [
+      {
+        name: 'payments_payouts_stuck',
+        help: `Payouts of advances that the provider has not accepted in ${STUCK_AFTER_ATTEMPTS} calls or more, by environment, of the first ${COUNT_LIMIT}.`,
+        labels,
+        read: (rows, { environment }) => rowOf(rows, environment)?.payouts ?? 0,
+      },
+      {
+        name: 'payments_payouts_stuck_seconds',
+        help: 'How long ago the one of these payouts that waits longest was first submitted; 0 without one.',
+        labels,
+        read: (rows, { environment }) => rowOf(rows, environment)?.longest_seconds ?? 0,
+      },
+    ],
+  });
+}

@@ -1,0 +1,59 @@
+import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
+import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import type { EnvironmentName } from '../platform/tenant.ts';
+
+const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
+/** The maximum number of refunds to count in an environment. */
+const COUNT_LIMIT = 10_000;
+const CACHE_MS = 1_000;
+
+interface SilenceRow {
+  readonly environment: EnvironmentName;
+  readonly refunds: number;
+  /** Null without a silent refund. */
+  readonly longest_seconds: number | null;
+}
+
+/** Reads no more than the silent refunds, off their index. */
+const MEASURE: Statement = {
+  name: 'measure_provider_silence',
+  text: `
+select environment, count(since)::int as refunds, extract(epoch from now() - min(since))::float8 as longest_seconds
+  from unnest(:environments::text[]) environment
+  left join lateral (
+    select coalesce(c.provider_reported_at, c.processing_started_at) as since
+      from refunds.refund_case c
+     where c.environment = environment.environment and c.status = 'PROCESSING'
+       and coalesce(c.provider_reported_at, c.processing_started_at) < now() - interval '1 ms' * :silentAfterMs::float8
+     order by 1
+     limit ${COUNT_LIMIT}) silent on true
+ group by environment`,
+};
+
+/**
+ * Registers gauges of PROCESSING refunds that the provider has not reported on for PROVIDER_SILENT_AFTER, whether or not
+ * it has accepted them. All processes on a database report the same values.
+ */
+export function registerProviderSilenceMetrics(db: CrossTenantDatabase, silentAfterMs: number): void {
+  const labels = ENVIRONMENTS.map((environment) => ({ environment }));
+  const rowOf = (rows: readonly SilenceRow[], environment: string | undefined) =>
+    rows.find((row) => row.environment === environment);
+  registerMeasuredGauges({
+    measure: () => db.run<SilenceRow>(MEASURE, { environments: ENVIRONMENTS, silentAfterMs }),
+    cacheMs: CACHE_MS,
+    gauges: [
+      {
+        name: 'payments_refunds_provider_silent',
+        help: `Refunds in PROCESSING without a report of the provider for PROVIDER_SILENT_AFTER, by environment, counted up to ${COUNT_LIMIT}.`,
+        labels,
+        read: (rows, { environment }) => rowOf(rows, environment)?.refunds ?? 0,
+      },
+      {
+        name: 'payments_refunds_provider_silence_seconds',
+        help: 'How long the provider has been silent about the one of these refunds that waits longest; 0 without one.',
+        labels,
+        read: (rows, { environment }) => rowOf(rows, environment)?.longest_seconds ?? 0,
+      },
+    ],
+  });
+}

@@ -1,0 +1,92 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  ProviderOutcome,
+  RefundDebitOutcome,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { readMetrics } from '../../support/scrape.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+const HOUR_S = 3_600;
+
+let harness: TestHarness;
+beforeAll(async () => {
+  const settings = { SERVICES: 'refunds', REFUND_EXECUTION: 'manual', PROVIDER_SILENT_AFTER: '24h' };
+  harness = await startHarness(settings);
+});
+afterAll(() => harness.close());
+
+const hoursAgo = (hours: number) => timestampFromDate(new Date(Date.now() - hours * HOUR_S * 1_000));
+
+/** A refund that became PROCESSING some hours ago. */
+async function processing(hours: number, environment = Environment.LIVE) {
+  const merchant = refundsOf(harness, 'inProcess', newTenant(environment));
+  const { refunds, write, open } = merchant;
+  const occurredAt = hoursAgo(hours);
+  const opening = { initiator: RefundInitiator.MERCHANT, paidAt: hoursAgo(hours + 1), occurredAt };
+  const { id: refundCaseId } = await open(opening);
+  await refunds.startRefund({ ...write(), refundCaseId, occurredAt });
+  const outcome = RefundDebitOutcome.DEBITED;
+  await refunds.recordRefundDebit({ ...write(), refundCaseId, outcome, occurredAt });
+  return {
+    report: (outcome: ProviderOutcome) =>
+      refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome }),
+  };
+}
+
+/** The refunds that are silent, and for how many hours at most. */
+async function silent(environment: 'live' | 'test'): Promise<[refunds: number, hours: number]> {
+  const lines = (await readMetrics()).split('\n');
+  const sample = (name: string) =>
+    Number(lines.find((line) => line.startsWith(`${name}{environment="${environment}"}`))?.split(' ')[1]);
+  const seconds = sample('payments_refunds_provider_silence_seconds');
+  return [sample('payments_refunds_provider_silent'), Math.round(seconds / HOUR_S)];
+}
+
+const becomes = (environment: 'live' | 'test', expected: [number, number]) =>
+  vi.waitFor(async () => expect(await silent(environment)).toEqual(expected), 10_000);
+
+it('counts PROCESSING refunds by environment from the last report of the provider on', async () => {
+  await becomes('live', [0, 0]);
+  await processing(23);
+  const oldest = await processing(50);
+  const next = await processing(30);
+  await processing(40, Environment.TEST);
+  await becomes('live', [2, 50]);
+  await becomes('test', [1, 40]);
+  await oldest.report(ProviderOutcome.SUBMITTED);
+  await becomes('live', [1, 30]);
+  await next.report(ProviderOutcome.SUCCEEDED);
+  await becomes('live', [0, 0]);
+  await becomes('test', [1, 40]);
+});
+
+it('is read off an index, however many refunds there are', async () => {
+  await processing(30);
+  await sqlOf(
+    harness,
+    `insert into refunds.refund_case
+     select (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid(), 'status', 'SUCCEEDED'))).*
+       from refunds.refund_case c, generate_series(1, 2000) where status = 'PROCESSING'`,
+  );
+  await sqlOf(harness, 'analyze refunds.refund_case');
+  const scans = async () => {
+    const [row] = await sqlOf<{ scans: string }>(
+      harness,
+      `select idx_scan as scans from pg_stat_user_indexes where indexrelname = 'refund_case_awaiting_provider'`,
+    );
+    return Number(row!.scans);
+  };
+  const before = await scans();
+  await vi.waitFor(
+    async () => {
+      await silent('live');
+      expect(await scans()).toBeGreaterThan(before);
+    },
+    { timeout: 20_000, interval: 500 },
+  );
+});

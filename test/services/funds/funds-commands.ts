@@ -132,10 +132,18 @@ const deduct = command(
   },
 );
 
+/** Mostly a portion of a sale, at times all of it. */
+const portion = fc.option(
+  fc.oneof({ weight: 5, arbitrary: fc.bigInt(1n, 300n) }, { weight: 1, arbitrary: amount }),
+  {
+    freq: 3,
+  },
+);
+
 /** Of a sale there is, or of the next one. */
 const block = command(
   'block',
-  fc.tuple(pick, reason, few, fc.option(amount, { freq: 3 }), fc.boolean(), fc.nat(8)),
+  fc.tuple(pick, reason, few, portion, fc.boolean(), fc.nat(12)),
   (situation, [index, why, source, amountMinor, once, when]) => {
     const { caller, on, sales } = situation;
     const saleId = when === 0 ? idOf(1, sales.length + 1) : saleAt(situation, index);
@@ -256,7 +264,8 @@ const weighted = (weight: number, ...arbitraries: fc.Arbitrary<FundsCommand>[]) 
 /** Every command of an account. */
 export const fundsCommand: fc.Arbitrary<FundsCommand> = fc.oneof(
   ...weighted(6, sell),
-  ...weighted(3, block, unblock, reserve, debit, settle),
+  ...weighted(5, block),
+  ...weighted(3, unblock, reserve, debit, settle),
   ...weighted(2, deduct, reverse),
   ...weighted(1, free, releaseDue),
 );

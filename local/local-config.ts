@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Config, ConfigError, readConfig } from '../services/platform/process/config.ts';
 import { GRANT_AREAS, STANDALONE_GRANTS } from '../services/platform/rpc/grants.ts';
 import type { DataFolder } from './data-folder.ts';
+import { CONNECTOR_CALLER } from './demo/connector/demo-connector.ts';
 import type { GeneratedSecrets } from './generated-secrets.ts';
 
 /** The caller of demo.json's token, with every grant: for scripts and examples on this machine. */
@@ -27,15 +28,16 @@ export function localConfig(
   secrets: GeneratedSecrets,
   caFile: string,
 ): Config {
-  const token = secrets.serviceTokens[LOCAL_CALLER.name]!;
-  const sha256 = createHash('sha256').update(token).digest('hex');
-  const localToken = `${LOCAL_CALLER.name}|${sha256}|${[...LOCAL_CALLER.grants].join(' ')}`;
+  const ownTokens = [LOCAL_CALLER, CONNECTOR_CALLER].map(({ name, grants }) => {
+    const sha256 = createHash('sha256').update(secrets.serviceTokens[name]!).digest('hex');
+    return `${name}|${sha256}|${[...grants].join(' ')}`;
+  });
   const config = readConfig({
     ...secrets.keyRings,
     ...environment,
     WEBHOOK_ALLOW_CIDRS: environment.WEBHOOK_ALLOW_CIDRS ?? LOOPBACK,
     WEBHOOK_EXTRA_CA: trustedCaFile(folder, caFile, environment.WEBHOOK_EXTRA_CA),
-    SERVICE_TOKENS: [localToken, environment.SERVICE_TOKENS].filter(Boolean).join(';'),
+    SERVICE_TOKENS: [...ownTokens, environment.SERVICE_TOKENS].filter(Boolean).join(';'),
   });
   const { HOST, DASHBOARD_PORT, PUBLIC_URL_DASHBOARD } = config;
   // Over plain HTTP, browsers keep the session's Secure cookies only for loopback addresses.

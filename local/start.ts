@@ -1,11 +1,13 @@
 import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
 import { DataFolder } from './data-folder.ts';
+import { CONNECTOR_CALLER, type DemoConnector, startDemoConnector } from './demo/connector/demo-connector.ts';
 import { loadDemoCertificate } from './demo/demo-certificate.ts';
 import { type DemoAccess, writeDemoData } from './demo/demo-data.ts';
 import { DEMO_FILE, type DemoFile } from './demo/demo-file.ts';
 import { startDemoReceiver } from './demo/demo-receiver.ts';
 import { DemoSignIn } from './demo/demo-sign-in.ts';
+import { keepDemoRefundsReported } from './demo/demo-signs-of-life.ts';
 import { loadGeneratedSecrets } from './generated-secrets.ts';
 import { LOCAL_CALLER, localConfig } from './local-config.ts';
 import { type LocalSystem, startLocalSystem } from './local-system.ts';
@@ -18,6 +20,7 @@ import { StartError } from './start-error.ts';
 import { embeddedPorts, TemporalServer } from './temporal/temporal-server.ts';
 
 const LOG_FILE = 'logs/payments.log';
+const CONNECTOR_FILE = 'demo-connector.db';
 const LISTENER_PORTS = [
   'LIVE_PORT',
   'SANDBOX_PORT',
@@ -36,7 +39,7 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const folder = DataFolder.open(DATA_DIR);
   stack.defer(() => folder.close());
   await stopOrphans(folder, print);
-  const secrets = loadGeneratedSecrets(folder, [LOCAL_CALLER.name]);
+  const secrets = loadGeneratedSecrets(folder, [LOCAL_CALLER.name, CONNECTOR_CALLER.name]);
   const { caFile } = await loadDemoCertificate(folder);
   const settings = localConfig(process.env, folder, secrets, caFile);
   await assertPortsFree(portsOf(settings));
@@ -45,13 +48,17 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const temporal = startTemporal(settings, folder);
   stack.defer(() => temporal.stop());
   const TEMPORAL_UI_URL = settings.TEMPORAL_UI_URL ?? temporal.uiUrl;
-  const config = { ...settings, ...signIn?.settings, TEMPORAL_UI_URL };
+  const logger = createLogger(settings.LOG_LEVEL, folder.file(LOG_FILE));
+  const connector = await startDemoConnector(folder.file(CONNECTOR_FILE), logger);
+  stack.defer(() => connector.stop());
+  const providers = demoProviders(connector);
+  const config = { ...settings, ...signIn?.settings, ...providers, TEMPORAL_UI_URL };
   const databaseUrl = await connectDatabase(config, folder, stack);
   const receiver = await startDemoReceiver({ folder, port: config.DEMO_RECEIVER_PORT });
   stack.defer(() => receiver.stop());
-  const logger = createLogger(config.LOG_LEVEL, folder.file(LOG_FILE));
   const system = await startLocalSystem({ config, databaseUrl, temporal, logger, stack });
 
+  connector.reportTo(system.grpcUrl, secrets.serviceTokens[CONNECTOR_CALLER.name]!);
   const provider = await signIn?.start(system.dashboardUrl);
   stack.defer(async () => provider?.stop());
 
@@ -67,10 +74,25 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
     receiver: { url: `${receiver.url}/webhooks/demo`, ca: receiver.caFile },
   };
   folder.write(DEMO_FILE, `${JSON.stringify(demo, null, 2)}\n`);
+  const stopReporting = await keepDemoRefundsReported({
+    ...{ folder, logger, transport: system.transport },
+    merchants: [live.merchantId, other.merchantId],
+    silentAfterMs: config.PROVIDER_SILENT_AFTER,
+  });
+  stack.defer(stopReporting);
   // The demo data takes the steps of its workflows itself, so the worker starts after it.
   system.startWorker();
   print(summary(demo, folder));
   print('ready: Ctrl-C stops everything');
+}
+
+/** The demo connector as the provider of refunds and payouts, where the environment names no other, or none. */
+function demoProviders({ url, token }: DemoConnector): Partial<Config> {
+  const { REFUND_PROVIDER_URL, PAYOUT_PROVIDER_URL } = process.env;
+  return {
+    ...(!REFUND_PROVIDER_URL && { REFUND_PROVIDER_URL: url, REFUND_PROVIDER_TOKEN: token }),
+    ...(!PAYOUT_PROVIDER_URL && { PAYOUT_PROVIDER_URL: url, PAYOUT_PROVIDER_TOKEN: token }),
+  };
 }
 
 /** The ports that this start listens on, by setting. */

@@ -75,6 +75,12 @@ async function requestAdvance(demo: DemoTenant, n: number, outcome: Outcome, day
     const refusal = { ...step('refuse', 40), advanceRequestId, reason: 'Desistência do lojista' };
     await advances.refuseAdvance(refusal);
   }
-  if (outcome === 'RELEASED') await advances.releaseAdvance({ ...step('release', 45), advanceRequestId });
+  if (outcome === 'RELEASED') {
+    await advances.releaseAdvance({ ...step('release', 45), advanceRequestId });
+    // As the workflow would, which finds the payout accepted.
+    const acceptance = { providerPayoutId: `po_${advanceRequestId.slice(0, 8)}` };
+    const answer = { case: 'accepted', value: acceptance } as const;
+    await advances.recordPayoutAnswer({ ...step('payout', 46), advanceRequestId, answer });
+  }
   return advanceRequestId;
 }

@@ -15,6 +15,10 @@ import type { DemoTenant } from './demo-tenant.ts';
 
 const CASES = 208;
 const REVIEW_DAYS = 7;
+/** Of the provider's ids of demo refunds. */
+export const DEMO_REFUND_PREFIX = 'rf_';
+/** The demo connector accepts refunds of such amounts and reports no outcome. */
+const SILENT_CENTAVOS = 4;
 const BLOCKERS = [
   RefundBlocker.KYC_NOT_APPROVED,
   RefundBlocker.MERCHANT_NOT_ACTIVE,
@@ -43,6 +47,8 @@ interface Scenario {
   /** How many days ago the case opens, at least and at most. */
   readonly openedDaysAgo: readonly [number, number];
   readonly amountMinor?: bigint;
+  /** Whether the provider accepts the refund and reports no outcome. */
+  readonly staysSilent?: boolean;
   /** What happens after the case opens. */
   run?(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void>;
 }
@@ -57,8 +63,8 @@ const SCENARIOS: readonly Scenario[] = [
   { initiator: CUSTOMER, openedDaysAgo: [REVIEW_DAYS + 1, 60], run: expire },
   { initiator: CUSTOMER, openedDaysAgo: [1, 60], run: decide(MerchantDecisionKind.APPROVED) },
   { initiator: MERCHANT, openedDaysAgo: [1, 30], run: block },
-  { ...instant, run: execute() },
-  { ...instant, run: execute(ProviderOutcome.SUBMITTED) },
+  { ...instant, staysSilent: true, run: execute(ProviderOutcome.SUBMITTED) },
+  { initiator: MERCHANT, openedDaysAgo: [1, 80], staysSilent: true, run: execute(ProviderOutcome.SUBMITTED) },
   { ...instant, run: execute(ProviderOutcome.SUBMITTED, ProviderOutcome.SUCCEEDED) },
   { initiator: MERCHANT, openedDaysAgo: [1, 80], run: execute(ProviderOutcome.SUCCEEDED) },
   { ...instant, run: execute(ProviderOutcome.FAILED) },
@@ -98,7 +104,9 @@ async function open(
   // Spread evenly, so that no two large cases fall into the same 24 hours.
   const daysAgo = min + ((max - min) * (round + demo.between(300, 700) / 1_000) * SCENARIOS.length) / CASES;
   const sale = round % 4 === 0 ? demo.pick(sales, n) : undefined;
-  const amountMinor = scenario.amountMinor ?? BigInt(demo.between(500, 4_500));
+  const drawn = demo.between(500, 4_500);
+  const silent = drawn - (drawn % 100) + SILENT_CENTAVOS;
+  const amountMinor = scenario.amountMinor ?? BigInt(scenario.staysSilent ? silent : drawn);
   const paymentIntentId = demo.id(`payment-${n}`);
   const { refundCase } = await demo.clients.refunds.openRefundCase({
     ...demo.write(`refund-${n}`),
@@ -197,11 +205,14 @@ function execute(...outcomes: ProviderOutcome[]) {
     const outcome = await debit(demo, opened);
     await refunds.recordRefundDebit({ ...next(demo, opened, 'debit-outcome', 0.1), outcome });
     if (outcome === RefundDebitOutcome.INSUFFICIENT) return;
+    const isSilent = outcomes.at(-1) === ProviderOutcome.SUBMITTED;
     for (const [index, provider] of outcomes.entries()) {
       await refunds.recordProviderOutcome({
         ...next(demo, opened, `provider-${index}`, 0.2 + index / 10),
         outcome: provider,
-        ...(n % 3 !== 0 && { providerRefundId: `rf_${demo.id(opened.step).slice(0, 8)}` }),
+        ...((isSilent || n % 3 !== 0) && {
+          providerRefundId: `${DEMO_REFUND_PREFIX}${demo.id(opened.step).slice(0, 8)}`,
+        }),
         ...(n % 3 !== 1 && {
           submissionStatus: provider === ProviderOutcome.SUBMITTED ? 'accepted' : 'final',
         }),

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { fromJsonString } from '@bufbuild/protobuf';
+import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import type { Logger } from 'pino';
+import {
+  RecordProviderOutcomeRequestSchema,
+  type RefundCaseService,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { ConnectorStore, Report } from './connector-store.ts';
+
+const POLL_MS = 500;
+const CALL = { timeoutMs: 5_000 };
+
+/** After these a repeated report gets the same answer: the case has another outcome, or does not exist. */
+const REFUSALS: ReadonlySet<Code> = new Set([
+  Code.InvalidArgument,
+  Code.NotFound,
+  Code.AlreadyExists,
+  Code.FailedPrecondition,
+]);
+
+/** Reports outcomes when they are due, until it is stopped. What cannot be reported now stays for later. */
+export class OutcomeReporter {
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(store: ConnectorStore, refunds: Client<typeof RefundCaseService>, logger: Logger) {
+    this.#running = this.#run(store, refunds, logger);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(store: ConnectorStore, refunds: Client<typeof RefundCaseService>, logger: Logger) {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      for (const report of store.dueReports(new Date())) {
+        if (signal.aborted || !(await this.#made(report, refunds, logger))) break;
+        store.endReport(report.id);
+      }
+      await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Whether the report need not be made again. */
+  async #made({ id, request }: Report, refunds: Client<typeof RefundCaseService>, logger: Logger) {
+    try {
+      await refunds.recordProviderOutcome(fromJsonString(RecordProviderOutcomeRequestSchema, request), CALL);
+      return true;
+    } catch (error) {
+      const isRefused = error instanceof ConnectError && REFUSALS.has(error.code);
+      logger.warn(
+        { err: error, report: id },
+        `the demo connector's report was ${isRefused ? 'refused' : 'not answered'}`,
+      );
+      return isRefused;
+    }
+  }
+}

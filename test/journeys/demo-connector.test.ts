@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createClient, type Transport } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { findFreePort } from '../../local/ports.ts';
+import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  RefundCaseService,
+  RefundInitiator,
+  RefundCaseStatus as Status,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { makeFolder } from '../local/temporary-data-folder.ts';
+import { fundsCaller } from '../services/funds/funds-caller.ts';
+import { bearer, newKey } from '../support/harness.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
+import { createTestNamespace } from '../support/temporal-namespace.ts';
+
+/** With a demo.json, `npm start` writes no demo data, which takes longer than everything else. */
+const EMPTY_DEMO_FILE = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
+const WAIT_MS = 180_000;
+
+const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
+let temporal: TestNamespace;
+let folder: ReturnType<typeof makeFolder>;
+let start: ChildProcess;
+/** To the services of the current start. */
+let transport: Transport;
+
+beforeAll(async () => {
+  temporal = await createTestNamespace();
+  folder = makeFolder();
+  writeFileSync(join(folder.path, 'demo.json'), EMPTY_DEMO_FILE);
+  await npmStart();
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  start?.kill('SIGTERM');
+  if (start?.exitCode === null) await once(start, 'exit');
+  folder?.remove();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+/** Starts the real process, with a demo connector as its providers. */
+async function npmStart(): Promise<void> {
+  const ports = { LIVE_PORT: '0', SANDBOX_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0', DASHBOARD_PORT: '0' };
+  const env = {
+    ...process.env,
+    ...ports,
+    ...{ DEMO_RECEIVER_PORT: '0', OIDC_PORT: String(await findFreePort()), DATA_DIR: folder.path },
+    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+    REFUND_EXECUTION: 'manual',
+  };
+  const script = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  start = child;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  await vi.waitFor(() => expect(output).toContain('\nready: Ctrl-C stops everything\n'), WAIT_MS);
+  const { grpc } = JSON.parse(readFileSync(join(folder.path, 'demo.json'), 'utf8'));
+  transport = createGrpcTransport({ baseUrl: grpc.baseUrl, interceptors: [bearer(grpc.token)] });
+}
+
+const refundsClient = () => createClient(RefundCaseService, transport);
+const advancesClient = () => createClient(AdvanceService, transport);
+const write = () => ({ ...tenant, idempotencyKey: newKey() });
+
+/** A refund of this amount whose execution is started. */
+async function refund(amountMinor: bigint): Promise<string> {
+  const initiator = RefundInitiator.MERCHANT;
+  const opening = { paymentIntentId: randomUUID(), reason: 'does not fit', initiator };
+  const amounts = { amountMinor, paidAmountMinor: amountMinor };
+  const { refundCase } = await refundsClient().openRefundCase({ ...write(), ...opening, ...amounts });
+  await refundsClient().startRefund({ ...write(), refundCaseId: refundCase!.id });
+  return refundCase!.id;
+}
+
+const caseOf = async (refundCaseId: string) =>
+  (await refundsClient().getRefundCase({ ...tenant, refundCaseId })).refundCase!;
+
+const becomes = (id: string, status: Status, submissionStatus: string) =>
+  vi.waitFor(async () => expect(await caseOf(id)).toMatchObject({ status, provider: { submissionStatus } }), {
+    timeout: WAIT_MS,
+    interval: 200,
+  });
+
+it(
+  'gives refunds the outcome of their amount, also one that it still owes when it is killed',
+  async () => {
+    await fundsCaller(transport, tenant).sell({ gross: 100_000n, instant: true });
+    const succeeds = await refund(1_000n);
+    const fails = await refund(1_001n);
+    const failsLate = await refund(1_002n);
+    const timesOut = await refund(1_003n);
+    const staysSilent = await refund(1_004n);
+    const refused = await refund(1_005n);
+    await becomes(failsLate, Status.SUCCEEDED, 'settled');
+    start.kill('SIGKILL');
+    await once(start, 'exit');
+    await npmStart();
+    await becomes(failsLate, Status.FAILED, 'returned');
+    await becomes(succeeds, Status.SUCCEEDED, 'settled');
+    await becomes(fails, Status.FAILED, 'rejected');
+    await becomes(refused, Status.FAILED, 'the account is closed');
+    await becomes(timesOut, Status.SUCCEEDED, 'settled');
+    await becomes(staysSilent, Status.PROCESSING, 'accepted');
+    expect((await caseOf(staysSilent)).provider).toMatchObject({
+      refundId: `demo_rf_${staysSilent.slice(0, 8)}`,
+      submittedAt: expect.anything(),
+    });
+  },
+  2 * WAIT_MS,
+);
+
+it(
+  'accepts payouts at once, after some refusals or never, by their amount',
+  async () => {
+    const { sell } = fundsCaller(transport, tenant);
+    await advancesClient().setAdvanceRate({ ...write(), monthlyRateBps: 0 });
+    const ids: string[] = [];
+    for (const gross of [2_000n, 2_001n, 2_002n]) {
+      await sell({ gross });
+      const { quote } = await advancesClient().quoteAdvance(write());
+      const { advanceRequest } = await advancesClient().requestAdvance({ ...write(), quoteId: quote!.id });
+      const { id: advanceRequestId } = advanceRequest!;
+      await advancesClient().approveAdvance({ ...write(), advanceRequestId });
+      await advancesClient().releaseAdvance({ ...write(), advanceRequestId });
+      ids.push(advanceRequestId);
+    }
+    const payoutOf = async (advanceRequestId: string) =>
+      (await advancesClient().getAdvanceRequest({ ...tenant, advanceRequestId })).advanceRequest!.payout;
+    const [atOnce, later, never] = ids as [string, string, string];
+    await vi.waitFor(
+      async () => {
+        expect(await payoutOf(atOnce)).toMatchObject({ attempts: 1, acceptedAt: expect.anything() });
+        expect(await payoutOf(later)).toMatchObject({ attempts: 4, acceptedAt: expect.anything() });
+        const { advanceRequests } = await advancesClient().listStuckPayouts(tenant);
+        expect(advanceRequests.map(({ id }) => id)).toEqual([never]);
+      },
+      { timeout: WAIT_MS, interval: 500 },
+    );
+    expect(await payoutOf(never)).toMatchObject({ lastReason: 'the bank account is not confirmed' });
+  },
+  2 * WAIT_MS,
+);

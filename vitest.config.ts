@@ -23,6 +23,7 @@ const SLOW = [
   'test/workflows/webhooks/{changed-code,eager-attempts}.test.ts',
   'test/services/webhooks/retention.test.ts',
   'test/reconciliation/*.test.ts',
+  'test/local/demo/demo-data.test.ts',
   'test/gateway/{docs-browser,docs-samples,idempotency-crash,merchant-client,openapi-answers}.test.ts',
   'test/gateway/dashboard/api-keys/key-secrecy.test.ts',
   'test/gateway/dashboard/members/people-in-chromium.test.ts',

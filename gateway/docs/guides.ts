@@ -14,6 +14,7 @@ const GUIDES = [
   'idempotency',
   'rate-limits',
   'lifecycles',
+  'sandbox',
   'webhooks',
   'versions',
 ] as const;

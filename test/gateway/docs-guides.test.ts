@@ -8,6 +8,12 @@ import { PROBLEM_TYPES } from '../../gateway/problems/problem-types.ts';
 import { advanceRequestListSchema } from '../../gateway/routes/advance-request.schema.ts';
 import { fundsReleaseListSchema } from '../../gateway/routes/funds-release.schema.ts';
 import { refundCaseListSchema } from '../../gateway/routes/refund-case.schema.ts';
+import {
+  OUTCOME_AFTER_MS,
+  payoutOutcomeOf,
+  RETURN_AFTER_MS,
+  refundOutcomeOf,
+} from '../../local/demo/connector/demo-outcomes.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
@@ -42,6 +48,27 @@ describe('the guides', () => {
     }
     expect(guides).not.toContain('<!--');
     expect(guides).not.toContain('{{');
+  });
+
+  it('name the outcomes by amount that the simulated provider has', () => {
+    const endings = (heading: string) =>
+      guides
+        .split(`## ${heading}`)[1]!
+        .split('## ')[0]!
+        .match(/(?<=^\| `)\d\d(?=`)/gm);
+    const having = (isSpecial: (amount: bigint) => boolean) =>
+      Array.from({ length: 100 }, (_, ending) => ending)
+        .filter((ending) => isSpecial(1_000n + BigInt(ending)))
+        .map((ending) => String(ending).padStart(2, '0'));
+    expect(endings('Outcomes of refunds by amount')).toEqual(
+      having((amount) => refundOutcomeOf(amount) !== 'SUCCEEDS'),
+    );
+    expect(endings('Payouts of advances by net amount')).toEqual(
+      having((amount) => payoutOutcomeOf(amount) !== 'ACCEPTED'),
+    );
+    for (const afterMs of [OUTCOME_AFTER_MS, RETURN_AFTER_MS]) {
+      expect(guides).toContain(` after ${afterMs / 1_000} s`);
+    }
   });
 
   it('list every error with its status', () => {

@@ -1,0 +1,76 @@
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DataFolder } from '../../../local/data-folder.ts';
+import { refundOutcomeOf } from '../../../local/demo/connector/demo-outcomes.ts';
+import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
+import { keepDemoRefundsReported } from '../../../local/demo/demo-signs-of-life.ts';
+import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { makeFolder } from '../temporary-data-folder.ts';
+
+const DAY_MS = 86_400_000;
+const STATES = 9;
+
+let harness: TestHarness;
+const tenant = newTenant();
+beforeAll(async () => {
+  harness = await startHarness();
+  await writeDemoTenant(harness.transports.inProcess, tenant, new Date());
+});
+afterAll(() => harness.close());
+
+interface CaseRow {
+  readonly status: string;
+  readonly amount_minor: string;
+  readonly updated_at: Date;
+  readonly silent_ms: number;
+}
+
+const cases = () =>
+  sqlOf<CaseRow>(
+    harness,
+    `select status, amount_minor, updated_at,
+            extract(epoch from now() - coalesce(provider_reported_at, processing_started_at))::float8 * 1000 as silent_ms
+       from refunds.refund_case order by id`,
+  );
+
+it('has cases in every state, and those in PROCESSING have the amount about which the demo connector is silent', async () => {
+  const rows = await cases();
+  expect(new Set(rows.map(({ status }) => status)).size).toBe(STATES);
+  const processing = rows.filter(({ status }) => status === 'PROCESSING');
+  expect(processing.length).toBeGreaterThan(5);
+  for (const { amount_minor } of processing)
+    expect(refundOutcomeOf(BigInt(amount_minor))).toBe('STAYS_SILENT');
+});
+
+it('has no silent refund after a sign of life, which leaves the refunds as they are', async () => {
+  const before = await cases();
+  const folder = makeFolder();
+  const data = DataFolder.open(folder.path);
+  const stop = await keepDemoRefundsReported({
+    ...{ folder: data, transport: harness.transports.inProcess, merchants: [tenant.merchantId] },
+    ...{ silentAfterMs: DAY_MS, logger: createLogger('fatal') },
+  });
+  stop();
+  data.close();
+  folder.remove();
+  const after = await cases();
+  const unchanged = ({ status, updated_at }: CaseRow) => ({ status, updated_at });
+  expect(after.map(unchanged)).toEqual(before.map(unchanged));
+  const silent = (rows: CaseRow[]) =>
+    rows.filter(({ status, silent_ms }) => status === 'PROCESSING' && silent_ms > DAY_MS);
+  expect(silent(before)).not.toEqual([]);
+  expect(silent(after)).toEqual([]);
+});
+
+it('has no payout that the provider still has to accept', async () => {
+  const advances = createClient(AdvanceService, harness.transports.inProcess);
+  expect((await advances.listStuckPayouts(tenant)).advanceRequests).toEqual([]);
+  const pending = await sqlOf(
+    harness,
+    'select id from advances.request where released_at is not null and payout_accepted_at is null',
+  );
+  expect(pending).toEqual([]);
+});

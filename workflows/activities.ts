@@ -2,6 +2,7 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { AccountService } from '../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
+import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   DeliveryService,
@@ -14,6 +15,7 @@ import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
 import type { ProviderClients } from './provider-clients.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
+import { createCommandActivities } from './relay/command.activities.ts';
 import type { WorkflowClient } from './temporal/workflow-client.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';
 import type { Delivery } from './webhooks/delivery.ts';
@@ -40,6 +42,7 @@ export function createActivities(dependencies: ActivityDependencies) {
   const accounts = createClient(AccountService, transport);
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   return {
+    ...createCommandActivities(createClient(WorkflowCommandService, transport)),
     ...createRefundActivities({ refunds, funds, refundProvider: providers.refundProvider }),
     ...createFundsActivities({ advances, funds }),
     ...createAdvanceActivities({ advances, funds, payoutProvider: providers.payoutProvider }),

@@ -28,15 +28,16 @@ const dailyAt = (hour: number, minute: number) => ({
 
 /** All Temporal Schedules. Periodic work inside the services processes is listed in services/periodic-tasks.ts. */
 const SCHEDULES: readonly Schedule[] = [
-  // One late run makes up for any number of missed days.
+  // Releases what is due by its day, so that one run makes up for any number of missed ones. Hourly: a clock that is behind
+  // at midnight costs an hour, not a day.
   {
     scheduleId: dailyRelease.scheduleId,
     workflowType: dailyRelease.workflowType,
-    spec: dailyAt(0, 1),
+    spec: { intervals: [{ every: '1 hour', offset: '1 minute' }] },
     overlap: ScheduleOverlapPolicy.BUFFER_ONE,
-    catchupWindow: '365 days',
+    catchupWindow: '1 hour',
   },
-  // Leaves the daily release time to finish. A missed night is not made up for.
+  // A missed night is not made up for.
   {
     scheduleId: nightlyVerification.scheduleId,
     workflowType: nightlyVerification.workflowType,
@@ -54,18 +55,46 @@ const SCHEDULES: readonly Schedule[] = [
   },
 ];
 
-/** Creates the Schedules that do not exist yet. Existing ones are left as they are. */
-export async function ensureSchedules(client: Client): Promise<void> {
-  for (const { scheduleId, workflowType, spec, overlap, catchupWindow } of SCHEDULES) {
-    await client.schedule
-      .create({
-        scheduleId,
-        spec,
-        action: { type: 'startWorkflow', workflowType, taskQueue: TASK_QUEUE, args: [] },
-        policies: { overlap, ...(catchupWindow !== undefined && { catchupWindow }) },
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-      });
+/** The definition that a Schedule was last given, in the memo of its runs. */
+const DEFINITION = 'definition';
+
+/**
+ * Creates the Schedules that do not exist yet, each with an immediate first run, and updates those whose definition has
+ * changed. A pause stays.
+ */
+export async function ensureSchedules(client: Client): Promise<{ readonly created: number }> {
+  let created = 0;
+  for (const schedule of SCHEDULES) {
+    if (await create(client, schedule)) created += 1;
+    else await update(client, schedule);
   }
+  return { created };
+}
+
+/** @returns false when the Schedule exists. */
+async function create(client: Client, schedule: Schedule): Promise<boolean> {
+  const { scheduleId } = schedule;
+  const state = { triggerImmediately: true };
+  try {
+    await client.schedule.create({ scheduleId, ...definitionOf(schedule), state });
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleAlreadyRunning) return false;
+    throw error;
+  }
+}
+
+async function update(client: Client, schedule: Schedule): Promise<void> {
+  const handle = client.schedule.getHandle(schedule.scheduleId);
+  const definition = definitionOf(schedule);
+  const { action } = await handle.describe();
+  if (action.memo?.[DEFINITION] === definition.action.memo[DEFINITION]) return;
+  await handle.update(({ state }) => ({ ...definition, state }));
+}
+
+function definitionOf({ workflowType, spec, overlap, catchupWindow }: Schedule) {
+  const policies = { overlap, catchupWindow };
+  const memo = { [DEFINITION]: JSON.stringify({ workflowType, spec, policies }) };
+  const action = { type: 'startWorkflow', workflowType, taskQueue: TASK_QUEUE, args: [], memo } as const;
+  return { spec, policies, action };
 }

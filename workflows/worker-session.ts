@@ -67,6 +67,9 @@ const PREPARE_INTERVAL_MS = 30_000;
 export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
+    workflowInterceptorModules: [
+      fileURLToPath(new URL('./relay/end-starts.interceptor.ts', import.meta.url)),
+    ],
     // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a batch.
     preloadModules: ['@temporalio/common'],
     logger: sdkLogger(logger),
@@ -85,7 +88,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
         'cannot prepare the namespace; it must already exist with all search attributes',
       ),
     );
-    await ensureSchedules(clientOf(deps, connection));
+    await prepareSchedules(deps, connection);
     return await runSession(deps, connection);
   } catch (error) {
     await connection.close();
@@ -105,13 +108,19 @@ async function keepPrepared(deps: SessionDeps, connection: NativeConnection, sig
   while (await wait(PREPARE_INTERVAL_MS, signal)) {
     const prepared = Promise.allSettled([
       prepareNamespace(connection, config.TEMPORAL_NAMESPACE),
-      ensureSchedules(clientOf(deps, connection)),
+      prepareSchedules(deps, connection),
     ]);
     for (const result of await prepared) {
       if (result.status === 'rejected')
         logger.debug({ err: result.reason }, 'could not prepare Temporal again');
     }
   }
+}
+
+/** Missing Schedules show that Temporal is new or has lost its state: workflows that were running are started again. */
+async function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Promise<void> {
+  const { created } = await ensureSchedules(clientOf(deps, connection));
+  if (created > 0) await createClient(WorkflowCommandService, deps.transport).resendStarts({});
 }
 
 /** Resolves to false when the signal ends the wait. */

@@ -23,6 +23,8 @@ export function awaitFunding(writes: Writes, request: AwaitFundingRequest, conte
   return writes.run<typeof AwaitFundingResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, at);
     if (await tx.findOne(RefundDebitEntity, { refundCaseId })) return { covered: true };
+    if (await account.pendingDebits.isWaiting(refundCaseId, execution)) return { covered: false };
+    await account.pendingDebits.requireLive(refundCaseId, execution);
     const { availableMinor } = await coverageFor(account, refundCaseId, saleId);
     if (amountMinor <= availableMinor) return { covered: true };
     const debit = { refundCaseId, saleId: saleId ?? null, amountMinor, execution, requestedAt };

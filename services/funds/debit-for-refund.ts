@@ -11,12 +11,15 @@ import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { coverageFor } from './refund-coverage.ts';
 
-/** Debits a refund, once, from the funds available to its case; a repetition changes nothing. */
+/**
+ * Debits a refund, once, from the funds available to its case; a repetition changes nothing. An execution that awaits
+ * funding, or whose case has ended, can no longer debit.
+ */
 export function debitForRefund(writes: Writes, request: DebitForRefundRequest, context: HandlerContext) {
   const debitedAt = occurredAtOf(request, context);
   const refundCaseId = request.refundCaseId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();
-  const { amountMinor } = request;
+  const { amountMinor, execution = 1 } = request;
   return writes.run<typeof DebitForRefundResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, debitedAt);
     const known = await tx.findOne(RefundDebitEntity, { refundCaseId });
@@ -24,6 +27,7 @@ export function debitForRefund(writes: Writes, request: DebitForRefundRequest, c
       requireSameDebit(known, amountMinor);
       return {};
     }
+    await account.pendingDebits.requireLive(refundCaseId, execution);
     const { availableMinor, saleInstallments, block } = await coverageFor(account, refundCaseId, saleId);
     if (amountMinor > availableMinor) {
       const message = 'the available balance does not cover the refund';

@@ -135,6 +135,13 @@ export const PendingDebitEntity = defineEntity({
   },
 });
 
+export const EndedExecutionEntity = defineEntity({
+  name: 'EndedExecution',
+  tableName: 'ended_execution',
+  schema: 'funds',
+  properties: { ...tenantColumns, refundCaseId: p.uuid().primary(), execution: p.integer() },
+});
+
 export const ReservationEntity = defineEntity({
   name: 'Reservation',
   tableName: 'reservation',

@@ -6,6 +6,7 @@ import { awaitFunding } from './await-funding.ts';
 import { blockFunds } from './block-funds.ts';
 import { debitForRefund } from './debit-for-refund.ts';
 import { endFundingWait } from './end-funding-wait.ts';
+import { endRefundExecutions } from './end-refund-executions.ts';
 import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
@@ -47,6 +48,7 @@ export function fundsService({
     debitForRefund: (request, context) => debitForRefund(writes, request, context),
     awaitFunding: (request, context) => awaitFunding(writes, request, context),
     endFundingWait: (request, context) => endFundingWait(writes, request, context),
+    endRefundExecutions: (request, context) => endRefundExecutions(writes, request, context),
     findCoveredRefund: (request, context) => findCoveredRefund(writes, request, context),
     reverseRefundDebit: (request, context) => reverseRefundDebit(writes, request, context),
   };

@@ -1,5 +1,6 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { PendingDebitEntity } from './funds.entity.ts';
+import { failedPrecondition } from '../platform/errors.ts';
+import { EndedExecutionEntity, PendingDebitEntity } from './funds.entity.ts';
 
 /** The debit of a refund that the available balance did not cover. Amount in centavos. */
 export interface PendingDebit {
@@ -27,7 +28,7 @@ select pending.refund_case_id
             and block.source_id = pending.refund_case_id and block.closed_at is null), 0)
  order by pending.requested_at, pending.refund_case_id limit 1`;
 
-/** The pending debits of an account, read and written under its lock. */
+/** The pending debits and ended executions of an account's refunds, read and written under its lock. */
 export class PendingDebits {
   readonly #tx: TenantTransaction;
 
@@ -40,17 +41,38 @@ export class PendingDebits {
     return (await this.#tx.findOne(PendingDebitEntity, {})) !== null;
   }
 
-  /** Adds a pending debit; a later execution of the case replaces an earlier one. */
+  /** Whether this execution of the case awaits funding. */
+  async isWaiting(refundCaseId: string, execution: number): Promise<boolean> {
+    return (await this.#tx.findOne(PendingDebitEntity, { refundCaseId, execution })) !== null;
+  }
+
+  /** Adds a pending debit, which replaces that of an earlier execution and ends its own: it debits no more. */
   async put(debit: PendingDebit): Promise<void> {
-    const known = await this.#tx.findOne(PendingDebitEntity, { refundCaseId: debit.refundCaseId });
-    if (known === null) this.#tx.create(PendingDebitEntity, debit);
-    else if (debit.execution > known.execution) Object.assign(known, debit);
+    await this.endExecutions(debit.refundCaseId, debit.execution);
+    await this.#tx.flush();
+    this.#tx.create(PendingDebitEntity, debit);
   }
 
   /** Removes the pending debit of a case, unless it belongs to a later execution than the given one. */
   async remove(refundCaseId: string, execution = Number.POSITIVE_INFINITY): Promise<void> {
-    const known = await this.#tx.findOne(PendingDebitEntity, { refundCaseId });
-    if (known !== null && known.execution <= execution) this.#tx.remove(known);
+    const pending = await this.#tx.findOne(PendingDebitEntity, { refundCaseId });
+    if (pending !== null && pending.execution <= execution) this.#tx.remove(pending);
+  }
+
+  /** Ends the executions of a case up to the given one. */
+  async endExecutions(refundCaseId: string, execution: number): Promise<void> {
+    await this.remove(refundCaseId, execution);
+    const ended = await this.#tx.findOne(EndedExecutionEntity, { refundCaseId });
+    if (ended === null) this.#tx.create(EndedExecutionEntity, { refundCaseId, execution });
+    else if (execution > ended.execution) ended.execution = execution;
+  }
+
+  /** FAILED_PRECONDITION (REFUND_EXECUTION_ENDED): the execution awaits funding, or its case has ended. */
+  async requireLive(refundCaseId: string, execution: number): Promise<void> {
+    const ended = await this.#tx.findOne(EndedExecutionEntity, { refundCaseId });
+    if (ended === null || execution > ended.execution) return;
+    const message = `execution ${execution} of the refund has ended`;
+    throw failedPrecondition('REFUND_EXECUTION_ENDED', message, { state: 'ENDED' });
   }
 
   /** The refund case of the oldest pending debit that `availableMinor`, plus what is blocked for the case, covers. */

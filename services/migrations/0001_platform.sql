@@ -71,8 +71,9 @@ comment on table platform.outbox_event is 'A queue, nearly empty while dispatch 
 -- Ordered subscriptions look for earlier events of an object that are still here; event lists read by merchant.
 create index outbox_event_object on platform.outbox_event (merchant_id, environment, object_id, sequence);
 
--- Commands for Temporal that have committed and wait for the relay. Written in the transaction that needs the workflow;
--- deleted once Temporal has accepted them.
+-- Commands for Temporal. Written in the transaction that needs the workflow. SIGNAL and CANCEL are deleted once Temporal
+-- has accepted them. A START stays until its workflow has done its work, and is sent again from time to time: it brings
+-- back a workflow that was lost with Temporal's state, terminated, or failed.
 create table platform.outbox_command (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -85,14 +86,22 @@ create table platform.outbox_command (
   signal_name text,
   arguments jsonb not null,
   request_id text not null,
-  -- While a relay works on it; afterwards another relay may claim it.
-  leased_until timestamptz(3),
-  -- By id alone: the relay claims commands of all tenants in the order of their ids.
+  -- When the relay is to send it: at once, again if a relay has claimed and not confirmed it, and a START again later.
+  due_at timestamptz(3) not null default clock_timestamp(),
+  -- Of START: how often Temporal has accepted it.
+  starts integer not null default 0 check (starts >= 0),
+  -- By id alone: the relay claims commands of all tenants.
   primary key (id)
 ) with (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0
 );
-comment on table platform.outbox_command is 'A queue: nearly empty while the relay and Temporal run.';
+comment on table platform.outbox_command is
+  'A queue, and the workflows that are running or are to run: a START stays until its workflow ends it.';
+
+-- The relay claims what is due, oldest first.
+create index outbox_command_due on platform.outbox_command (due_at, id);
+-- A CANCEL removes the START of its workflow.
+create index outbox_command_start on platform.outbox_command (workflow_id) where kind = 'START';
 
 -- The audit trail: what people changed. Every area inserts in the transaction of the change, accounts reads, nothing
 -- updates.

@@ -186,6 +186,16 @@ create table funds.pending_debit (
 -- The oldest debit that the balance covers.
 create index pending_debit_oldest on funds.pending_debit (merchant_id, environment, requested_at, refund_case_id);
 
+-- The last execution of a refund case that can no longer debit, because it awaits funding or the case has ended. Kept for
+-- good: a call that was delayed may come at any time.
+create table funds.ended_execution (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  refund_case_id uuid not null,
+  execution integer not null check (execution >= 1),
+  primary key (merchant_id, environment, refund_case_id)
+);
+
 -- What an advance request has reserved. A reservation that is freed before it was made has no amount, and keeps its
 -- request from reserving anything later.
 create table funds.reservation (

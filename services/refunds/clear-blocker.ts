@@ -8,18 +8,34 @@ import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts'
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
-import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import {
+  executeIfApproved,
+  lockRefundCase,
+  type RefundExecutionMode,
+  storeChange,
+} from './refund-case-store.ts';
 import { awaitsFundingOnly, clearBlocker } from './refund-execution.ts';
 
-/** Clears a blocker set by another team. If the balance is then the case's only blocker, funding is tried again. */
-export function clearBlockerOfCase(writes: Writes, request: ClearBlockerRequest, context: HandlerContext) {
+/**
+ * Clears a blocker set by another team. Without any blocker the case is executed; if the balance is the only one left,
+ * funding is tried again.
+ */
+export function clearBlockerOfCase(
+  writes: Writes,
+  execution: RefundExecutionMode,
+  request: ClearBlockerRequest,
+  context: HandlerContext,
+) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof ClearBlockerResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const change = clearBlocker(row, manualBlockerOf(request.blocker), at);
     await storeChange(tx, row, change);
-    if (change.changes.blockedBy && awaitsFundingOnly(row)) {
-      await tx.command(refundFunding.startCommand(uuidv7(), { ...tx.tenant, refundCaseId: row.id }));
+    if (change.changes.blockedBy) {
+      await executeIfApproved(tx, row, execution);
+      if (awaitsFundingOnly(row)) {
+        await tx.command(refundFunding.startCommand(uuidv7(), { ...tx.tenant, refundCaseId: row.id }));
+      }
     }
     return { refundCase: refundCaseMessageOf(row) };
   });

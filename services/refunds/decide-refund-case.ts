@@ -8,15 +8,25 @@ import * as merchantReview from '../contracts/refunds/merchant-review.contract.t
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
-import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import {
+  executeIfApproved,
+  lockRefundCase,
+  type RefundExecutionMode,
+  storeChange,
+} from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
 import { decideAsMerchant } from './refund-review.ts';
 
+export interface DecisionDependencies {
+  readonly writes: Writes;
+  readonly limits: RefundLimits;
+  readonly execution: RefundExecutionMode;
+}
+
 /** Records the merchant's decision. It competes with the deadline for the case's lock: the first one wins. */
 export function decideRefundCase(
-  writes: Writes,
-  limits: RefundLimits,
+  { writes, limits, execution }: DecisionDependencies,
   request: DecideRefundCaseRequest,
   context: HandlerContext,
 ) {
@@ -27,6 +37,7 @@ export function decideRefundCase(
     const exceeded = decision === 'APPROVED' ? await exceededLimits(tx, limits, row, at) : [];
     await storeChange(tx, row, decideAsMerchant(row, decision, request.reason ?? null, exceeded, at));
     await tx.command(merchantReview.cancelCommand(row.id));
+    await executeIfApproved(tx, row, execution);
     return { refundCase: refundCaseMessageOf(row) };
   });
 }

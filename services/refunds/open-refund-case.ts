@@ -23,7 +23,13 @@ import {
 } from './payment-facts.ts';
 import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
-import { isDisputed, lockPayment, publishEvents } from './refund-case-store.ts';
+import {
+  executeIfApproved,
+  isDisputed,
+  lockPayment,
+  publishEvents,
+  type RefundExecutionMode,
+} from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
 import { openCase } from './refund-review.ts';
@@ -33,11 +39,12 @@ export interface OpeningDependencies {
   readonly products: Client<typeof ProductService>;
   readonly limits: RefundLimits;
   readonly merchantReviewPeriodMs: number;
+  readonly execution: RefundExecutionMode;
 }
 
 /** Opens a refund case of a payment; policy, approval mode and initiator determine its first status. */
 export async function openRefundCase(
-  { writes, products, limits, merchantReviewPeriodMs }: OpeningDependencies,
+  { writes, products, limits, merchantReviewPeriodMs, execution }: OpeningDependencies,
   request: OpenRefundCaseRequest,
   context: HandlerContext,
 ) {
@@ -78,6 +85,7 @@ export async function openRefundCase(
     const input = { ...tx.tenant, refundCaseId: row.id };
     if (row.status === 'MERCHANT_REVIEW') await tx.command(merchantReview.startCommand(input));
     if (row.saleId !== null) await tx.command(refundHold.startCommand(input));
+    await executeIfApproved(tx, row, execution);
     return { refundCase: refundCaseMessageOf(row) };
   });
 }

@@ -20,7 +20,8 @@ export function recordRefundDebit(
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordRefundDebitResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
-    await storeChange(tx, row, recordDebit(row, enumName(RefundDebitOutcome, request.outcome), at));
+    const outcome = enumName(RefundDebitOutcome, request.outcome);
+    await storeChange(tx, row, recordDebit(row, outcome, at, request.execution));
     return { refundCase: refundCaseMessageOf(row) };
   });
 }

@@ -1,3 +1,4 @@
+import * as refundExecution from '../contracts/refunds/refund-execution.contract.ts';
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
@@ -10,6 +11,7 @@ import {
 } from './refund-case.entity.ts';
 import { refundEventData } from './refund-case.event.ts';
 import { type Change, isClosed, type RefundEventType } from './refund-case.ts';
+import { awaitsExecution } from './refund-execution.ts';
 
 /** NOT_FOUND (REFUND_CASE_NOT_FOUND): the merchant has no such refund case in this environment. */
 export const refundCaseNotFound = () => notFound('REFUND_CASE_NOT_FOUND', 'there is no such refund case');
@@ -53,6 +55,20 @@ export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, cha
   Object.assign(row, change.changes);
   await publishEvents(tx, row, change.events);
   if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
+}
+
+/** Who starts the execution of approved cases: the transaction that approves them, or a caller of StartRefund. */
+export type RefundExecutionMode = 'automatic' | 'manual';
+
+/** Starts the workflow that executes the case, if it is approved and has no blocker. */
+export async function executeIfApproved(
+  tx: TenantTransaction,
+  row: RefundCaseRow,
+  mode: RefundExecutionMode,
+): Promise<void> {
+  if (mode === 'manual' || !awaitsExecution(row)) return;
+  const execution = { ...tx.tenant, refundCaseId: row.id, execution: row.executions + 1 };
+  await tx.command(refundExecution.startCommand(execution));
 }
 
 /** Publishes events with the current state of a case. */

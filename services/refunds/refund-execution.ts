@@ -83,8 +83,38 @@ export function startExecution(refundCase: RefundCase, at: Date): Change {
     : update(refundCase, at, started);
 }
 
-/** Records the outcome of the debit. Has no effect when it is already recorded. */
-export function recordDebit(refundCase: RefundCase, outcome: 'DEBITED' | 'INSUFFICIENT', at: Date): Change {
+/** Whether the case is approved, without blockers, and its execution has not started. */
+export function awaitsExecution(refundCase: RefundCase): boolean {
+  const { status, blockedBy } = refundCase;
+  return status === 'APPROVED_FOR_EXECUTION' && blockedBy.length === 0 && !isExecuting(refundCase);
+}
+
+/** Like `startExecution`, for the execution with this number. Has no effect when it has started before. */
+export function beginExecution(refundCase: RefundCase, execution: number, at: Date): Change {
+  if (execution === refundCase.executions) return UNCHANGED;
+  if (execution !== refundCase.executions + 1) throw notCurrent(refundCase, execution);
+  return startExecution(refundCase, at);
+}
+
+function notCurrent({ status, executions }: RefundCase, execution: number) {
+  const message = `execution ${execution} is not the current one of the refund case`;
+  return failedPrecondition('REFUND_EXECUTION_NOT_CURRENT', message, {
+    state: status,
+    executions: String(executions),
+  });
+}
+
+/**
+ * Records the outcome of the debit. Has no effect when it is already recorded.
+ * @param execution the one that made the debit, by default the one in progress.
+ */
+export function recordDebit(
+  refundCase: RefundCase,
+  outcome: 'DEBITED' | 'INSUFFICIENT',
+  at: Date,
+  execution = refundCase.executions,
+): Change {
+  if (execution !== refundCase.executions) throw notCurrent(refundCase, execution);
   const repeated =
     outcome === 'DEBITED'
       ? refundCase.processingStartedAt !== null

@@ -5,6 +5,7 @@ import type { AreaDependencies } from '../platform/area.ts';
 import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
 import { addBlockerToCase } from './add-blocker.ts';
 import { announceReviewDeadline } from './announce-review-deadline.ts';
+import { beginRefundExecution } from './begin-refund-execution.ts';
 import { cancelRefundCase } from './cancel-refund-case.ts';
 import { clearBlockerOfCase } from './clear-blocker.ts';
 import { closeDispute } from './close-dispute.ts';
@@ -36,14 +37,16 @@ export function refundCaseService({
   };
   registerProviderSilenceMetrics(new CrossTenantDatabase(database), config.PROVIDER_SILENT_AFTER);
   const products = createClient(ProductService, transport);
-  const opening = { writes, products, limits, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
+  const execution = config.REFUND_EXECUTION;
+  const decision = { writes, limits, execution };
+  const opening = { ...decision, products, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
   return {
     listRefundCases: (request) => listRefundCases(database, pagination, request),
     getRefundCase: (request) => getRefundCase(database, request),
     openRefundCase: (request, context) => openRefundCase(opening, request, context),
-    decideRefundCase: (request, context) => decideRefundCase(writes, limits, request, context),
+    decideRefundCase: (request, context) => decideRefundCase(decision, request, context),
     expireMerchantReview: (request, context) => expireReview(writes, request, context),
-    reviewRefundCase: (request, context) => reviewRefundCase(writes, request, context),
+    reviewRefundCase: (request, context) => reviewRefundCase(writes, execution, request, context),
     announceReviewDeadline: (request, context) =>
       announceReviewDeadline(writes, config.REFUND_DEADLINE_NOTICE, request, context),
     openDispute: (request, context) => openDispute(writes, request, context),
@@ -51,8 +54,9 @@ export function refundCaseService({
     getDispute: (request) => getDispute(database, request),
     listDisputes: (request) => listDisputes(database, pagination, request),
     addBlocker: (request, context) => addBlockerToCase(writes, request, context),
-    clearBlocker: (request, context) => clearBlockerOfCase(writes, request, context),
+    clearBlocker: (request, context) => clearBlockerOfCase(writes, execution, request, context),
     startRefund: (request, context) => startRefund(writes, request, context),
+    beginRefundExecution: (request, context) => beginRefundExecution(writes, request, context),
     recordRefundDebit: (request, context) => recordRefundDebit(writes, request, context),
     recordProviderOutcome: (request, context) => recordProviderOutcome(writes, request, context),
     cancelRefundCase: (request, context) => cancelRefundCase(writes, request, context),

@@ -98,6 +98,7 @@ async function refunds(harness: TestHarness) {
   const approval = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
   await client.reviewRefundCase({ ...write(), refundCaseId: contested, ...approval });
   await start(contested);
+  await client.beginRefundExecution({ ...write(), refundCaseId: contested, execution: 1 });
   await debit(contested);
   const outcome = { outcome: ProviderOutcome.SUCCEEDED, providerRefundId: 'pr_1' };
   await client.recordProviderOutcome({ ...write(), refundCaseId: contested, ...outcome });
@@ -151,9 +152,10 @@ async function funds(transport: Transport) {
   await client.awaitFunding({ ...write(), ...waiting, saleId: card.saleId });
   await client.findCoveredRefund(tenant);
   await client.endFundingWait({ ...write(), refundCaseId, execution: 1 });
-  await client.awaitFunding({ ...write(), ...waiting });
+  await client.awaitFunding({ ...write(), ...waiting, execution: 2 });
+  await client.endRefundExecutions({ ...write(), refundCaseId, execution: 2 });
   await caller.sell({ gross: 1_000_000n, instant: true });
-  await client.debitForRefund({ ...write(), refundCaseId, amountMinor: 1_000n });
+  await client.debitForRefund({ ...write(), refundCaseId, amountMinor: 1_000n, execution: 3 });
   await client.reverseRefundDebit({ ...write(), refundCaseId });
   await twoPages((page) => client.listFundsReleases({ ...tenant, ...page }));
   await client.getReleaseCalendar(tenant);
@@ -276,7 +278,10 @@ async function dispatch(transport: Transport) {
   const client = createClient(DispatchService, transport);
   const outbox = createClient(WorkflowCommandService, transport);
   const { commands } = await outbox.claimCommands({ waitMs: 0, maxCommands: 1_000 });
-  await outbox.confirmCommands({ commandIds: commands.map(({ id }) => id) });
+  const commandIds = commands.map(({ id }) => id);
+  await outbox.confirmCommands({ commandIds });
+  await outbox.resendStarts({});
+  await outbox.endStarts({ commandIds });
   for (;;) {
     const { batches } = await client.claimBatch({ waitMs: 0, maxDeliveries: 100 });
     if (batches.length === 0) break;

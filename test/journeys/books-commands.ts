@@ -213,6 +213,9 @@ const refundCommands: Record<string, Command> = {
   ClearBlocker: ofCase((refunds, of, hand) => refunds.clearBlocker({ ...of, blocker: blockerOf(hand) })),
   CancelRefundCase: ofCase((refunds, of) => refunds.cancelRefundCase(of)),
   StartRefund: ofCase((refunds, of) => refunds.startRefund(of)),
+  BeginRefundExecution: ofCase((refunds, { occurredAt: _, ...of }, hand) =>
+    refunds.beginRefundExecution({ ...of, execution: hand.pick(1, 2) }),
+  ),
   RecordRefundDebit: ofCase((refunds, of, hand) => {
     const { DEBITED, INSUFFICIENT } = RefundDebitOutcome;
     return refunds.recordRefundDebit({
@@ -279,7 +282,7 @@ const fundsCommands: Record<string, Command> = {
     return () => hand.clients.funds.unblockFunds(request);
   },
   DebitForRefund(hand) {
-    const request = { ...hand.write(), ...refundOf(hand) };
+    const request = { ...hand.write(), ...refundOf(hand), execution: hand.pick(1, 2, 3) };
     return async () => {
       await hand.clients.funds.debitForRefund(request);
       hand.account.learn('debits', { id: request.refundCaseId });
@@ -299,6 +302,11 @@ const fundsCommands: Record<string, Command> = {
     const { refundCaseId } = refundOf(hand);
     const { occurredAt: _, ...write } = hand.write();
     return () => hand.clients.funds.endFundingWait({ ...write, refundCaseId, execution: hand.pick(1, 2) });
+  },
+  EndRefundExecutions(hand) {
+    const { refundCaseId } = refundOf(hand);
+    const { occurredAt: _, ...write } = hand.write();
+    return () => hand.clients.funds.endRefundExecutions({ ...write, refundCaseId, execution: 1 });
   },
   FindCoveredRefund: (hand) => async () => {
     const { refundCaseId } = await hand.clients.funds.findCoveredRefund(hand.account.tenant);

@@ -62,6 +62,8 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     WEBHOOK_SECRET_KEYS: key(),
     CURSOR_KEYS: key(),
     LOG_LEVEL: 'fatal',
+    // Most tests execute a refund at a moment that they choose.
+    REFUND_EXECUTION: 'manual',
     ...overrides,
   });
 }

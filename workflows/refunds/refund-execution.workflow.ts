@@ -3,9 +3,10 @@ import type {
   ExecuteRefundInput,
   ExecuteRefundResult,
 } from '../../services/contracts/refunds/refund-execution.contract.ts';
-import type { DebitOutcome, RefundActivities } from './refund.activities.ts';
+import type { RefundActivities } from './refund.activities.ts';
+import type { DebitOutcome } from './refund-execution.activities.ts';
 
-const { holdForRefund, debitRefund, awaitRefundFunding, recordRefundDebit } =
+const { beginExecution, holdForRefund, debitRefund, awaitRefundFunding, recordRefundDebit } =
   proxyActivities<RefundActivities>({
     startToCloseTimeout: '30 seconds',
     retry: { maximumInterval: '1 minute' },
@@ -18,15 +19,17 @@ const { submitRefund } = proxyActivities<RefundActivities>({
 });
 
 /**
- * Completes an execution that refunds has committed: funds holds the sale's installments, unless it already does, and
- * debits the refund or queues it until the balance suffices; refunds commits the outcome; the debited refund is
- * submitted to the provider. Every step can be repeated, so a later run completes what a crash left undone.
+ * Executes a refund: refunds commits the start, unless the case was canceled or disputed first; funds holds the refund's
+ * amount, unless it already does, and debits it or queues it until the balance suffices; refunds commits the outcome; the
+ * debited refund is submitted to the provider. Every step can be repeated, so a later run completes what a crash left
+ * undone.
  */
 export async function executeRefund(input: ExecuteRefundInput): Promise<ExecuteRefundResult> {
+  if ((await beginExecution(input)) === 'ENDED') return 'ENDED';
   await holdForRefund(input);
   setCurrentDetails("Debiting the merchant's funds.");
-  const outcome = await debitOrQueue(input);
-  const result = outcome === 'ENDED' ? outcome : await record(input, outcome);
+  const outcome = await debitOrWait(input);
+  const result = outcome === 'ENDED' ? outcome : await recordRefundDebit(input, outcome === 'DEBITED');
   if (result === 'FUNDING_REQUIRED') return result;
   // Also when the debit had been recorded before this run, which may have died before the submission.
   setCurrentDetails('Submitting the refund to the provider.');
@@ -35,20 +38,14 @@ export async function executeRefund(input: ExecuteRefundInput): Promise<ExecuteR
   return result;
 }
 
-function record(input: ExecuteRefundInput, outcome: Exclude<DebitOutcome, 'ENDED'>) {
-  setCurrentDetails(`Recording the outcome of the debit: ${outcome}.`);
-  return recordRefundDebit(input, outcome);
-}
-
 /**
  * Debits the refund, or queues it for funding. Debits again when the balance has risen since the first refusal, because
  * a refund that was not queued yet is not woken by it.
  */
-async function debitOrQueue(input: ExecuteRefundInput): Promise<DebitOutcome> {
-  let outcome = await debitRefund(input);
-  for (let attempt = 1; outcome === 'INSUFFICIENT'; attempt += 1) {
-    if ((await awaitRefundFunding(input, attempt)) === 'WAITING') break;
-    outcome = await debitRefund(input);
+async function debitOrWait(input: ExecuteRefundInput): Promise<Exclude<DebitOutcome, 'INSUFFICIENT'>> {
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await debitRefund(input);
+    if (outcome !== 'INSUFFICIENT') return outcome;
+    if ((await awaitRefundFunding(input, attempt)) === 'WAITING') return 'WAITING';
   }
-  return outcome;
 }

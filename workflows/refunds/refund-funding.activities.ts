@@ -34,6 +34,11 @@ export function createFundingActivities(clients: RefundClients) {
     await funds.endFundingWait({ ...requestOf(input), idempotencyKey: randomUUID(), execution }, CALL);
   }
 
+  async function endExecutions(input: CaseInput): Promise<void> {
+    const ended = { ...requestOf(input), idempotencyKey: randomUUID(), execution: ANY_EXECUTION };
+    await funds.endRefundExecutions(ended, CALL);
+  }
+
   return {
     /** The oldest waiting refund of the account that its balance covers, or null. */
     async findCoveredRefund(input: AccountInput): Promise<string | null> {
@@ -49,7 +54,7 @@ export function createFundingActivities(clients: RefundClients) {
     async startWaitingRefund(input: CaseInput): Promise<'STARTED' | 'NOT_WAITING'> {
       const refundCase = await findCase(input);
       if (refundCase === null) {
-        await endWait(input, ANY_EXECUTION);
+        await endExecutions(input);
         return 'NOT_WAITING';
       }
       const { status, executionStartedAt, executions } = refundCase;
@@ -67,7 +72,8 @@ export function createFundingActivities(clients: RefundClients) {
           if (reason !== 'REFUND_CASE_BLOCKED') throw error;
         }
       }
-      await endWait(input, isClosed(status) ? ANY_EXECUTION : Math.max(executions, 1));
+      if (isClosed(status)) await endExecutions(input);
+      else await endWait(input, Math.max(executions, 1));
       return 'NOT_WAITING';
     },
 

@@ -1,7 +1,8 @@
 import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { DisputeOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DisputeOutcome, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
+import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { CALL, isClosed, type RefundClients, readCase, requestOf, tenantOf } from './refund-clients.ts';
 
@@ -64,14 +65,19 @@ export function createHoldActivities(clients: RefundClients) {
       return hold(tenantOf(input), refundHold.workflowId(sourceId), block);
     },
 
-    /** Releases what a closed case holds: its sale's funds, and its place in the funding queue. */
+    /**
+     * Releases what a closed case holds: its sale's funds, its place in the funding queue, and a debit that was made just
+     * before the case was closed without it. Later debits are refused.
+     */
     async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
       const { status, saleId, id: sourceId, executions, amountMinor } = await readCase(clients, input);
       if (!isClosed(status)) return 'HELD';
       const keys = { hold: refundHold.workflowId(sourceId), end: refundHold.endWorkflowId(sourceId) };
-      if (executions > 0) {
-        const wait = { ...requestOf(input), idempotencyKey: keys.end, execution: executions };
-        await funds.endFundingWait(wait, CALL);
+      if (status !== RefundCaseStatus.SUCCEEDED) {
+        const execution = Math.max(executions, 1);
+        const ended = { ...requestOf(input), idempotencyKey: keys.end, execution };
+        await funds.endRefundExecutions(ended, CALL);
+        await reverseLiveDebit(funds, input);
       }
       if (saleId === undefined) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
@@ -97,4 +103,17 @@ export function createHoldActivities(clients: RefundClients) {
       return end(tenantOf(input), keys, block, lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED);
     },
   };
+}
+
+/** Reverses the debit of a refund, if there is one. */
+async function reverseLiveDebit(
+  funds: RefundClients['funds'],
+  input: refundHold.RefundHoldInput,
+): Promise<void> {
+  const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
+  try {
+    await funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey }, CALL);
+  } catch (error) {
+    if (errorInfoOf(error)?.reason !== 'REFUND_DEBIT_NOT_FOUND') throw error;
+  }
 }

@@ -1,5 +1,6 @@
 import { type WorkflowCommand, WorkflowCommandKind } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { environmentName } from '../../services/platform/tenant.ts';
+import { startedBy } from '../temporal/outbox-start.ts';
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import type { StartOptions, WorkflowClient } from '../temporal/workflow-client.ts';
 
@@ -27,9 +28,14 @@ export async function executeCommand(
   switch (kind) {
     case WorkflowCommandKind.START: {
       const { describe, signalWithStart } = startSettings[workflowType] ?? {};
-      const options = { workflowId, args, ...(describe?.(args) ?? describeByRequest(command)) };
+      const options = {
+        workflowId,
+        args,
+        memo: startedBy(id),
+        ...(describe?.(args) ?? describeByRequest(command)),
+      };
       await (signalWithStart
-        ? temporal.signalWithStart(workflowType, options)
+        ? temporal.signalWithStart(workflowType, options, id)
         : temporal.start(workflowType, options));
       return;
     }

@@ -13,7 +13,7 @@ import { TASK_QUEUE } from './task-queue.ts';
 /** How a workflow is started, apart from its type. */
 export type StartOptions = Pick<
   WorkflowStartOptions,
-  'workflowId' | 'args' | 'staticSummary' | 'typedSearchAttributes'
+  'workflowId' | 'args' | 'memo' | 'staticSummary' | 'typedSearchAttributes'
 >;
 
 /** Identifies a cancellation, and says in the workflow's history who requested it. */
@@ -67,8 +67,8 @@ export class WorkflowClient {
     return { eagerlyStarted };
   }
 
-  /** Starts a workflow, or sends {@link STARTED_AGAIN_SIGNAL} to the one that runs under the id. */
-  async signalWithStart(workflowType: string, options: StartOptions): Promise<void> {
+  /** Starts a workflow, or sends {@link STARTED_AGAIN_SIGNAL} with the command's id to the one that runs under the id. */
+  async signalWithStart(workflowType: string, options: StartOptions, commandId: string): Promise<void> {
     await this.#retrying(() =>
       this.#client.workflow
         .signalWithStart(workflowType, {
@@ -76,6 +76,7 @@ export class WorkflowClient {
           taskQueue: TASK_QUEUE,
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',
           signal: STARTED_AGAIN_SIGNAL,
+          signalArgs: [commandId],
         })
         .catch(ignoreSignalLimit),
     );

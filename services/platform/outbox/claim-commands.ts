@@ -20,10 +20,10 @@ const CLAIM: Statement = {
   text: `
 with leased as (
   update platform.outbox_command c
-     set leased_until = now() + interval '${COMMAND_LEASE_MS} ms'
+     set due_at = now() + interval '${COMMAND_LEASE_MS} ms'
     from (select id from platform.outbox_command
-           where leased_until is null or leased_until < now()
-           order by id limit :limit for update skip locked) next
+           where due_at <= now()
+           order by due_at, id limit :limit for update skip locked) next
    where c.id = next.id
   returning c.*
 )
@@ -32,15 +32,46 @@ select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_na
   from leased order by id`,
 };
 
-/** Leases commands for 30 s, in order of creation. */
+/** Leases commands for 30 s, those that are due longest first; answers them in order of creation. */
 export const claimCommands = (run: Run, limit: number) => run<ClaimedCommand>(CLAIM, { limit });
 
+/** A START is sent again after a minute, then after twice as long each time, up to an hour. */
 const CONFIRM: Statement = {
   name: 'confirm_commands',
-  text: 'delete from platform.outbox_command where id = any (:ids::uuid[])',
+  text: `
+with started as (
+  update platform.outbox_command
+     set starts = starts + 1,
+         due_at = now() + least(interval '1 minute' * 2 ^ least(starts, 6), interval '1 hour')
+   where id = any (:ids::uuid[]) and kind = 'START'
+)
+delete from platform.outbox_command where id = any (:ids::uuid[]) and kind <> 'START'`,
 };
 
-/** Deletes commands that have been executed. */
+/** Deletes commands that have been executed, except each START: its workflow ends it. */
 export async function confirmCommands(run: Run, ids: readonly string[]): Promise<void> {
   await run(CONFIRM, { ids });
+}
+
+const END_STARTS: Statement = {
+  name: 'end_starts',
+  text: `delete from platform.outbox_command where id = any (:ids::uuid[]) and kind = 'START'`,
+};
+
+/** Deletes the START commands of a workflow that has done its work. */
+export async function endStarts(run: Run, ids: readonly string[]): Promise<void> {
+  await run(END_STARTS, { ids });
+}
+
+/** Spread, so that Temporal is not asked for all workflows at once. */
+const RESEND_STARTS: Statement = {
+  name: 'resend_starts',
+  text: `
+update platform.outbox_command set due_at = least(due_at, now() + interval '30 s' * random())
+ where kind = 'START' and starts > 0`,
+};
+
+/** Makes every START due within half a minute. */
+export async function resendStarts(run: Run): Promise<void> {
+  await run(RESEND_STARTS, {});
 }

@@ -48,7 +48,12 @@ insert into platform.outbox_command
 const INSERT_ONE_COMMAND = `${INSERT_COMMAND}
 values (:merchantId, :environment, :id, :kind, :workflowId, :workflowType, :signalName, :arguments, :requestId)`;
 
-/** Adds a workflow command to the outbox in the caller's transaction. */
+/** What a canceled workflow has not done yet is no longer needed. */
+const REMOVE_START = `
+delete from platform.outbox_command
+ where workflow_id = :workflowId and kind = 'START' and merchant_id = :merchantId and environment = :environment`;
+
+/** Adds a workflow command to the outbox in the caller's transaction. A CANCEL also removes the workflow's START. */
 export async function insertCommand(
   em: EntityManager,
   tenant: Tenant,
@@ -56,6 +61,7 @@ export async function insertCommand(
   command: WorkflowCommand,
 ): Promise<void> {
   const { kind, workflowId } = command;
+  if (kind === 'CANCEL') await executeNamed(em, REMOVE_START, { ...tenant, workflowId });
   await executeNamed(em, INSERT_ONE_COMMAND, {
     ...tenant,
     id: uuidv7(),

@@ -6,7 +6,13 @@ import {
 } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import type { CrossTenantDatabase } from '../database/cross-tenant-database.ts';
 import { environmentEnum } from '../tenant.ts';
-import { type ClaimedCommand, claimCommands, confirmCommands } from './claim-commands.ts';
+import {
+  type ClaimedCommand,
+  claimCommands,
+  confirmCommands,
+  endStarts,
+  resendStarts,
+} from './claim-commands.ts';
 import { registerCommandMetrics } from './command-metrics.ts';
 import type { WorkSignal } from './work-signal.ts';
 
@@ -33,6 +39,14 @@ export function workflowCommandService({
     },
     confirmCommands: async ({ commandIds }) => {
       await confirmCommands(db.run, commandIds);
+      return {};
+    },
+    endStarts: async ({ commandIds }) => {
+      await endStarts(db.run, commandIds);
+      return {};
+    },
+    resendStarts: async () => {
+      await resendStarts(db.run);
       return {};
     },
   };

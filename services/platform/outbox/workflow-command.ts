@@ -4,7 +4,10 @@ export const COMMAND_LEASE_MS = 30_000;
 /** What to do in Temporal once the transaction has committed. Inputs hold ids only. */
 export type WorkflowCommand = StartWorkflow | SignalWorkflow | CancelWorkflow;
 
-/** Starts a workflow, unless one with this id is running. */
+/**
+ * Starts a workflow, unless one with this id is running. Stays in the outbox until the workflow has done its work, and
+ * starts it again if Temporal has lost it: a run must read what is left to do, and end when there is nothing.
+ */
 export interface StartWorkflow {
   readonly kind: 'START';
   readonly workflowId: string;
@@ -20,7 +23,7 @@ export interface SignalWorkflow {
   readonly arguments: readonly unknown[];
 }
 
-/** Cancels a running workflow; no effect on one that is closed. */
+/** Cancels a running workflow, which is not started again; no effect on one that is closed. */
 export interface CancelWorkflow {
   readonly kind: 'CANCEL';
   readonly workflowId: string;

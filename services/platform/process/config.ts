@@ -197,6 +197,11 @@ export const SETTINGS = {
     '100000000',
     'refunded centavos of a merchant in 24 hours beyond which new cases are reviewed',
   ),
+  REFUND_EXECUTION: setting(
+    oneOf('automatic', 'manual'),
+    'automatic',
+    'automatic: approved refund cases without blockers are executed; manual: StartRefund executes them',
+  ),
   MERCHANT_REVIEW_PERIOD: setting(duration, '7d', 'time that a merchant has to decide a refund case'),
   REFUND_DEADLINE_NOTICE: setting(
     duration,

@@ -132,9 +132,10 @@ const INSERT_ATTEMPTS = `
 insert into webhooks.attempt as a
   (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at, ended_at, latency_ms,
    http_status, failure, response_excerpt)`;
+/** Two workers may have sent the same attempt: it has the start of the one that reports its end. */
 const END_KNOWN_ATTEMPT = `
 on conflict (delivery_id, number, environment) do update
-   set ended_at = excluded.ended_at, latency_ms = excluded.latency_ms, http_status = excluded.http_status,
+   set started_at = excluded.started_at, ended_at = excluded.ended_at, latency_ms = excluded.latency_ms, http_status = excluded.http_status,
        failure = excluded.failure, response_excerpt = excluded.response_excerpt
  where a.ended_at is null
 returning delivery_id`;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { fundsCaller } from './funds-caller.ts';
@@ -44,6 +46,31 @@ function merchantOf() {
 const uuid = () => randomUUID();
 
 describe('a pending refund', () => {
+  it('ends its execution, which can no longer debit or wait again; the next one can', async () => {
+    const { client, write, earn, wait, end } = merchantOf();
+    const refundCaseId = uuid();
+    expect(await wait(refundCaseId, 400n)).toBe(false);
+    await earn(1_000n);
+    const debit = (execution?: number) =>
+      client.debitForRefund({ ...write(), refundCaseId, amountMinor: 400n, execution });
+    await expectRefusal(debit(), Code.FailedPrecondition, 'REFUND_EXECUTION_ENDED');
+    await end(refundCaseId);
+    await expectRefusal(debit(1), Code.FailedPrecondition, 'REFUND_EXECUTION_ENDED');
+    await expectRefusal(wait(refundCaseId, 2_000n), Code.FailedPrecondition, 'REFUND_EXECUTION_ENDED');
+    await debit(2);
+  });
+
+  it('whose case has ended can no longer debit, whatever execution it was', async () => {
+    const { client, write, earn } = merchantOf();
+    await earn(1_000n);
+    const refundCaseId = uuid();
+    await client.endRefundExecutions({ ...write(), refundCaseId, execution: 2 });
+    for (const execution of [1, 2]) {
+      const debit = client.debitForRefund({ ...write(), refundCaseId, amountMinor: 400n, execution });
+      await expectRefusal(debit, Code.FailedPrecondition, 'REFUND_EXECUTION_ENDED');
+    }
+  });
+
   it('gets the answer that the balance now covers it, and does not wait', async () => {
     const { earn, wait, covered, wakeUps } = merchantOf();
     await earn(100n);

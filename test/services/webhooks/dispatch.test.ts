@@ -571,24 +571,6 @@ describe('DispatchService', () => {
     expect((await fixture.claim(100, 2_000)).retries).toEqual([outcome.retry]);
   });
 
-  it('leases commands, hands them out again if not confirmed, and deletes them once confirmed', async () => {
-    const tenant = newTenant();
-    const { id: subscriptionId } = await activeSubscription(tenant);
-    await failFirst(tenant);
-    await fixture.subscriptions.disableWebhookSubscription({
-      ...tenant,
-      subscriptionId,
-      idempotencyKey: newKey(),
-    });
-    const commands = await fixture.claimCommands();
-    expect(commands).toHaveLength(1);
-    expect(await fixture.claimCommands()).toEqual([]);
-    await fixture.sql(`update platform.outbox_command set leased_until = now() - interval '1 s'`);
-    expect(await fixture.claimCommands()).toEqual(commands);
-    await fixture.confirmCommands(commands.map(({ id }) => id));
-    expect(await fixture.sql('select id from platform.outbox_command')).toEqual([]);
-  });
-
   it('decrypts secrets for their own subscription only; a failure affects no other subscription', async () => {
     const tenant = newTenant();
     const swapped = await fixture.subscribe(tenant);

@@ -94,3 +94,13 @@ it('the end of an attempt that comes after the success of the next leaves the co
     { number: 2, httpStatus: 200 },
   ]);
 });
+
+it('an attempt that two workers have sent starts when the one that reports its end sent it', async () => {
+  const { deliveryId, second, read } = await overtaken();
+  const { attemptNumber, generation } = second;
+  const attempt = { deliveryId, attemptNumber, generation };
+  await fixture.report({ ...attempt, stillRunning: true, startedAt: inMs(-1_000), deadlineAt: inMs(60_000) });
+  const startedAt = inMs(-9_000);
+  await fixture.report({ ...attempt, startedAt, latencyMs: 200, httpStatus: 503 });
+  expect((await read()).attempts).toMatchObject([{ number: 1 }, { number: 2, startedAt, httpStatus: 503 }]);
+});

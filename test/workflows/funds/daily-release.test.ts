@@ -116,19 +116,36 @@ it('releases the funds of everybody else while a request cannot be refused', asy
   await funds.free(advanceRequestId);
 });
 
-it('is started by Temporal just after every midnight of the account', async () => {
+it('is started by Temporal at once, then every hour, so that it comes soon after the account’s midnight', async () => {
   const { harness, temporal } = workflows;
-  await ensureSchedules(temporal.client);
-  await ensureSchedules(temporal.client);
-  const schedule = temporal.client.schedule.getHandle(scheduleId);
-  const { spec, policies, info } = await schedule.describe();
-  expect(spec.timezone).toBe('America/Sao_Paulo');
-  expect(policies.catchupWindow).toBe(365 * 24 * 3_600_000);
-  expect(info.nextActionTimes[0]?.toISOString()).toMatch(/T03:01:00.000Z$/);
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 70n });
-  await schedule.trigger();
+  await ensureSchedules(temporal.client);
+  const schedule = temporal.client.schedule.getHandle(scheduleId);
+  const { info } = await schedule.describe();
+  const [next, afterNext] = info.nextActionTimes;
+  expect(next?.toISOString()).toMatch(/:01:00.000Z$/);
+  expect(afterNext!.getTime() - next!.getTime()).toBe(3_600_000);
   const released = async () => expect(await funds.balance()).toMatchObject({ availableAmountMinor: 70n });
   await vi.waitFor(released, { timeout: 15_000, interval: 200 });
-  await schedule.delete();
+});
+
+it('has the definition of this version, also where another made the Schedule; a pause stays', async () => {
+  const { client } = workflows.temporal;
+  const { created } = await ensureSchedules(client);
+  expect(created).toBe(0);
+  const schedule = client.schedule.getHandle(scheduleId);
+  await schedule.update((now) => ({
+    ...now,
+    spec: { intervals: [{ every: '1 day' }] },
+    action: { ...now.action, memo: { definition: 'of another version' } },
+  }));
+  await schedule.pause();
+  await expect.poll(async () => (await schedule.describe()).state.paused).toBe(true);
+  await ensureSchedules(client);
+  const { spec, state } = await schedule.describe();
+  expect(spec.intervals).toMatchObject([{ every: 3_600_000 }]);
+  expect(state.paused).toBe(true);
+  for await (const { scheduleId } of client.schedule.list())
+    await client.schedule.getHandle(scheduleId).delete();
 });

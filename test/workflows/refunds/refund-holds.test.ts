@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '@connectrpc/connect';
+import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockReason, FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
@@ -17,6 +17,7 @@ import { createRefundActivities } from '../../../workflows/refunds/refund.activi
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from './refund-harness.ts';
@@ -62,6 +63,20 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await record(id, SUBMITTED, SUCCEEDED);
     await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual(debited);
+  });
+
+  it('until it is canceled, and then a debit that was made for it by hand is reversed', async () => {
+    const { refunds, write, approved, funds, earn } = merchant();
+    const saleId = await earn(1_000n);
+    const refundCaseId = await approved(400n, saleId);
+    await funds.debit(refundCaseId, 400n, saleId);
+    expect((await funds.balance()).availableAmountMinor + (await funds.balance()).blockedAmountMinor).toBe(
+      600n,
+    );
+    await refunds.cancelRefundCase({ ...write(), refundCaseId });
+    await eventually(async () => expect((await funds.balance()).availableAmountMinor).toBe(1_000n));
+    const late = funds.debit(refundCaseId, 400n, saleId);
+    await expectRefusal(late, Code.FailedPrecondition, 'REFUND_DEBIT_REVERSED');
   });
 
   it.each(['canceled', 'rejected', 'failed'] as const)(

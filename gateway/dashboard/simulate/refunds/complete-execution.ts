@@ -4,6 +4,9 @@ import { reasonOf } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
 import type { CaseWrite } from './simulated-case.ts';
 
+/** The balance does not suffice, or the execution awaits funding already. */
+const NOT_COVERED = new Set<string | undefined>(['INSUFFICIENT_AVAILABLE_BALANCE', 'REFUND_EXECUTION_ENDED']);
+
 /**
  * Makes the same calls as the execution workflow: debits the funds or queues the refund for balance, and records which.
  * A case is debited only once, so that both may run, in any order.
@@ -17,25 +20,26 @@ export async function completeExecution(
   const { refundCase } = await refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
   const { amountMinor, saleId, requestedAt, executions: execution } = refundCase!;
   if (!refundCase!.executionStartedAt) return;
-  const about = { amountMinor, ...(saleId !== undefined && { saleId }) };
+  const about = { amountMinor, execution, ...(saleId !== undefined && { saleId }) };
   const debit = async (attempt: number) => {
     const request = { ...write, ...about, idempotencyKey: `${key}:debit-${attempt}` };
     try {
       await funds.debitForRefund(request, view.call);
       return RefundDebitOutcome.DEBITED;
     } catch (error) {
-      if (reasonOf(error) !== 'INSUFFICIENT_AVAILABLE_BALANCE') throw error;
+      if (!NOT_COVERED.has(reasonOf(error))) throw error;
       return RefundDebitOutcome.INSUFFICIENT;
     }
   };
   let outcome = await debit(1);
   if (outcome === RefundDebitOutcome.INSUFFICIENT) {
-    const waiting = { ...write, ...about, idempotencyKey: `${key}:await`, execution };
+    const waiting = { ...write, ...about, idempotencyKey: `${key}:await` };
     const { covered } = await funds.awaitFunding(
       { ...waiting, ...(requestedAt && { requestedAt }) },
       view.call,
     );
     if (covered) outcome = await debit(2);
   }
-  await refundCases.recordRefundDebit({ ...write, idempotencyKey: `${key}:record`, outcome }, view.call);
+  const record = { ...write, idempotencyKey: `${key}:record`, execution, outcome };
+  await refundCases.recordRefundDebit(record, view.call);
 }

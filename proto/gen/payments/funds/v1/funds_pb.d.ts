@@ -1530,6 +1530,13 @@ export declare type DebitForRefundRequest = Message<"payments.funds.v1.DebitForR
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * The number of the case's execution that debits; absent is the first.
+   *
+   * @generated from field: optional int32 execution = 8;
+   */
+  execution?: number | undefined;
 };
 
 /**
@@ -1689,6 +1696,60 @@ export declare type EndFundingWaitResponse = Message<"payments.funds.v1.EndFundi
  * Use `create(EndFundingWaitResponseSchema)` to create a new message.
  */
 export declare const EndFundingWaitResponseSchema: GenMessage<EndFundingWaitResponse>;
+
+/**
+ * The refund whose case has ended.
+ *
+ * @generated from message payments.funds.v1.EndRefundExecutionsRequest
+ */
+export declare type EndRefundExecutionsRequest = Message<"payments.funds.v1.EndRefundExecutionsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string refund_case_id = 4;
+   */
+  refundCaseId: string;
+
+  /**
+   * The last execution that ends.
+   *
+   * @generated from field: int32 execution = 5;
+   */
+  execution: number;
+};
+
+/**
+ * Describes the message payments.funds.v1.EndRefundExecutionsRequest.
+ * Use `create(EndRefundExecutionsRequestSchema)` to create a new message.
+ */
+export declare const EndRefundExecutionsRequestSchema: GenMessage<EndRefundExecutionsRequest>;
+
+/**
+ * Empty.
+ *
+ * @generated from message payments.funds.v1.EndRefundExecutionsResponse
+ */
+export declare type EndRefundExecutionsResponse = Message<"payments.funds.v1.EndRefundExecutionsResponse"> & {
+};
+
+/**
+ * Describes the message payments.funds.v1.EndRefundExecutionsResponse.
+ * Use `create(EndRefundExecutionsResponseSchema)` to create a new message.
+ */
+export declare const EndRefundExecutionsResponseSchema: GenMessage<EndRefundExecutionsResponse>;
 
 /**
  * The account.
@@ -2275,8 +2336,8 @@ export declare const FundsService: GenService<{
    * Debits a refund, unique by case: from the sale's installments that are released or held for the case (latest
    * date first), then from released rows (oldest first). Never makes a debt: FAILED_PRECONDITION
    * (INSUFFICIENT_AVAILABLE_BALANCE) with the available amount in the metadata. Repeating is not an error;
-   * FAILED_PRECONDITION (REFUND_DEBIT_REVERSED) after its reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with
-   * another amount.
+   * FAILED_PRECONDITION (REFUND_EXECUTION_ENDED) once the execution awaits funding or the case has ended,
+   * (REFUND_DEBIT_REVERSED) after its reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with another amount.
    *
    * @generated from rpc payments.funds.v1.FundsService.DebitForRefund
    */
@@ -2287,8 +2348,9 @@ export declare const FundsService: GenService<{
   },
   /**
    * Records that a refund refused for its amount awaits funding, unless the balance covers it now: then it can be
-   * debited again. A command that makes the balance cover such a refund starts the workflow refund-funding-<id>, which
-   * executes the account's pending refunds, oldest case first. The debit ends the wait.
+   * debited again. The execution that waits can no longer debit: a new one does. A command that makes the balance cover
+   * such a refund starts the workflow refund-funding-<id>, which executes the account's pending refunds, oldest case
+   * first. The debit ends the wait. FAILED_PRECONDITION (REFUND_EXECUTION_ENDED) once the wait of the execution has ended.
    *
    * @generated from rpc payments.funds.v1.FundsService.AwaitFunding
    */
@@ -2306,6 +2368,16 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof EndFundingWaitRequestSchema;
     output: typeof EndFundingWaitResponseSchema;
+  },
+  /**
+   * Ends executions of a refund, because its case has ended: their wait, and every later debit of them is refused.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.EndRefundExecutions
+   */
+  endRefundExecutions: {
+    methodKind: "unary";
+    input: typeof EndRefundExecutionsRequestSchema;
+    output: typeof EndRefundExecutionsResponseSchema;
   },
   /**
    * Returns the oldest pending refund that the balance covers now.

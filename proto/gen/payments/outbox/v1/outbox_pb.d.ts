@@ -153,6 +153,66 @@ export declare type ConfirmCommandsResponse = Message<"payments.outbox.v1.Confir
 export declare const ConfirmCommandsResponseSchema: GenMessage<ConfirmCommandsResponse>;
 
 /**
+ * The START commands that a workflow knows it was started by.
+ *
+ * @generated from message payments.outbox.v1.EndStartsRequest
+ */
+export declare type EndStartsRequest = Message<"payments.outbox.v1.EndStartsRequest"> & {
+  /**
+   * @generated from field: repeated string command_ids = 1;
+   */
+  commandIds: string[];
+};
+
+/**
+ * Describes the message payments.outbox.v1.EndStartsRequest.
+ * Use `create(EndStartsRequestSchema)` to create a new message.
+ */
+export declare const EndStartsRequestSchema: GenMessage<EndStartsRequest>;
+
+/**
+ * Empty.
+ *
+ * @generated from message payments.outbox.v1.EndStartsResponse
+ */
+export declare type EndStartsResponse = Message<"payments.outbox.v1.EndStartsResponse"> & {
+};
+
+/**
+ * Describes the message payments.outbox.v1.EndStartsResponse.
+ * Use `create(EndStartsResponseSchema)` to create a new message.
+ */
+export declare const EndStartsResponseSchema: GenMessage<EndStartsResponse>;
+
+/**
+ * Empty.
+ *
+ * @generated from message payments.outbox.v1.ResendStartsRequest
+ */
+export declare type ResendStartsRequest = Message<"payments.outbox.v1.ResendStartsRequest"> & {
+};
+
+/**
+ * Describes the message payments.outbox.v1.ResendStartsRequest.
+ * Use `create(ResendStartsRequestSchema)` to create a new message.
+ */
+export declare const ResendStartsRequestSchema: GenMessage<ResendStartsRequest>;
+
+/**
+ * Empty.
+ *
+ * @generated from message payments.outbox.v1.ResendStartsResponse
+ */
+export declare type ResendStartsResponse = Message<"payments.outbox.v1.ResendStartsResponse"> & {
+};
+
+/**
+ * Describes the message payments.outbox.v1.ResendStartsResponse.
+ * Use `create(ResendStartsResponseSchema)` to create a new message.
+ */
+export declare const ResendStartsResponseSchema: GenMessage<ResendStartsResponse>;
+
+/**
  * What a workflow command does.
  *
  * @generated from enum payments.outbox.v1.WorkflowCommandKind
@@ -192,8 +252,9 @@ export declare const WorkflowCommandKindSchema: GenEnum<WorkflowCommandKind>;
  */
 export declare const WorkflowCommandService: GenService<{
   /**
-   * Waits up to wait_ms for workflow commands and leases them for 30 seconds, in the order in which they were created.
-   * Answers as soon as there are any, and empty when the time is up.
+   * Waits up to wait_ms for workflow commands that are due and leases them for 30 seconds, in the order in which they were
+   * created. Answers as soon as there are any, and empty when the time is up. A START is due again, a minute after it was
+   * confirmed and then ever later, up to an hour, until EndStarts: a workflow that still runs is not started twice.
    *
    * @generated from rpc payments.outbox.v1.WorkflowCommandService.ClaimCommands
    */
@@ -203,8 +264,8 @@ export declare const WorkflowCommandService: GenService<{
     output: typeof ClaimCommandsResponseSchema;
   },
   /**
-   * Deletes workflow commands that have been executed. Commands that are not confirmed are claimed again once their
-   * lease has expired.
+   * Confirms workflow commands that have been executed, and deletes them except each START. Commands that are not
+   * confirmed are claimed again once their lease has expired.
    *
    * @generated from rpc payments.outbox.v1.WorkflowCommandService.ConfirmCommands
    */
@@ -212,6 +273,26 @@ export declare const WorkflowCommandService: GenService<{
     methodKind: "unary";
     input: typeof ConfirmCommandsRequestSchema;
     output: typeof ConfirmCommandsResponseSchema;
+  },
+  /**
+   * Deletes the START commands of a workflow that has done its work: the last step of every workflow.
+   *
+   * @generated from rpc payments.outbox.v1.WorkflowCommandService.EndStarts
+   */
+  endStarts: {
+    methodKind: "unary";
+    input: typeof EndStartsRequestSchema;
+    output: typeof EndStartsResponseSchema;
+  },
+  /**
+   * Makes every START due within half a minute: Temporal has lost its state.
+   *
+   * @generated from rpc payments.outbox.v1.WorkflowCommandService.ResendStarts
+   */
+  resendStarts: {
+    methodKind: "unary";
+    input: typeof ResendStartsRequestSchema;
+    output: typeof ResendStartsResponseSchema;
   },
 }>;
 

@@ -229,7 +229,7 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
   executions: number;
 
   /**
-   * Present while an execution is in progress: from StartRefund until the outcome of the debit is recorded.
+   * Present while an execution is in progress: from its start until the outcome of the debit is recorded.
    *
    * @generated from field: google.protobuf.Timestamp execution_started_at = 24;
    */
@@ -1264,6 +1264,64 @@ export declare type StartRefundResponse = Message<"payments.refunds.v1.StartRefu
 export declare const StartRefundResponseSchema: GenMessage<StartRefundResponse>;
 
 /**
+ * The execution to start.
+ *
+ * @generated from message payments.refunds.v1.BeginRefundExecutionRequest
+ */
+export declare type BeginRefundExecutionRequest = Message<"payments.refunds.v1.BeginRefundExecutionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string refund_case_id = 4;
+   */
+  refundCaseId: string;
+
+  /**
+   * The number of the execution, from 1.
+   *
+   * @generated from field: int32 execution = 5;
+   */
+  execution: number;
+};
+
+/**
+ * Describes the message payments.refunds.v1.BeginRefundExecutionRequest.
+ * Use `create(BeginRefundExecutionRequestSchema)` to create a new message.
+ */
+export declare const BeginRefundExecutionRequestSchema: GenMessage<BeginRefundExecutionRequest>;
+
+/**
+ * The case as it now is.
+ *
+ * @generated from message payments.refunds.v1.BeginRefundExecutionResponse
+ */
+export declare type BeginRefundExecutionResponse = Message<"payments.refunds.v1.BeginRefundExecutionResponse"> & {
+  /**
+   * @generated from field: payments.refunds.v1.RefundCase refund_case = 1;
+   */
+  refundCase?: RefundCase | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.BeginRefundExecutionResponse.
+ * Use `create(BeginRefundExecutionResponseSchema)` to create a new message.
+ */
+export declare const BeginRefundExecutionResponseSchema: GenMessage<BeginRefundExecutionResponse>;
+
+/**
  * The outcome of a debit.
  *
  * @generated from message payments.refunds.v1.RecordRefundDebitRequest
@@ -1300,6 +1358,13 @@ export declare type RecordRefundDebitRequest = Message<"payments.refunds.v1.Reco
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * The number of the execution that made the debit; absent is the one in progress.
+   *
+   * @generated from field: optional int32 execution = 7;
+   */
+  execution?: number | undefined;
 };
 
 /**
@@ -1999,7 +2064,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Starts the execution of an APPROVED_FOR_EXECUTION case without blockers, or of a FUNDING_REQUIRED one again. From
-   * then on the case can be neither canceled nor disputed. The workflow refund-<case id> completes the execution.
+   * then on the case can be neither canceled nor disputed. The workflow refund-<case id> completes the execution. With
+   * REFUND_EXECUTION=automatic an approved case without blockers needs no call: its workflow starts with the approval.
    * FAILED_PRECONDITION (REFUND_CASE_BLOCKED) names the blockers, (REFUND_EXECUTION_STARTED) when it is already
    * executing.
    *
@@ -2011,9 +2077,22 @@ export declare const RefundCaseService: GenService<{
     output: typeof StartRefundResponseSchema;
   },
   /**
+   * Commits that an execution has started, the first step of its workflow, unless StartRefund has. Repeating has no
+   * effect. FAILED_PRECONDITION (REFUND_CASE_STATE, REFUND_CASE_BLOCKED) when a cancellation, a dispute or a blocker
+   * came first, (REFUND_EXECUTION_NOT_CURRENT) unless it is the current or the next execution.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.BeginRefundExecution
+   */
+  beginRefundExecution: {
+    methodKind: "unary";
+    input: typeof BeginRefundExecutionRequestSchema;
+    output: typeof BeginRefundExecutionResponseSchema;
+  },
+  /**
    * Records the outcome of an execution's debit, the saga's third step: PROCESSING when it was debited,
    * FUNDING_REQUIRED when the balance does not suffice. Repeating the recorded outcome has no effect.
-   * FAILED_PRECONDITION (REFUND_EXECUTION_NOT_STARTED) without an execution in progress.
+   * FAILED_PRECONDITION (REFUND_EXECUTION_NOT_STARTED) without an execution in progress, (REFUND_EXECUTION_NOT_CURRENT)
+   * when a later execution has started.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.RecordRefundDebit
    */

@@ -1,0 +1,75 @@
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import {
+  WorkflowCommandKind as Kind,
+  WorkflowCommandService,
+} from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { emptyDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
+import { refundsOf } from '../../refunds/refund-case-fixture.ts';
+
+let harness: TestHarness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(() => emptyDatabase(harness.databaseUrl));
+afterAll(() => harness.close());
+
+const commands = () => createClient(WorkflowCommandService, harness.transports.inProcess);
+const claim = async () => (await commands().claimCommands({ waitMs: 0, maxCommands: 100 })).commands;
+
+/** Lets time pass for all commands. */
+const wait = (interval: string) =>
+  sqlOf(harness, 'update platform.outbox_command set due_at = due_at - $1::interval', [interval]);
+
+/** A case in the merchant's review, whose workflow is to be started. */
+async function review() {
+  const { refunds, write, open } = refundsOf(harness);
+  const { id: refundCaseId } = await open();
+  const cancel = () => refunds.cancelRefundCase({ ...write(), refundCaseId });
+  return { workflowId: `merchant-review-${refundCaseId}`, cancel };
+}
+
+it('are claimed once, and again when they are not confirmed', async () => {
+  const { workflowId } = await review();
+  const claimed = await claim();
+  expect(claimed).toMatchObject([{ kind: Kind.START, workflowId, workflowType: 'awaitMerchantReview' }]);
+  expect(await claim()).toEqual([]);
+  await wait('31 s');
+  expect(await claim()).toEqual(claimed);
+});
+
+it('of a START come again after a minute, then ever later, up to an hour, until the workflow ends them', async () => {
+  await review();
+  const commandIds = (await claim()).map(({ id }) => id);
+  for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    await commands().confirmCommands({ commandIds });
+    await wait(`${minutes} minutes -5 s`);
+    expect(await claim()).toEqual([]);
+    await wait('6 s');
+    expect((await claim()).map(({ id }) => id)).toEqual(commandIds);
+  }
+  await commands().confirmCommands({ commandIds });
+  await commands().endStarts({ commandIds });
+  await wait('2 hours');
+  expect(await claim()).toEqual([]);
+});
+
+it('of a START all come again within half a minute when Temporal has lost its state', async () => {
+  await review();
+  const commandIds = (await claim()).map(({ id }) => id);
+  await commands().confirmCommands({ commandIds });
+  await commands().resendStarts({});
+  await wait('30 s');
+  expect((await claim()).map(({ id }) => id)).toEqual(commandIds);
+});
+
+it('of a CANCEL take the START of their workflow away, and go once they are confirmed', async () => {
+  const { workflowId, cancel } = await review();
+  await commands().confirmCommands({ commandIds: (await claim()).map(({ id }) => id) });
+  await cancel();
+  const canceled = await claim();
+  expect(canceled).toMatchObject([{ kind: Kind.CANCEL, workflowId }]);
+  await commands().confirmCommands({ commandIds: canceled.map(({ id }) => id) });
+  expect(await sqlOf(harness, 'select from platform.outbox_command')).toEqual([]);
+});

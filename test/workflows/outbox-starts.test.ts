@@ -1,0 +1,101 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  MerchantDecisionKind,
+  RefundCaseStatus as Status,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { sqlOf } from '../support/harness-sql.ts';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import { eventually, merchantOf, startRefundHarness } from './refunds/refund-harness.ts';
+
+/** What a START brings about although its workflow is lost: here by the example of the merchant's review. */
+
+const REVIEW_MS = 3_600_000;
+
+let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
+beforeAll(async () => {
+  fixture = await startRefundHarness({ MERCHANT_REVIEW_PERIOD: '1h', REFUND_EXECUTION: 'automatic' });
+}, TEMPORAL_START_MS);
+afterAll(() => fixture.close(), 60_000);
+
+const startsOf = (refundCaseId: string) =>
+  sqlOf<{ workflow_id: string; starts: number }>(
+    fixture.harness,
+    `select workflow_id, starts from platform.outbox_command
+      where kind = 'START' and arguments->0->>'refundCaseId' = $1`,
+    [refundCaseId],
+  );
+const checkNow = (refundCaseId: string) =>
+  sqlOf(
+    fixture.harness,
+    "update platform.outbox_command set due_at = now() where arguments->0->>'refundCaseId' = $1",
+    [refundCaseId],
+  );
+
+/** A case whose deadline is so far away. */
+const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
+  open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_MS + inMs)) });
+
+const workflow = (id: string) => fixture.temporal.client.workflow.getHandle(id);
+const isStarted = (refundCaseId: string) =>
+  eventually(async () => expect(await startsOf(refundCaseId)).toMatchObject([{ starts: 1 }]));
+
+describe('a START stays until its workflow has done its work', () => {
+  it('and is then gone', async () => {
+    const merchant = merchantOf(fixture.harness);
+    const { id } = await due(merchant, 3_000);
+    await isStarted(id);
+    await merchant.becomes(id, Status.SERVICE_REVIEW);
+    await eventually(async () => expect(await startsOf(id)).toEqual([]));
+  });
+
+  it('so that a terminated workflow is started again', async () => {
+    const merchant = merchantOf(fixture.harness);
+    const { id } = await due(merchant, 8_000);
+    await isStarted(id);
+    await workflow(`merchant-review-${id}`).terminate();
+    await checkNow(id);
+    await merchant.becomes(id, Status.SERVICE_REVIEW);
+    await eventually(async () => expect(await startsOf(id)).toEqual([]));
+  });
+
+  it('and does not start it twice', async () => {
+    const merchant = merchantOf(fixture.harness);
+    const { id } = await due(merchant, REVIEW_MS / 2);
+    await isStarted(id);
+    const { runId } = await workflow(`merchant-review-${id}`).describe();
+    await checkNow(id);
+    await eventually(async () => expect(await startsOf(id)).toMatchObject([{ starts: 2 }]));
+    expect(await workflow(`merchant-review-${id}`).describe()).toMatchObject({ runId });
+  });
+
+  it('unless it is no longer needed', async () => {
+    const merchant = merchantOf(fixture.harness);
+    const { refunds, write } = merchant;
+    const { id: refundCaseId } = await due(merchant, REVIEW_MS / 2);
+    await isStarted(refundCaseId);
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
+    expect(await startsOf(refundCaseId)).toEqual([]);
+    await expect(workflow(`merchant-review-${refundCaseId}`).result()).rejects.toThrow();
+  });
+
+  it('or the service has refused a step, which an operator can then put right', async () => {
+    const merchant = merchantOf(fixture.harness);
+    const { refunds, write } = merchant;
+    // Another amount was debited for the case before, by hand.
+    const saleId = await merchant.earn(1_000n);
+    const { id: refundCaseId } = await merchant.open({ saleId, amountMinor: 400n });
+    const debit = { ...write(), refundCaseId, amountMinor: 100n };
+    await merchant.funds.client.debitForRefund(debit);
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
+    const executeRefund = workflow(`refund-${refundCaseId}`);
+    await expect.poll(() => executeRefund.result().catch(() => 'failed'), { timeout: 30_000 }).toBe('failed');
+    await sqlOf(
+      fixture.harness,
+      'update funds.refund_debit set amount_minor = 400 where refund_case_id = $1',
+      [refundCaseId],
+    );
+    await checkNow(refundCaseId);
+    await merchant.becomes(refundCaseId, Status.PROCESSING);
+  });
+});

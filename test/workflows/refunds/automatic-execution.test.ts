@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ApprovalMode,
+  MerchantDecisionKind,
+  RefundBlocker,
+  RefundInitiator,
+  ReviewDecision,
+  RefundCaseStatus as Status,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { merchantOf, type RefundMerchant, startRefundHarness } from './refund-harness.ts';
+
+let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
+beforeAll(async () => {
+  fixture = await startRefundHarness({ REFUND_EXECUTION: 'automatic' });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await verifyFunds(fixture.harness);
+  await fixture.close();
+}, 60_000);
+
+const KYC = RefundBlocker.KYC_NOT_APPROVED;
+const { APPROVED, CONTESTED } = MerchantDecisionKind;
+
+/** A case of 400, contested by its merchant. */
+async function contested({ refunds, write, open }: RefundMerchant): Promise<string> {
+  const { id: refundCaseId } = await open({ amountMinor: 400n });
+  await refunds.decideRefundCase({ ...write(), refundCaseId, decision: CONTESTED });
+  return refundCaseId;
+}
+
+/** What brings a case of 400 to its execution; answers its id. */
+const WAYS: Readonly<Record<string, (of: RefundMerchant) => Promise<string>>> = {
+  'the merchant requests it': (of) => of.approved(400n),
+  'it is approved at once': async ({ open }) =>
+    (await open({ amountMinor: 400n, approvalMode: ApprovalMode.INSTANT })).id,
+  'the merchant approves it': async ({ refunds, write, open }) => {
+    const { id: refundCaseId } = await open({ amountMinor: 400n });
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: APPROVED });
+    return refundCaseId;
+  },
+  'its review approves it': async (of) => {
+    const refundCaseId = await contested(of);
+    const decision = ReviewDecision.APPROVE;
+    await of.refunds.reviewRefundCase({
+      ...of.write(),
+      refundCaseId,
+      decision,
+      approvalMode: ApprovalMode.OPERATIONS,
+    });
+    return refundCaseId;
+  },
+  'its last blocker is cleared': async (of) => {
+    const refundCaseId = await contested(of);
+    const { refunds, write } = of;
+    const blockers = [KYC, RefundBlocker.MERCHANT_NOT_ACTIVE];
+    for (const blocker of blockers) await refunds.addBlocker({ ...write(), refundCaseId, blocker });
+    const decision = ReviewDecision.APPROVE;
+    await refunds.reviewRefundCase({
+      ...write(),
+      refundCaseId,
+      decision,
+      approvalMode: ApprovalMode.OPERATIONS,
+    });
+    for (const blocker of blockers) await refunds.clearBlocker({ ...write(), refundCaseId, blocker });
+    return refundCaseId;
+  },
+};
+
+describe('a refund is executed once', () => {
+  it.each(Object.entries(WAYS))('%s', async (_, approve) => {
+    const merchant = merchantOf(fixture.harness);
+    await merchant.earn(1_000n);
+    const id = await approve(merchant);
+    await merchant.becomes(id, Status.PROCESSING);
+    expect(await merchant.case(id)).toMatchObject({ executions: 1 });
+    expect((await merchant.funds.balance()).availableAmountMinor).toBe(600n);
+    await expectRefusal(merchant.start(id), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED');
+  });
+
+  it('the balance, which it waited for, suffices', async () => {
+    const merchant = merchantOf(fixture.harness);
+    const id = await merchant.approved(400n);
+    await merchant.becomes(id, Status.FUNDING_REQUIRED);
+    await merchant.earn(400n);
+    await merchant.becomes(id, Status.PROCESSING);
+    expect(await merchant.case(id)).toMatchObject({ executions: 2 });
+  });
+});
+
+/** Services without a worker: what a transaction has started has not begun. */
+describe('until the execution has begun', () => {
+  const commandsOf = (harness: Awaited<ReturnType<typeof startHarness>>, id: string) =>
+    sqlOf<{ workflow_id: string }>(
+      harness,
+      "select workflow_id from platform.outbox_command where workflow_type = 'executeRefund' and arguments->0->>'refundCaseId' = $1",
+      [id],
+    );
+
+  it.each([
+    ['a cancellation', 'CANCELED'],
+    ['a dispute', 'SERVICE_REVIEW'],
+    ['a blocker', 'APPROVED_FOR_EXECUTION'],
+  ] as const)('%s wins', async (first, status) => {
+    const harness = await startHarness({ REFUND_EXECUTION: 'automatic' });
+    try {
+      const { refunds, write, approved, case: caseOf } = merchantOf(harness);
+      const refundCaseId = await approved(400n);
+      const { paymentIntentId } = await caseOf(refundCaseId);
+      expect(await commandsOf(harness, refundCaseId)).toEqual([{ workflow_id: `refund-${refundCaseId}` }]);
+      if (first === 'a cancellation') await refunds.cancelRefundCase({ ...write(), refundCaseId });
+      if (first === 'a dispute')
+        await refunds.openDispute({ ...write(), paymentIntentId, disputeId: randomUUID() });
+      if (first === 'a blocker') await refunds.addBlocker({ ...write(), refundCaseId, blocker: KYC });
+      const begin = refunds.beginRefundExecution({ ...write(), refundCaseId, execution: 1 });
+      const reason = first === 'a blocker' ? 'REFUND_CASE_BLOCKED' : 'REFUND_CASE_STATE';
+      await expectRefusal(begin, Code.FailedPrecondition, reason);
+      expect(Status[(await caseOf(refundCaseId)).status]).toBe(status);
+    } finally {
+      await harness.close();
+    }
+  });
+
+  it('nothing is started for a case that has a blocker, is under review, or with REFUND_EXECUTION=manual', async () => {
+    const harness = await startHarness({ REFUND_EXECUTION: 'manual' });
+    try {
+      const { approved } = merchantOf(harness);
+      expect(await commandsOf(harness, await approved(400n))).toEqual([]);
+    } finally {
+      await harness.close();
+    }
+    const merchant = merchantOf(fixture.harness);
+    expect(await commandsOf(fixture.harness, await contested(merchant))).toEqual([]);
+    const { id } = await merchant.open({ initiator: RefundInitiator.CUSTOMER });
+    expect(await commandsOf(fixture.harness, id)).toEqual([]);
+  });
+});

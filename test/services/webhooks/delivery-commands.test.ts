@@ -359,7 +359,8 @@ describe('commands about deliveries', () => {
     expect((await retry(tenant, deliveryId.toUpperCase())).id).toBe(deliveryId);
     expect((await cancel(tenant, deliveryId.toUpperCase())).id).toBe(deliveryId);
     expect((await fixture.claimCommands()).map(({ workflowId }) => workflowId)).toEqual(
-      Array.from({ length: 3 }, () => `delivery-${deliveryId}`),
+      // Of three: the cancellation takes the start away.
+      Array.from({ length: 2 }, () => `delivery-${deliveryId}`),
     );
   });
 

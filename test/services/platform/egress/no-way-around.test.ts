@@ -14,7 +14,7 @@ const REACHING =
 const SILENT = new Set([
   ...['@bufbuild/protobuf', '@bufbuild/protobuf/wkt', '@bufbuild/protobuf/codegenv2', '@connectrpc/connect'],
   ...['@temporalio/activity', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow'],
-  ...['ipaddr.js', 'pino', 'prom-client', 'uuid'],
+  ...['@bufbuild/protobuf/reflect', '@bufbuild/protovalidate', 'ipaddr.js', 'pino', 'prom-client', 'uuid'],
 ]);
 
 /** The worker's own connections, to the services, to Temporal and to the mail server, and its listener: who may open them. */

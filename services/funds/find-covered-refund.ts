@@ -14,12 +14,9 @@ export async function findCoveredRefund(
   request: FindCoveredRefundRequest,
   context: HandlerContext,
 ): Promise<FindCoveredRefundResponse> {
-  const refundCaseId = await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+  const covered = await writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
     const account = await FundsAccount.lock(tx, new Date());
     return account.pendingDebits.oldestCovered(await account.availableMinor());
   });
-  return {
-    $typeName: 'payments.funds.v1.FindCoveredRefundResponse',
-    ...(refundCaseId !== undefined && { refundCaseId }),
-  };
+  return { $typeName: 'payments.funds.v1.FindCoveredRefundResponse', execution: 0, ...covered };
 }

@@ -13,9 +13,12 @@ export interface PendingDebit {
   readonly requestedAt: Date;
 }
 
+/** A pending debit that the balance covers. */
+type CoveredDebit = Pick<PendingDebit, 'refundCaseId' | 'execution'>;
+
 /** The oldest pending debit that the available balance plus what is held for its case covers. */
 const OLDEST_COVERED = `
-select pending.refund_case_id
+select pending.refund_case_id, pending.execution
   from funds.pending_debit pending
  where pending.merchant_id = :merchantId and pending.environment = :environment
    and pending.amount_minor <= :available::numeric + coalesce((
@@ -75,11 +78,13 @@ export class PendingDebits {
     throw failedPrecondition('REFUND_EXECUTION_ENDED', message, { state: 'ENDED' });
   }
 
-  /** The refund case of the oldest pending debit that `availableMinor`, plus what is blocked for the case, covers. */
-  async oldestCovered(availableMinor: bigint): Promise<string | undefined> {
+  /** The oldest pending debit that `availableMinor`, plus what is blocked for the case, covers. */
+  async oldestCovered(availableMinor: bigint): Promise<CoveredDebit | undefined> {
     await this.#tx.flush();
     const available = String(availableMinor);
-    const [row] = await this.#tx.execute<{ refund_case_id: string }>(OLDEST_COVERED, { available });
-    return row?.refund_case_id;
+    const [row] = await this.#tx.execute<{ refund_case_id: string; execution: number }>(OLDEST_COVERED, {
+      available,
+    });
+    return row && { refundCaseId: row.refund_case_id, execution: row.execution };
   }
 }

@@ -15,6 +15,12 @@ import {
 /** The largest int32: covers every execution of a case. */
 const ANY_EXECUTION = 2_147_483_647;
 
+/** A refund that the balance covers, and its execution that waits. */
+export interface CoveredRefund {
+  readonly refundCaseId: string;
+  readonly execution: number;
+}
+
 /** The activities that execute refunds waiting for the balance. */
 export function createFundingActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
@@ -41,17 +47,19 @@ export function createFundingActivities(clients: RefundClients) {
 
   return {
     /** The oldest waiting refund of the account that its balance covers, or null. */
-    async findCoveredRefund(input: AccountInput): Promise<string | null> {
-      const { refundCaseId } = await funds.findCoveredRefund(tenantOf(input), CALL);
-      return refundCaseId ?? null;
+    async findCoveredRefund(input: AccountInput): Promise<CoveredRefund | null> {
+      const { refundCaseId, execution } = await funds.findCoveredRefund(tenantOf(input), CALL);
+      return refundCaseId === undefined ? null : { refundCaseId, execution };
     },
 
     /**
      * Starts the execution of a refund that is waiting for the balance. Removes from the queue a case that is not
      * waiting, has another blocker, or does not exist, because it would block the others. Fails, to be retried, while
      * the case is executing and its outcome is not recorded yet.
+     * @param waiting the execution that was found to wait, if any. The case is read after that, so that no later
+     *   execution can be removed from the queue.
      */
-    async startWaitingRefund(input: CaseInput): Promise<'STARTED' | 'NOT_WAITING'> {
+    async startWaitingRefund(input: CaseInput, waiting = 0): Promise<'STARTED' | 'NOT_WAITING'> {
       const refundCase = await findCase(input);
       if (refundCase === null) {
         await endExecutions(input);
@@ -72,8 +80,9 @@ export function createFundingActivities(clients: RefundClients) {
           if (reason !== 'REFUND_CASE_BLOCKED') throw error;
         }
       }
+      const last = Math.max(executions, waiting);
       if (isClosed(status)) await endExecutions(input);
-      else await endWait(input, Math.max(executions, 1));
+      else if (last > 0) await endWait(input, last);
       return 'NOT_WAITING';
     },
 

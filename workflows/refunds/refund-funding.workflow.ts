@@ -29,14 +29,15 @@ export async function executeFundedRefunds(input: ExecuteFundedRefundsInput): Pr
   const account = { merchantId, environment };
   if (input.refundCaseId !== undefined) await execute({ ...account, refundCaseId: input.refundCaseId });
   for (let executed = 0; executed < REFUNDS_PER_RUN; executed += 1) {
-    const refundCaseId = await findCoveredRefund(account);
-    if (refundCaseId === null) return;
-    await execute({ ...account, refundCaseId });
+    const covered = await findCoveredRefund(account);
+    if (covered === null) return;
+    const { refundCaseId, execution } = covered;
+    await execute({ ...account, refundCaseId }, execution);
   }
   await continueAsNew<typeof executeFundedRefunds>(account);
 }
 
-async function execute(refund: WaitingRefund): Promise<void> {
+async function execute(refund: WaitingRefund, waiting?: number): Promise<void> {
   setCurrentDetails(`Executing refund case ${refund.refundCaseId}.`);
-  if ((await startWaitingRefund(refund)) === 'STARTED') await awaitExecution(refund);
+  if ((await startWaitingRefund(refund, waiting)) === 'STARTED') await awaitExecution(refund);
 }

@@ -85,6 +85,8 @@ export class MemoryDispatch {
           this.confirmed.push(...commandIds);
           return {};
         },
+        endStarts: () => ({}),
+        resendStarts: () => ({}),
       });
       service(DispatchService, {
         claimBatch: async (request, { signal }) => {

@@ -83,7 +83,12 @@ it('is applied by a Schedule every hour, and tells what was dropped', async () =
       expiredDeliveries: 1,
     });
   });
-  await schedule.delete();
+  // Each Schedule has run at once; the workers of these tests know only this one.
+  const { client } = temporal;
+  for await (const { scheduleId } of client.schedule.list())
+    await client.schedule.getHandle(scheduleId).delete();
+  const running = client.workflow.list({ query: "ExecutionStatus = 'Running'" });
+  for await (const { workflowId } of running) await client.workflow.getHandle(workflowId).terminate();
 });
 
 it('goes on until nothing is left, past failures, and adds up what was done', async () => {

@@ -1784,6 +1784,13 @@ export declare type FindCoveredRefundResponse = Message<"payments.funds.v1.FindC
    * @generated from field: optional string refund_case_id = 1;
    */
   refundCaseId?: string | undefined;
+
+  /**
+   * The execution that awaits funding; 0 when there is none.
+   *
+   * @generated from field: int32 execution = 2;
+   */
+  execution: number;
 };
 
 /**

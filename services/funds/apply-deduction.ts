@@ -5,14 +5,18 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { allocateDeduction } from './allocation.ts';
 import { DeductionEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { requireSale } from './require-sale.ts';
 
 /** Deducts an amount from a sale's installments, then from free ones; the missing amount becomes a debt. */
-export function applyDeduction(writes: Writes, request: ApplyDeductionRequest, context: HandlerContext) {
+export function applyDeduction(
+  writes: AccountWrites,
+  request: ApplyDeductionRequest,
+  context: HandlerContext,
+) {
   const occurredAt = occurredAtOf(request, context);
   const sourceId = request.sourceId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();

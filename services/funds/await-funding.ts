@@ -5,7 +5,7 @@ import type {
   AwaitFundingResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { coverageFor } from './refund-coverage.ts';
@@ -14,7 +14,7 @@ import { coverageFor } from './refund-coverage.ts';
  * Records that a refund awaits funding. Checks the balance again under the account's lock: a rise since the refused
  * debit is found here, and a later rise finds the pending debit.
  */
-export function awaitFunding(writes: Writes, request: AwaitFundingRequest, context: HandlerContext) {
+export function awaitFunding(writes: AccountWrites, request: AwaitFundingRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   const refundCaseId = request.refundCaseId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();

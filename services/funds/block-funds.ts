@@ -9,7 +9,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -20,7 +20,7 @@ import { type Block, isHeldBy } from './installment.ts';
  * Holds an amount of a sale, by default the rest of it, for a reason and a source. What the sale does not have yet is
  * held once it does, also when the sale is recorded only later. With `once`, a block that was lifted is not repeated.
  */
-export function blockFunds(writes: Writes, request: BlockFundsRequest, context: HandlerContext) {
+export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, context: HandlerContext) {
   const openedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
   const block = { reason: enumName(BlockReason, request.reason), sourceId: request.sourceId.toLowerCase() };

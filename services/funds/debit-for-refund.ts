@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { allocateRefund } from './allocation.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -15,7 +15,11 @@ import { coverageFor } from './refund-coverage.ts';
  * Debits a refund, once, from the funds available to its case; a repetition changes nothing. An execution that awaits
  * funding, or whose case has ended, can no longer debit.
  */
-export function debitForRefund(writes: Writes, request: DebitForRefundRequest, context: HandlerContext) {
+export function debitForRefund(
+  writes: AccountWrites,
+  request: DebitForRefundRequest,
+  context: HandlerContext,
+) {
   const debitedAt = occurredAtOf(request, context);
   const refundCaseId = request.refundCaseId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();

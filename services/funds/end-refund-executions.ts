@@ -3,12 +3,12 @@ import type {
   EndRefundExecutionsRequest,
   EndRefundExecutionsResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { FundsAccount } from './funds-account.ts';
 
 /** Removes a refund's pending debit, and refuses later debits of its executions up to the given one. */
 export function endRefundExecutions(
-  writes: Writes,
+  writes: AccountWrites,
   request: EndRefundExecutionsRequest,
   context: HandlerContext,
 ) {

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { free } from './installment.ts';
@@ -14,7 +14,11 @@ import { free } from './installment.ts';
  * Frees a reservation: the sales' open blocks take from its installments what they miss, and then open debts. Freeing
  * a reservation that does not exist yet records it as freed, so that a delayed ReserveForAdvance is refused.
  */
-export function freeReservation(writes: Writes, request: FreeReservationRequest, context: HandlerContext) {
+export function freeReservation(
+  writes: AccountWrites,
+  request: FreeReservationRequest,
+  context: HandlerContext,
+) {
   const occurredAt = occurredAtOf(request, context);
   const advanceRequestId = request.advanceRequestId.toLowerCase();
   return writes.run<typeof FreeReservationResponseSchema>(request, context, async (tx) => {

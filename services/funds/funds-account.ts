@@ -20,6 +20,12 @@ import {
 import { ReleaseStore } from './release-store.ts';
 
 /**
+ * A call that waits for the account holds a connection of the pool, which others need. It waits at most a second: for two
+ * locks, because waiting for a row means first to queue for it and then to wait for the transaction that has it.
+ */
+const LOCK_TIMEOUT_MS = 500;
+
+/**
  * A merchant's funds inside a transaction that holds the account's lock: commands on one account run one at a time.
  * Only this class writes installments, the release rows that sum them up, postings and debts, so they change together.
  */
@@ -43,8 +49,12 @@ export class FundsAccount {
     this.#releases = new ReleaseStore(tx);
   }
 
-  /** Locks the account of the transaction's tenant, and creates it if necessary. `at` is the time of the command. */
+  /**
+   * Locks the account of the transaction's tenant, and creates it if necessary. `at` is the time of the command. Fails
+   * with a lock timeout within a second: {@link AccountWrites} then repeats the transaction.
+   */
   static async lock(tx: TenantTransaction, at: Date): Promise<FundsAccount> {
+    await tx.limitLockWaits(LOCK_TIMEOUT_MS);
     if ((await tx.lockOne(AccountEntity, {})) === null) {
       await tx.execute(
         `insert into funds.account (merchant_id, environment, schedule_id)

@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
+import { AccountWrites } from './account-writes.ts';
 import { applyDeduction } from './apply-deduction.ts';
 import { awaitFunding } from './await-funding.ts';
 import { blockFunds } from './block-funds.ts';
@@ -27,8 +28,9 @@ export function fundsService({
   database,
   logger,
   pagination,
-  writes,
+  writes: allWrites,
 }: AreaDependencies): ServiceImpl<typeof FundsService> {
+  const writes = new AccountWrites(allWrites);
   return {
     listFundsReleases: (request) => listFundsReleases(database, pagination, request),
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),

@@ -9,7 +9,7 @@ import { civilDateAt } from '../platform/civil-date.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { SaleEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -20,7 +20,7 @@ import { type CapturedSale, scheduleSale } from './sale-schedule.ts';
  * Records a captured sale and schedules its installments. Blocks of the sale that came before it hold them, and open
  * debts are collected from the others.
  */
-export function recordSale(writes: Writes, request: RecordSaleRequest, context: HandlerContext) {
+export function recordSale(writes: AccountWrites, request: RecordSaleRequest, context: HandlerContext) {
   const capturedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
   const sale = capturedSale(request, capturedAt);

@@ -9,11 +9,10 @@ import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { invalidArgument } from '../platform/errors.ts';
-import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { recordAudit } from '../platform/writes/audit.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import {
   type DueReservationReadRow,
   selectDueAccounts,
@@ -37,7 +36,7 @@ interface Released {
  */
 export async function releaseDueFunds(
   database: Database,
-  writes: Writes,
+  writes: AccountWrites,
   request: ReleaseDueFundsRequest,
   context: HandlerContext,
 ): Promise<ReleaseDueFundsResponse> {
@@ -53,7 +52,7 @@ export async function releaseDueFunds(
       if (tenant) await recordAudit(em, tenant, request, context);
       return done;
     };
-    released.push(await writes.transaction(account, requestIdOf(context), work));
+    released.push(await writes.transaction(account, context, work));
   }
   const due = selectDueReservations({
     merchantId: tenant?.merchantId,

@@ -5,14 +5,14 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { reserveQuoted } from './reservation.ts';
 
 /** Reserves the quoted installments for an advance request, once; a repetition returns what was reserved. */
 export function reserveForAdvance(
-  writes: Writes,
+  writes: AccountWrites,
   request: ReserveForAdvanceRequest,
   context: HandlerContext,
 ) {

@@ -5,14 +5,14 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { reverse } from './allocation.ts';
 import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 
 /** Restores a refund's debit, once, to the installments it was deducted from. */
 export function reverseRefundDebit(
-  writes: Writes,
+  writes: AccountWrites,
   request: ReverseRefundDebitRequest,
   context: HandlerContext,
 ) {

@@ -5,14 +5,14 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { findReservation } from './find-reservation.ts';
 import { FundsAccount } from './funds-account.ts';
 import { settleReserved } from './reservation.ts';
 
 /** Pays out a reservation: the promised amounts of its installments are advanced. */
 export function settleReservation(
-  writes: Writes,
+  writes: AccountWrites,
   request: SettleReservationRequest,
   context: HandlerContext,
 ) {

@@ -8,7 +8,7 @@ import {
 import { enumName } from '../platform/enum-name.ts';
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { AccountWrites } from './account-writes.ts';
 import { allocateBlocked } from './allocation.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
@@ -20,7 +20,7 @@ import { type Block, isHeldBy, unhold } from './installment.ts';
  * Lifts a block. Installments that no other block holds are released or scheduled by their date; with the outcome
  * CONSUMED, what the block holds is deducted instead. Its unmet rest is not: the response names it, for ApplyDeduction.
  */
-export function unblockFunds(writes: Writes, request: UnblockFundsRequest, context: HandlerContext) {
+export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest, context: HandlerContext) {
   const closedAt = occurredAtOf(request, context);
   const saleId = request.saleId.toLowerCase();
   const outcome = enumName(BlockOutcome, request.outcome);

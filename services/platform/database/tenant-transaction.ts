@@ -73,6 +73,12 @@ export class TenantTransaction {
     return this.find(entity, where, { ...options, lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
+  /** Lets every later statement of the transaction wait at most this long for a lock. */
+  async limitLockWaits(timeoutMs: number): Promise<void> {
+    const timeout = `${timeoutMs}ms`;
+    await executeNamed(this.#em, "select set_config('lock_timeout', :timeout, true)", { timeout });
+  }
+
   /** Takes a lock of this tenant until the transaction ends, once another transaction that has it ends. */
   awaitNamedLock(name: string): Promise<void> {
     return awaitAdvisoryLock(this.#em, this.#lockName(name));

@@ -2166,7 +2166,8 @@ export declare const FundsInvariantSchema: GenEnum<FundsInvariant>;
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
  * the same key with the same request returns the first response, with another request it is ALREADY_EXISTS
  * (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take the
- * sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
+ * sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). Writes to one account run one at a
+ * time; one that has waited for 15 seconds is ABORTED (ACCOUNT_BUSY).
  *
  * @generated from service payments.funds.v1.FundsService
  */

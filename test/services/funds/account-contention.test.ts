@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { type FundsCaller, fundsCaller } from './funds-caller.ts';
+
+const POOL_SIZE = 5;
+const CALLS = 40;
+
+let harness: TestHarness;
+let other: TestHarness;
+beforeAll(async () => {
+  const settings = { SERVICES: 'funds', DATABASE_POOL_SIZE: String(POOL_SIZE) };
+  harness = await startHarness(settings);
+  other = await startHarness(settings, undefined, harness.databaseUrl);
+});
+afterAll(() => Promise.all([harness.close(), other.close()]));
+
+let funds: FundsCaller;
+beforeEach(async () => {
+  funds = fundsCaller(harness.transports.grpc);
+  await funds.sell({ gross: 1_000n });
+});
+
+/** Locks the row of the account from another session until disposed. */
+async function lockAccount() {
+  const session = new Client({ connectionString: harness.databaseUrl });
+  await session.connect();
+  await session.query('begin');
+  await session.query('select from funds.account where merchant_id = $1 for update', [
+    funds.tenant.merchantId,
+  ]);
+  return { [Symbol.asyncDispose]: () => session.end() };
+}
+
+/** The calls that wait for a lock in the database, each with the seconds that it has held its connection. */
+async function waitingTransactions(): Promise<number[]> {
+  const rows = await sqlOf<{ seconds: number }>(
+    harness,
+    `select extract(epoch from clock_timestamp() - xact_start)::float8 as seconds from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows.map(({ seconds }) => seconds);
+}
+
+it('calls on a locked account leave other accounts and reads answered within a second, and then succeed', async () => {
+  const { transports } = harness;
+  const calls: Promise<unknown>[] = [];
+  const slowest: number[] = [];
+  {
+    await using _ = await lockAccount();
+    for (let n = 0; n < CALLS; n += 1) calls.push(funds.deduct(10n));
+    await expect.poll(waitingTransactions, { interval: 20 }).not.toEqual([]);
+    for (let round = 0; round < 5; round += 1) {
+      const others = Array.from({ length: POOL_SIZE }, () => fundsCaller(transports.grpc));
+      const startedAt = performance.now();
+      await Promise.all([funds.balance(), ...others.map((each) => each.sell({ gross: 100n }))]);
+      slowest.push(performance.now() - startedAt);
+      await delay(300);
+    }
+  }
+  expect(Math.max(...slowest)).toBeLessThan(1_000);
+  await Promise.all(calls);
+  expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 1_000n - 10n * BigInt(CALLS) });
+});
+
+it('each process waits with one connection, which it releases after a second', async () => {
+  const elsewhere = fundsCaller(other.transports.grpc, funds.tenant);
+  const calls: Promise<unknown>[] = [];
+  const seen: number[][] = [];
+  {
+    await using _ = await lockAccount();
+    for (let n = 0; n < CALLS; n += 1) calls.push((n % 2 ? funds : elsewhere).deduct(10n));
+    for (let sample = 0; sample < 50; sample += 1) {
+      seen.push(await waitingTransactions());
+      await delay(50);
+    }
+  }
+  await Promise.all(calls);
+  expect(Math.max(...seen.map((waiting) => waiting.length))).toBe(2);
+  expect(Math.max(...seen.flat())).toBeLessThan(1.5);
+  expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 1_000n - 10n * BigInt(CALLS) });
+});
+
+it('a call whose deadline passes leaves the queue without a trace, and the calls behind it succeed', async () => {
+  let behind: Promise<unknown>;
+  {
+    await using _ = await lockAccount();
+    const late = Array.from({ length: 10 }, () =>
+      funds.client.recordSale(
+        { ...funds.write(), saleId: crypto.randomUUID(), method: 2, grossAmountMinor: 100n, installments: 1 },
+        { timeoutMs: 300 },
+      ),
+    );
+    behind = funds.deduct(10n);
+    const ended = await Promise.allSettled(late);
+    const codes = ended.map((end) => (end.status === 'rejected' ? end.reason.code : undefined));
+    expect(new Set(codes)).toEqual(new Set([Code.DeadlineExceeded]));
+  }
+  await behind;
+  expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 990n });
+});

@@ -85,7 +85,7 @@ let worker: PaymentsWorker;
 let scraped: string[];
 
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks,refunds,advances' });
+  harness = await startHarness({ SERVICES: 'webhooks,refunds,advances,funds' });
   // Without Temporal all its metrics are there, too.
   worker = await startWorker({
     config: harness.config,
@@ -173,13 +173,20 @@ it('a counter whose every increase is an alert starts at 0, so that the first ev
     .filter(({ expr }) => /increase\(.+\) > 0$/.test(expr))
     .flatMap(({ expr }) => selectorsOf(expr).map(({ metric }) => metric));
   expect(new Set(counters)).toEqual(
-    new Set(['payments_webhook_dispatch_errors_total', 'payments_webhook_expired_deliveries_total']),
+    new Set([
+      'payments_webhook_dispatch_errors_total',
+      'payments_webhook_expired_deliveries_total',
+      'payments_funds_differences_total',
+      'payments_funds_verification_failures_total',
+    ]),
   );
   for (const series of [
     ...['CLAIM', 'HAND_OVER', 'REPORT'].map(
       (kind) => `payments_webhook_dispatch_errors_total{kind="${kind}"} `,
     ),
     ...['live', 'test'].map((name) => `payments_webhook_expired_deliveries_total{environment="${name}"} 0`),
+    'payments_funds_differences_total{invariant="HOLD"} 0',
+    ...['TIMEOUT', 'ERROR'].map((cause) => `payments_funds_verification_failures_total{cause="${cause}"} 0`),
   ]) {
     expect(scraped.filter((line) => line.startsWith(series))).toHaveLength(1);
   }

@@ -33,7 +33,8 @@ export interface AccountKey {
 export interface VerificationStep {
   readonly verifiedAccounts: number;
   readonly differences: number;
-  /** The last account verified, if there are more. */
+  readonly failedAccounts: number;
+  /** The last account visited, if there are more. */
   readonly next?: AccountKey;
 }
 
@@ -49,7 +50,7 @@ const RELEASE_CALL: CallOptions = { timeoutMs: 60_000 };
 const ABANDONED_AFTER_MS = 20 * 60_000;
 const REFUSAL_REASON = 'The date of a covered installment came before the payout.';
 
-/** Again the longest deadline of the port: one account may have millions of installments. */
+/** The longest deadline of the port. A call takes up to half of it. */
 const VERIFY_CALL: CallOptions = { timeoutMs: 60_000 };
 
 /** The daily activities of funds. */
@@ -95,10 +96,14 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
     /** Verifies the next accounts after one; a retry verifies them again. */
     async verifyAccounts(after?: AccountKey): Promise<VerificationStep> {
       const position = after && { after: { ...after, environment: environmentEnum(after.environment) } };
-      const { differences, verifiedAccounts, next } = await funds.verifyFunds({ ...position }, VERIFY_CALL);
+      const { differences, verifiedAccounts, failures, next } = await funds.verifyFunds(
+        { ...position },
+        VERIFY_CALL,
+      );
       return {
         verifiedAccounts,
         differences: differences.length,
+        failedAccounts: failures.length,
         ...(next && {
           next: { merchantId: next.merchantId, environment: environmentName(next.environment) },
         }),

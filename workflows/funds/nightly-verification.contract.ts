@@ -7,4 +7,6 @@ export interface VerificationResult {
   readonly verifiedAccounts: number;
   /** Also in the metrics and logs of the services that found them. */
   readonly differences: number;
+  /** Accounts that could not be verified; the metrics and logs have the causes. */
+  readonly failedAccounts: number;
 }

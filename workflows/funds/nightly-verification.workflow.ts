@@ -16,17 +16,19 @@ interface Progress extends VerificationResult {
   readonly after?: AccountKey;
 }
 
-const START: Progress = { verifiedAccounts: 0, differences: 0 };
+const START: Progress = { verifiedAccounts: 0, differences: 0, failedAccounts: 0 };
 
-/** Recomputes the funds of every account. The services report differences by metric and log. */
+/** Recomputes the funds of every account. The services report differences and failures by metric and log. */
 export async function verifyAllFunds(progress: Progress = START): Promise<VerificationResult> {
-  let { verifiedAccounts, differences, after } = progress;
+  let { verifiedAccounts, differences, failedAccounts, after } = progress;
   for (let calls = 0; calls < CALLS_PER_RUN; calls += 1) {
     const step = await verifyAccounts(after);
     verifiedAccounts += step.verifiedAccounts;
     differences += step.differences;
+    failedAccounts += step.failedAccounts;
     after = step.next;
-    if (after === undefined) return { verifiedAccounts, differences };
+    if (after === undefined) return { verifiedAccounts, differences, failedAccounts };
   }
-  return continueAsNew<typeof verifyAllFunds>({ ...(after && { after }), verifiedAccounts, differences });
+  const totals = { verifiedAccounts, differences, failedAccounts };
+  return continueAsNew<typeof verifyAllFunds>({ ...(after && { after }), ...totals });
 }

@@ -4,8 +4,7 @@ import { INVARIANTS } from './difference.sql.ts';
 
 /**
  * Counted in the process that verifies an account. One verification may use several processes, so evaluate sums and
- * the latest value over all of them. Alert on `increase(…differences_total[1d]) > 0`, or when the last verification
- * ended more than a day ago.
+ * the latest value over all of them; the alerts are in services/funds/alerts.yaml.
  */
 export const verifiedAccounts = new Counter({
   name: 'payments_funds_verified_accounts_total',
@@ -21,6 +20,16 @@ export const fundsDifferences = new Counter({
 });
 // Starts every series at 0, so that the first difference is an increase.
 for (const invariant of INVARIANTS) fundsDifferences.inc({ invariant }, 0);
+
+export const VERIFICATION_FAILURES = ['TIMEOUT', 'ERROR'] as const;
+
+export const failedAccounts = new Counter({
+  name: 'payments_funds_verification_failures_total',
+  help: 'Accounts whose funds could not be recomputed, by cause.',
+  labelNames: ['cause'],
+  registers: [metrics],
+});
+for (const cause of VERIFICATION_FAILURES) failedAccounts.inc({ cause }, 0);
 
 export const verificationEnd = new Gauge({
   name: 'payments_funds_verification_end_timestamp_seconds',

@@ -5,21 +5,32 @@ import {
   type FundsDifference,
   FundsInvariant,
   FundsReleaseStatus,
+  type FundsVerificationFailure,
+  FundsVerificationFailureCause,
   type VerifyFundsRequest,
   type VerifyFundsResponse,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Database } from '../../platform/database/database.ts';
+import { isDatabaseUnavailable, isStatementCanceled } from '../../platform/database/database-errors.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import { optionalTenant } from '../../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
 import { selectAccounts } from '../cross-tenant.queries.ts';
 import type { DifferenceReadRow } from './difference.sql.ts';
 import { selectDifferences } from './funds-checks.ts';
-import { fundsDifferences, verificationEnd, verifiedAccounts } from './verification-metrics.ts';
+import {
+  failedAccounts,
+  fundsDifferences,
+  type VERIFICATION_FAILURES,
+  verificationEnd,
+  verifiedAccounts,
+} from './verification-metrics.ts';
 
 const ACCOUNTS_PER_CALL = 20;
-/** A third of the longest deadline of a call; an account with millions of installments takes many seconds. */
+/** A third of the longest deadline of a call. The last account may take longer by its timeout. */
 const CALL_BUDGET_MS = 20_000;
+/** A longer snapshot would keep vacuum from removing dead rows of every table. */
+const ACCOUNT_TIMEOUT_MS = 5_000;
 const DIFFERENCES_LOGGED = 10;
 
 export interface VerifyFundsDependencies {
@@ -42,23 +53,45 @@ export async function verifyFunds(
   const accounts = tenant ? [tenant] : await accountsAfter(database, request.after);
   const endBy = performance.now() + CALL_BUDGET_MS;
   const differences: FundsDifference[] = [];
-  let verified = 0;
+  const failures: FundsVerificationFailure[] = [];
+  let visited = 0;
   for (const account of accounts) {
-    if (verified > 0 && (verified === ACCOUNTS_PER_CALL || performance.now() > endBy)) break;
-    const rows = await database.read(selectDifferences(account));
-    report(logger, account, rows);
-    differences.push(...rows.map((row) => differenceMessage(account, row)));
-    verified += 1;
+    if (visited > 0 && (visited === ACCOUNTS_PER_CALL || performance.now() > endBy)) break;
+    const result = await verifyAccount(database, account);
+    report(logger, account, result);
+    if ('cause' in result) failures.push(failureMessage(account, result.cause));
+    else differences.push(...result.rows.map((row) => differenceMessage(account, row)));
+    visited += 1;
   }
-  const last = accounts[verified - 1];
-  const next = last && verified < accounts.length ? accountMessage(last) : undefined;
+  const last = accounts[visited - 1];
+  const next = last && visited < accounts.length ? accountMessage(last) : undefined;
   if (!tenant && !next) verificationEnd.setToCurrentTime();
   return {
     $typeName: 'payments.funds.v1.VerifyFundsResponse',
     differences,
-    verifiedAccounts: verified,
+    verifiedAccounts: visited - failures.length,
+    failures,
     ...(next && { next }),
   };
+}
+
+interface FailedVerification {
+  readonly cause: (typeof VERIFICATION_FAILURES)[number];
+  readonly error: unknown;
+}
+
+type Verification = { readonly rows: readonly DifferenceReadRow[] } | FailedVerification;
+
+/** Throws only when the database is unavailable, because then no other account can be verified either. */
+async function verifyAccount(database: Database, account: Tenant): Promise<Verification> {
+  try {
+    const query = selectDifferences(account);
+    return { rows: await database.readSnapshot(query, { timeoutMs: ACCOUNT_TIMEOUT_MS }) };
+  } catch (error) {
+    if (isStatementCanceled(error)) return { cause: 'TIMEOUT', error };
+    if (isDatabaseUnavailable(error)) throw error;
+    return { cause: 'ERROR', error };
+  }
 }
 
 /** The accounts after one, in the order of their keys: one more than a call verifies, to know whether there are more. */
@@ -74,7 +107,14 @@ async function accountsAfter(database: Database, after: FundsAccount | undefined
   return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
 }
 
-function report(logger: Logger, account: Tenant, rows: readonly DifferenceReadRow[]): void {
+function report(logger: Logger, account: Tenant, verification: Verification): void {
+  if ('cause' in verification) {
+    const { cause, error } = verification;
+    failedAccounts.inc({ cause });
+    logger.error({ ...account, cause, err: error }, 'funds of an account could not be verified');
+    return;
+  }
+  const { rows } = verification;
   verifiedAccounts.inc();
   for (const { invariant } of rows) fundsDifferences.inc({ invariant });
   if (rows.length === 0) return;
@@ -86,6 +126,12 @@ const accountMessage = (tenant: Tenant): FundsAccount => ({
   $typeName: 'payments.funds.v1.FundsAccount',
   merchantId: tenant.merchantId,
   environment: environmentEnum(tenant.environment),
+});
+
+const failureMessage = (account: Tenant, cause: FailedVerification['cause']): FundsVerificationFailure => ({
+  $typeName: 'payments.funds.v1.FundsVerificationFailure',
+  account: accountMessage(account),
+  cause: FundsVerificationFailureCause[cause],
 });
 
 function differenceMessage(account: Tenant, row: DifferenceReadRow): FundsDifference {

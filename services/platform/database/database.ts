@@ -26,7 +26,7 @@ export interface DatabaseOptions {
 
 type OpenOptions = DatabaseOptions & { readonly maxSilenceMs: number };
 
-/** Longer than the slowest statement: the verification of an account takes a minute. */
+/** Longer than the slowest statement. */
 const MAX_SILENCE_MS = 75_000;
 const MAX_TRANSACTION_ATTEMPTS = 5;
 /** Shorter than the grace period of process managers. */
@@ -112,11 +112,35 @@ export class Database {
    * for use in messages.
    */
   async read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
-    this.#options.onStatement?.(query.sql);
-    const name = this.preparedStatements ? this.#statementName(query.sql) : undefined;
-    const statement = { name, text: query.sql, values: query.parameters as unknown[], types: readTypes };
-    const result = await this.#reads.query(statement);
+    const result = await this.#reads.query(this.#statementOf(query));
     return result.rows as Row[];
+  }
+
+  /**
+   * Like `read`, in a read-only transaction of its own with one snapshot. The server cancels the statement after
+   * `timeoutMs`, waits for locks included (see `isStatementCanceled`).
+   */
+  async readSnapshot<Row>(
+    query: CompiledQuery<Row>,
+    { timeoutMs }: { readonly timeoutMs: number },
+  ): Promise<Row[]> {
+    const connection = await this.#reads.connect();
+    let broken = false;
+    try {
+      await connection.query(
+        `begin isolation level repeatable read read only; set local statement_timeout = ${timeoutMs}`,
+      );
+      const result = await connection.query(this.#statementOf(query));
+      await connection.query('commit');
+      return result.rows as Row[];
+    } catch (error) {
+      await connection.query('rollback').catch(() => {
+        broken = true;
+      });
+      throw error;
+    } finally {
+      connection.release(broken);
+    }
   }
 
   /**
@@ -141,6 +165,12 @@ export class Database {
   async close(): Promise<void> {
     const ended = Promise.all([this.#orm.close(), this.#reads.end()]);
     await Promise.race([ended, delay(CLOSE_MS, undefined, { ref: false })]);
+  }
+
+  #statementOf({ sql, parameters }: CompiledQuery) {
+    this.#options.onStatement?.(sql);
+    const name = this.preparedStatements ? this.#statementName(sql) : undefined;
+    return { name, text: sql, values: parameters as unknown[], types: readTypes };
   }
 
   #statementName(sql: string): string {

@@ -8,6 +8,7 @@ import {
   FundsInvariant,
   FundsReleaseStatus,
   FundsService,
+  FundsVerificationFailureCause,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { selectDifferences } from '../../../services/funds/verification/funds-checks.ts';
@@ -158,6 +159,36 @@ describe('VerifyFunds', () => {
     await expectRefusal(client.verifyFunds(placed), ...refusal, { field: 'after' });
   });
 
+  it('reports an account that the database cannot recompute, and verifies the others', async () => {
+    const caller = fundsCaller(harness.transports.inProcess);
+    await caller.sell({ on: SOLD, gross: 100n });
+    const before = { all: await verifyFunds(harness), failed: await failuresCounted('ERROR') };
+    await sqlOf(harness, 'alter table funds.sale drop constraint sale_installments_check');
+    const setInstallments = 'update funds.sale set installments = $2 where merchant_id = $1';
+    await sqlOf(harness, setInstallments, [caller.tenant.merchantId, 0]);
+    const [found, alone] = [await verifyAll(), await caller.client.verifyFunds(caller.tenant)];
+    await sqlOf(harness, setInstallments, [caller.tenant.merchantId, 1]);
+    const failures = [{ account: caller.tenant, cause: FundsVerificationFailureCause.ERROR }];
+    expect(found).toMatchObject({ verified: before.all - 1, differences: [], failures });
+    expect(alone).toMatchObject({ verifiedAccounts: 0, differences: [], failures });
+    expect(await failuresCounted('ERROR')).toBe(before.failed + 2);
+  });
+
+  it('gives up on an account after five seconds, and goes on with the next', async () => {
+    const [all, before] = [await verifyFunds(harness), await failuresCounted('TIMEOUT')];
+    const locker = new Client({ connectionString: harness.databaseUrl });
+    await locker.connect();
+    await locker.query('begin; lock table funds.posting in access exclusive mode');
+    const started = performance.now();
+    const verifying = verifyAll();
+    await expect.poll(() => failuresCounted('TIMEOUT'), { timeout: 20_000 }).toBe(before + 1);
+    expect(performance.now() - started).toBeGreaterThan(4_900);
+    await locker.end();
+    const { verified, differences, failures } = await verifying;
+    expect({ verified, differences }).toEqual({ verified: all - 1, differences: [] });
+    expect(failures).toMatchObject([{ cause: FundsVerificationFailureCause.TIMEOUT }]);
+  });
+
   it('does not wait for commands, and sees each either completely or not at all', async () => {
     const caller = fundsCaller(harness.transports.inProcess);
     const { saleId } = await caller.sell({ on: SOLD, gross: 90_000n, installments: 90 });
@@ -181,6 +212,25 @@ test('every invariant has a counter from the start, so that its first difference
     invariants.filter((name) => name !== 'UNSPECIFIED').sort(),
   );
 });
+
+/** Verifies all accounts. */
+async function verifyAll() {
+  const first = await funds.client.verifyFunds({});
+  const all = { verified: first.verifiedAccounts, differences: first.differences, failures: first.failures };
+  for (let { next } = first; next; ) {
+    const more = await funds.client.verifyFunds({ after: next });
+    all.verified += more.verifiedAccounts;
+    all.differences.push(...more.differences);
+    all.failures.push(...more.failures);
+    next = more.next;
+  }
+  return all;
+}
+
+async function failuresCounted(cause: string): Promise<number> {
+  const { values } = await metrics.getSingleMetric('payments_funds_verification_failures_total')!.get();
+  return values.find(({ labels }) => labels.cause === cause)!.value;
+}
 
 async function differencesCounted(invariant: string): Promise<number> {
   const { values } = await metrics.getSingleMetric('payments_funds_differences_total')!.get();

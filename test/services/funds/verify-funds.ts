@@ -14,7 +14,7 @@ export async function verifyFunds(
   let verified = 0;
   for (let after: FundsAccount | undefined; ; ) {
     const answer = await callOf(harness, tenant ?? { ...(after && { after }) });
-    expect(answer.differences).toEqual([]);
+    expect(answer).toMatchObject({ differences: [], failures: [] });
     verified += answer.verifiedAccounts;
     after = answer.next;
     if (after === undefined) return verified;

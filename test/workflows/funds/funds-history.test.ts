@@ -70,10 +70,16 @@ it('verifies any number of accounts in runs of bounded histories, each once', as
       const account = accounts[index]!;
       verified.push(account.merchantId);
       const isLast = index === accounts.length - 1;
-      return { verifiedAccounts: 1, differences: index % 2, ...(!isLast && { next: account }) };
+      const failedAccounts = index === 30 ? 1 : 0;
+      return {
+        verifiedAccounts: 1,
+        differences: index % 2,
+        failedAccounts,
+        ...(!isLast && { next: account }),
+      };
     },
   });
-  expect(result).toEqual({ verifiedAccounts: 110, differences: 55 });
+  expect(result).toEqual({ verifiedAccounts: 110, differences: 55, failedAccounts: 1 });
   expect(verified).toEqual(accounts.map(({ merchantId }) => merchantId));
   expect(runs).toHaveLength(2);
   expect(Math.max(...runs)).toBeLessThan(2_000);

@@ -21,7 +21,11 @@ it('verifies every account, and counts what does not add up', async () => {
   await Promise.all(
     accounts.map((account) => account.sell({ on: '2020-06-20', gross: 100n, installments: 2 })),
   );
-  expect(await run(workflowType, 'verification-1')).toEqual({ verifiedAccounts: ACCOUNTS, differences: 0 });
+  expect(await run(workflowType, 'verification-1')).toEqual({
+    verifiedAccounts: ACCOUNTS,
+    differences: 0,
+    failedAccounts: 0,
+  });
   const last = accounts
     .map(({ tenant }) => tenant.merchantId)
     .sort()
@@ -30,7 +34,7 @@ it('verifies every account, and counts what does not add up', async () => {
   await sqlOf(harness, corrupt, [last]);
   const found = await run(workflowType, 'verification-2');
   // Two rows, each off in its fees and in what is left.
-  expect(found).toEqual({ verifiedAccounts: ACCOUNTS, differences: 4 });
+  expect(found).toEqual({ verifiedAccounts: ACCOUNTS, differences: 4, failedAccounts: 0 });
 });
 
 it('goes on where a run that was continued had come to', async () => {
@@ -39,9 +43,29 @@ it('goes on where a run that was continued had come to', async () => {
     harness,
     'select merchant_id from funds.account order by merchant_id offset 20 limit 1',
   );
-  const position = { after: { merchantId, environment: 'live' }, verifiedAccounts: 21, differences: 7 };
+  const position = {
+    after: { merchantId, environment: 'live' },
+    verifiedAccounts: 21,
+    differences: 7,
+    failedAccounts: 2,
+  };
   const found = await run(workflowType, 'verification-3', position);
-  expect(found).toEqual({ verifiedAccounts: ACCOUNTS, differences: 7 + 4 });
+  expect(found).toEqual({ verifiedAccounts: ACCOUNTS, differences: 7 + 4, failedAccounts: 2 });
+});
+
+it('goes on after an account that cannot be verified', async () => {
+  const { harness, run } = workflows;
+  const broken = fundsCaller(harness.transports.inProcess);
+  await broken.sell({ on: '2020-06-20', gross: 100n });
+  await sqlOf(harness, 'alter table funds.sale drop constraint sale_installments_check');
+  const setInstallments = 'update funds.sale set installments = $2 where merchant_id = $1';
+  await sqlOf(harness, setInstallments, [broken.tenant.merchantId, 0]);
+  expect(await run(workflowType, 'verification-4')).toEqual({
+    verifiedAccounts: ACCOUNTS,
+    differences: 4,
+    failedAccounts: 1,
+  });
+  await sqlOf(harness, setInstallments, [broken.tenant.merchantId, 1]);
 });
 
 it('is started by Temporal every night, after the daily release', async () => {
@@ -57,7 +81,11 @@ it('is started by Temporal every night, after the daily release', async () => {
     const { recentActions } = (await schedule.describe()).info;
     const { workflow } = recentActions[0]!.action;
     const handle = temporal.client.workflow.getHandle(workflow.workflowId);
-    expect(await handle.result()).toEqual({ verifiedAccounts: ACCOUNTS, differences: 4 });
+    expect(await handle.result()).toEqual({
+      verifiedAccounts: ACCOUNTS + 1,
+      differences: 4,
+      failedAccounts: 0,
+    });
   };
   await vi.waitFor(ended, { timeout: 15_000, interval: 200 });
   await schedule.delete();

@@ -623,6 +623,29 @@ export declare type FundsDifference = Message<"payments.funds.v1.FundsDifference
 export declare const FundsDifferenceSchema: GenMessage<FundsDifference>;
 
 /**
+ * An account that could not be verified.
+ *
+ * @generated from message payments.funds.v1.FundsVerificationFailure
+ */
+export declare type FundsVerificationFailure = Message<"payments.funds.v1.FundsVerificationFailure"> & {
+  /**
+   * @generated from field: payments.funds.v1.FundsAccount account = 1;
+   */
+  account?: FundsAccount | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.FundsVerificationFailureCause cause = 2;
+   */
+  cause: FundsVerificationFailureCause;
+};
+
+/**
+ * Describes the message payments.funds.v1.FundsVerificationFailure.
+ * Use `create(FundsVerificationFailureSchema)` to create a new message.
+ */
+export declare const FundsVerificationFailureSchema: GenMessage<FundsVerificationFailure>;
+
+/**
  * The differences found.
  *
  * @generated from message payments.funds.v1.VerifyFundsResponse
@@ -636,16 +659,25 @@ export declare type VerifyFundsResponse = Message<"payments.funds.v1.VerifyFunds
   differences: FundsDifference[];
 
   /**
+   * Without those in failures.
+   *
    * @generated from field: int32 verified_accounts = 2;
    */
   verifiedAccounts: number;
 
   /**
-   * The last account verified, if there are more; absent at the end.
+   * The last account verified or failed, if there are more; absent at the end.
    *
    * @generated from field: payments.funds.v1.FundsAccount next = 3;
    */
   next?: FundsAccount | undefined;
+
+  /**
+   * The accounts that could not be verified; the services' log has the error of each.
+   *
+   * @generated from field: repeated payments.funds.v1.FundsVerificationFailure failures = 4;
+   */
+  failures: FundsVerificationFailure[];
 };
 
 /**
@@ -2161,6 +2193,37 @@ export enum FundsInvariant {
 export declare const FundsInvariantSchema: GenEnum<FundsInvariant>;
 
 /**
+ * Why an account could not be verified.
+ *
+ * @generated from enum payments.funds.v1.FundsVerificationFailureCause
+ */
+export enum FundsVerificationFailureCause {
+  /**
+   * @generated from enum value: FUNDS_VERIFICATION_FAILURE_CAUSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Reading the account took more than five seconds.
+   *
+   * @generated from enum value: FUNDS_VERIFICATION_FAILURE_CAUSE_TIMEOUT = 1;
+   */
+  TIMEOUT = 1,
+
+  /**
+   * The database rejected the recomputation, as for a stored figure that cannot be computed with.
+   *
+   * @generated from enum value: FUNDS_VERIFICATION_FAILURE_CAUSE_ERROR = 2;
+   */
+  ERROR = 2,
+}
+
+/**
+ * Describes the enum payments.funds.v1.FundsVerificationFailureCause.
+ */
+export declare const FundsVerificationFailureCauseSchema: GenEnum<FundsVerificationFailureCause>;
+
+/**
  * A merchant's funds: sales, their installments, the release rows that sum them up, and what reduces or reserves them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
@@ -2218,8 +2281,9 @@ export declare const FundsService: GenService<{
   /**
    * Recomputes the stored sums of an account from its sales, installments, blocks and postings: of one merchant or,
    * with the grant operations and without a merchant, of all merchants. Returns the differences; a difference is not an
-   * error. Each account is read at one moment, without locking it. Across merchants, call again with `after` while
-   * `next` is set.
+   * error. Each account is read at one moment, without locking it, for at most five seconds. An account that cannot be
+   * verified is a failure in the response, and the others are still verified. Across merchants, call again with `after`
+   * while `next` is set.
    *
    * @generated from rpc payments.funds.v1.FundsService.VerifyFunds
    */

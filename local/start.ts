@@ -3,7 +3,7 @@ import { createLogger } from '../services/platform/process/telemetry.ts';
 import { DataFolder } from './data-folder.ts';
 import { CONNECTOR_CALLER, type DemoConnector, startDemoConnector } from './demo/connector/demo-connector.ts';
 import { loadDemoCertificate } from './demo/demo-certificate.ts';
-import { type DemoAccess, writeDemoData } from './demo/demo-data.ts';
+import { type DemoAccess, topUpDemoData, writeDemoData } from './demo/demo-data.ts';
 import { DEMO_FILE, type DemoFile } from './demo/demo-file.ts';
 import { startDemoReceiver } from './demo/demo-receiver.ts';
 import { DemoSignIn } from './demo/demo-sign-in.ts';
@@ -131,7 +131,10 @@ async function connectDatabase(
   return postgres.url;
 }
 
-/** The demo merchants and their keys. The first start writes the demo data and makes the demo's people members. */
+/**
+ * The demo merchants and their keys. The first start writes the demo data and makes the demo's people members; later ones
+ * add the refund cases that a state has run out of.
+ */
 async function demoAccess(
   folder: DataFolder,
   { transport }: LocalSystem,
@@ -141,6 +144,7 @@ async function demoAccess(
   const saved = text === undefined ? undefined : (JSON.parse(text) as DemoAccess & { dashboard?: object });
   if (!saved) print('writing demo data, once …');
   const access = saved ?? (await writeDemoData(transport, new Date()));
+  if (saved) await topUpDemoData(transport, new Date());
   if (saved?.dashboard && 'email' in saved.dashboard) return access;
   await signIn?.addMembers(transport, [access.live.merchantId, access.other.merchantId]);
   return access;

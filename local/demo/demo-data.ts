@@ -8,7 +8,7 @@ import {
   settleDemoAdvances,
 } from './data/demo-advances.ts';
 import { createDemoProducts } from './data/demo-products.ts';
-import { openDemoRefunds } from './data/demo-refunds.ts';
+import { openDemoRefunds, topUpDemoRefunds } from './data/demo-refunds.ts';
 import { blockAndDeduct, type DemoSale, planDemoSales, recordDemoSale } from './data/demo-sales.ts';
 import { DemoTenant } from './data/demo-tenant.ts';
 
@@ -51,6 +51,15 @@ export async function writeDemoData(transport: Transport, now: Date): Promise<De
       sandboxApiKey: otherSandbox.apiKey,
     },
   };
+}
+
+/** Keeps refund cases in every state, on a day after that of the demo data. */
+export async function topUpDemoData(transport: Transport, now: Date): Promise<void> {
+  for (const merchantId of [MERCHANT_ID, OTHER_MERCHANT_ID]) {
+    for (const environment of [Environment.LIVE, Environment.TEST]) {
+      await topUpDemoRefunds(new DemoTenant(transport, merchantId, environment, now));
+    }
+  }
 }
 
 /** Writes the demo data of one merchant in one environment. Returns an API key and the id of a product. */

@@ -5,6 +5,7 @@ import {
   MerchantDecisionKind,
   ProviderOutcome,
   RefundBlocker,
+  RefundCaseStatus,
   RefundDebitOutcome,
   RefundInitiator,
   ReviewDecision,
@@ -50,18 +51,23 @@ interface Scenario {
   /** Whether the provider accepts the refund and reports no outcome. */
   readonly staysSilent?: boolean;
   /** What happens after the case opens. */
-  run?(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void>;
+  readonly run?: Step;
 }
+
+type Step = (demo: DemoTenant, opened: OpenedCase, n: number) => Promise<void>;
 
 const { CUSTOMER, MERCHANT } = RefundInitiator;
 const instant = { initiator: CUSTOMER, approvalMode: ApprovalMode.INSTANT, openedDaysAgo: [1, 80] } as const;
 
-/** Assigned to demo cases round robin; together they reach all nine states. */
+/**
+ * Assigned to demo cases round robin; together they reach all nine states and stay there: an approved case has a blocker,
+ * since it would be executed without one, and the provider has the refunds that are in process.
+ */
 const SCENARIOS: readonly Scenario[] = [
   { initiator: CUSTOMER, openedDaysAgo: [0, REVIEW_DAYS - 2] },
   { initiator: CUSTOMER, openedDaysAgo: [1, 60], run: decide(MerchantDecisionKind.CONTESTED) },
   { initiator: CUSTOMER, openedDaysAgo: [REVIEW_DAYS + 1, 60], run: expire },
-  { initiator: CUSTOMER, openedDaysAgo: [1, 60], run: decide(MerchantDecisionKind.APPROVED) },
+  { initiator: CUSTOMER, openedDaysAgo: [1, 60], run: blockThen(decide(MerchantDecisionKind.APPROVED)) },
   { initiator: MERCHANT, openedDaysAgo: [1, 30], run: block },
   { ...instant, staysSilent: true, run: execute(ProviderOutcome.SUBMITTED) },
   { initiator: MERCHANT, openedDaysAgo: [1, 80], staysSilent: true, run: execute(ProviderOutcome.SUBMITTED) },
@@ -78,11 +84,43 @@ const SCENARIOS: readonly Scenario[] = [
   {
     initiator: CUSTOMER,
     openedDaysAgo: [1, 60],
-    run: contestThenReview(ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY),
+    run: blockThen(contestThenReview(ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY)),
   },
   { initiator: MERCHANT, openedDaysAgo: [1, 60], amountMinor: 50_000_000n, run: execute() },
   { initiator: MERCHANT, openedDaysAgo: [1, 60], run: dispute },
 ];
+
+/** How a case comes to each state, by the index of its scenario. */
+const SCENARIO_OF: Readonly<Record<string, number>> = {
+  MERCHANT_REVIEW: 0,
+  SERVICE_REVIEW: 1,
+  APPROVED_FOR_EXECUTION: 3,
+  PROCESSING: 5,
+  SUCCEEDED: 7,
+  FAILED: 9,
+  CANCELED: 11,
+  REJECTED: 12,
+  FUNDING_REQUIRED: 14,
+};
+
+/**
+ * Opens a case for each state without any: reviews expire, and users of the sandbox carry cases on. Repeating it on the same
+ * day has no effect.
+ */
+export async function topUpDemoRefunds(demo: DemoTenant): Promise<void> {
+  for (const [state, index] of Object.entries(SCENARIO_OF)) {
+    const status = RefundCaseStatus[state as keyof typeof RefundCaseStatus];
+    const { refundCases } = await demo.clients.refunds.listRefundCases({
+      ...demo.tenant,
+      status,
+      pageSize: 1,
+    });
+    if (refundCases.length > 0) continue;
+    const scenario = SCENARIOS[index]!;
+    const n = CASES + index;
+    await scenario.run?.(demo, await open(demo, { ...scenario, openedDaysAgo: [1, 1] }, n, []), n);
+  }
+}
 
 /** Opens more than 200 cases that cover all nine states, and every nullable field with and without a value. */
 export async function openDemoRefunds(demo: DemoTenant, sales: readonly DemoSale[]): Promise<void> {
@@ -168,6 +206,15 @@ async function expire(demo: DemoTenant, opened: OpenedCase): Promise<void> {
 async function block(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void> {
   const blocker = demo.pick(BLOCKERS, Math.floor(n / SCENARIOS.length));
   await demo.clients.refunds.addBlocker({ ...next(demo, opened, 'block', 0.2), blocker });
+}
+
+/** A blocker that was there before keeps an approved case from its execution. */
+function blockThen(run: Step): Step {
+  return async (demo, opened, n) => {
+    const blocker = RefundBlocker.KYC_NOT_APPROVED;
+    await demo.clients.refunds.addBlocker({ ...next(demo, opened, 'block', 0.1), blocker });
+    await run(demo, opened, n);
+  };
 }
 
 async function cancel(demo: DemoTenant, opened: OpenedCase): Promise<void> {

@@ -118,7 +118,8 @@ export async function topUpDemoRefunds(demo: DemoTenant): Promise<void> {
     if (refundCases.length > 0) continue;
     const scenario = SCENARIOS[index]!;
     const n = CASES + index;
-    await scenario.run?.(demo, await open(demo, { ...scenario, openedDaysAgo: [1, 1] }, n, []), n);
+    const opened = await open(demo, { ...scenario, openedDaysAgo: [1, 1] }, n, []);
+    await scenario.run?.(demo, opened, n);
   }
 }
 

@@ -1,13 +1,17 @@
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { DataFolder } from '../../../local/data-folder.ts';
 import { refundOutcomeOf } from '../../../local/demo/connector/demo-outcomes.ts';
+import { topUpDemoRefunds } from '../../../local/demo/data/demo-refunds.ts';
+import { DemoTenant } from '../../../local/demo/data/demo-tenant.ts';
 import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
 import { keepDemoRefundsReported } from '../../../local/demo/demo-signs-of-life.ts';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
+import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { makeFolder } from '../temporary-data-folder.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,9 +20,9 @@ const STATES = 9;
 let harness: TestHarness;
 const tenant = newTenant();
 beforeAll(async () => {
-  harness = await startHarness();
+  harness = await startHarness({ REFUND_EXECUTION: 'automatic' });
   await writeDemoTenant(harness.transports.inProcess, tenant, new Date());
-});
+}, 300_000);
 afterAll(() => harness.close());
 
 interface CaseRow {
@@ -35,6 +39,9 @@ const cases = () =>
             extract(epoch from now() - coalesce(provider_reported_at, processing_started_at))::float8 * 1000 as silent_ms
        from refunds.refund_case order by id`,
   );
+
+/** What users see of a case's progress. */
+const visible = ({ status, updated_at }: CaseRow) => ({ status, updated_at });
 
 it('has cases in every state, and those in PROCESSING have the amount about which the demo connector is silent', async () => {
   const rows = await cases();
@@ -57,12 +64,37 @@ it('has no silent refund after a sign of life, which leaves the refunds as they 
   data.close();
   folder.remove();
   const after = await cases();
-  const unchanged = ({ status, updated_at }: CaseRow) => ({ status, updated_at });
-  expect(after.map(unchanged)).toEqual(before.map(unchanged));
+  expect(after.map(visible)).toEqual(before.map(visible));
   const silent = (rows: CaseRow[]) =>
     rows.filter(({ status, silent_ms }) => status === 'PROCESSING' && silent_ms > DAY_MS);
   expect(silent(before)).not.toEqual([]);
   expect(silent(after)).toEqual([]);
+});
+
+it('stands still when the workflows that it has started run', async () => {
+  const before = await cases();
+  const temporal = await createTestNamespace();
+  const worker = await startHarnessWorker(harness, temporal);
+  const executions = "select from platform.outbox_command where workflow_type = 'executeRefund'";
+  expect((await sqlOf(harness, executions)).length).toBeGreaterThan(50);
+  await vi.waitFor(async () => expect(await sqlOf(harness, executions)).toEqual([]), 120_000);
+  expect((await cases()).map(visible)).toEqual(before.map(visible));
+  await worker.close();
+  await temporal[Symbol.asyncDispose]();
+}, 180_000);
+
+it('gets cases again in the states that it has run out of', async () => {
+  await sqlOf(harness, "update refunds.refund_case set status = 'CANCELED' where status = 'MERCHANT_REVIEW'");
+  const gone = "update refunds.refund_case set status = 'FAILED' where status in ('PROCESSING', 'SUCCEEDED')";
+  await sqlOf(harness, gone);
+  const { merchantId, environment } = tenant;
+  const demo = () => new DemoTenant(harness.transports.inProcess, merchantId, environment, new Date());
+  await topUpDemoRefunds(demo());
+  const rows = await cases();
+  const count = (state: string) => rows.filter(({ status }) => status === state).length;
+  expect(['MERCHANT_REVIEW', 'PROCESSING', 'SUCCEEDED'].map(count)).toEqual([1, 1, 1]);
+  await topUpDemoRefunds(demo());
+  expect((await cases()).map(visible)).toEqual(rows.map(visible));
 });
 
 it('has no payout that the provider still has to accept', async () => {

@@ -38,7 +38,7 @@ export class AccountWrites {
   /** Runs a transaction on an account, like {@link Writes.transaction}. */
   transaction<T>(
     tenant: Tenant,
-    context: HandlerContext,
+    context: Pick<HandlerContext, 'values' | 'signal'>,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
     return this.#inTurn(tenant, context, () => this.#writes.transaction(tenant, requestIdOf(context), work));
@@ -46,7 +46,7 @@ export class AccountWrites {
 
   async #inTurn<T>(
     { merchantId, environment }: Tenant,
-    { signal: caller }: HandlerContext,
+    { signal: caller }: Pick<HandlerContext, 'signal'>,
     write: () => Promise<T>,
   ): Promise<T> {
     const patience = AbortSignal.timeout(MAX_WAIT_MS);

@@ -4,11 +4,12 @@ import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { type Allocation, allocateDebts, availableMinor } from './allocation.ts';
 import { AccountEntity, DeductionEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
-import { eventOfMove, publishReleases } from './funds.event.ts';
+import { eventOfMove, publishReleases, releasedEvent } from './funds.event.ts';
 import { HoldStore } from './hold-store.ts';
 import { adjustHolds } from './holds.ts';
 import { holdableMinor, statusOf } from './installment.ts';
 import { InstallmentStore } from './installment-store.ts';
+import { addSales, type NewSale } from './new-sales.ts';
 import { PendingDebits } from './pending-debits.ts';
 import {
   applyToReleases,
@@ -18,6 +19,7 @@ import {
   rowKey,
 } from './release-rows.ts';
 import { ReleaseStore } from './release-store.ts';
+import { insertSales } from './sale-store.ts';
 
 /**
  * A call that waits for the account holds a connection of the pool, which others need. It waits at most a second: for two
@@ -90,6 +92,29 @@ export class FundsAccount {
     if (kind !== 'REFUND_DEBIT' || adjusted) await this.#fundRefunds();
   }
 
+  /**
+   * Records new sales, whose funds no block or debt claims, with a fixed number of statements, and publishes what they
+   * release. Leaves out sales that would take a day above the exact range; returns the ids of the others.
+   */
+  async recordSales(sales: readonly NewSale[]): Promise<Set<string>> {
+    const dates = sales.flatMap(({ installments }) => installments.map(({ date }) => date));
+    const { added, rows } = addSales(await this.#releases.onDates(dates), sales);
+    if (added.length === 0) return new Set();
+    await insertSales(
+      this.#tx,
+      added.map(({ sale }) => sale),
+    );
+    await this.installments.insertAll(added.flatMap(({ sale }) => sale.installments));
+    await this.#releases.putAdded(rows);
+    await this.#renewSchedule();
+    const events = added.flatMap(({ sale, released }) =>
+      released.map((row) => releasedEvent(row, sale.requestId, sale.capturedAt)),
+    );
+    await this.#tx.publishAll(events);
+    await this.#fundRefunds();
+    return new Set(added.map(({ sale }) => sale.id));
+  }
+
   /** The sum of released amounts, after debits of refunds. */
   async releasedMinor(): Promise<bigint> {
     const [row] = await this.#tx.execute<{ sum: string }>(
@@ -149,6 +174,10 @@ export class FundsAccount {
     requireExactSums(resulting.values());
     for (const { before, after } of changes) await this.installments.put(after, before === null);
     await this.#releases.put(changed);
+    await this.#renewSchedule();
+  }
+
+  async #renewSchedule(): Promise<void> {
     const account = await this.#tx.findOne(AccountEntity, {});
     account!.scheduleId = uuidv7();
     await this.#tx.flush();

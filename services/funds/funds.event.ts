@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import type { OutboxEvent } from '../platform/outbox/outbox.ts';
 import { type ReleaseStatus, statusOf } from './installment.ts';
 import {
   blockedReasons,
@@ -32,6 +33,12 @@ export async function publishReleases(
   for (const row of rows) {
     await tx.publish({ type, objectId: row.date, data: releaseEventData(row), occurredAt });
   }
+}
+
+/** The event of a row that new installments have entered as released. */
+export function releasedEvent(row: ReleaseRow, requestId: string, occurredAt: Date): OutboxEvent {
+  const type: FundsEventType = 'funds.released.v1';
+  return { type, objectId: row.date, data: releaseEventData(row), requestId, occurredAt };
 }
 
 /** The `data` of funds events: the release row as merchants read it. */

@@ -19,6 +19,7 @@ import { recordSale } from './record-sale.ts';
 import { releaseDueFunds } from './release-due-funds.ts';
 import { reserveForAdvance } from './reserve-for-advance.ts';
 import { reverseRefundDebit } from './reverse-refund-debit.ts';
+import { SaleIntake } from './sale-intake.ts';
 import { settleReservation } from './settle-reservation.ts';
 import { unblockFunds } from './unblock-funds.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
@@ -31,6 +32,7 @@ export function fundsService({
   writes: allWrites,
 }: AreaDependencies): ServiceImpl<typeof FundsService> {
   const writes = new AccountWrites(allWrites);
+  const sales = new SaleIntake(writes);
   return {
     listFundsReleases: (request) => listFundsReleases(database, pagination, request),
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
@@ -39,7 +41,7 @@ export function fundsService({
     verifyFunds: (request, context) => verifyFunds({ database, logger }, request, context),
     listAdvanceableInstallments: (request, context) =>
       listAdvanceableInstallments(database, request, context),
-    recordSale: (request, context) => recordSale(writes, request, context),
+    recordSale: (request, context) => recordSale(writes, sales, request, context),
     applyDeduction: (request, context) => applyDeduction(writes, request, context),
     blockFunds: (request, context) => blockFunds(writes, request, context),
     unblockFunds: (request, context) => unblockFunds(writes, request, context),

@@ -1,3 +1,4 @@
+import { jsonRows } from '../platform/database/json-rows.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, InstallmentEntity, type InstallmentRow } from './funds.entity.ts';
 import { type Installment, type OpenBlock, remainingMinor, statusOf } from './installment.ts';
@@ -7,6 +8,17 @@ const PAGE_SIZE = 200;
 const NEAREST_FIRST = { date: 'asc', id: 'asc' } as const;
 /** The condition of `isFree` in the database. */
 const FREE = { status: 'SCHEDULED', reservedFor: null, remainingMinor: { $gt: 0n } } as const;
+
+const INSERT = `
+insert into funds.installment
+  (merchant_id, environment, id, sale_id, number, part, split, date, gross_minor, fees_minor, deducted_minor,
+   advanced_minor, status, released, held_by, version)
+select :merchantId, :environment, "id", "saleId", "number", "part", "split", "date", "grossMinor", "feesMinor",
+       "deductedMinor", "advancedMinor", "status", "released", '{}', "version"
+  from json_to_recordset(:rows::json) as i (
+    "id" uuid, "saleId" uuid, "number" int, "part" int, "split" boolean, "date" date, "grossMinor" bigint,
+    "feesMinor" bigint, "deductedMinor" bigint, "advancedMinor" bigint, "status" text, "released" boolean,
+    "version" bigint)`;
 
 /** The installments of an account, read and written under its lock. */
 export class InstallmentStore {
@@ -97,6 +109,12 @@ export class InstallmentStore {
     const row = await this.#tx.findOne(InstallmentEntity, { id });
     if (row === null) throw new Error(`installment ${id} does not exist`);
     Object.assign(row, state, { version: row.version + 1n });
+  }
+
+  /** Inserts the installments of new sales, which nothing holds or reserves, with one statement. */
+  async insertAll(installments: readonly Installment[]): Promise<void> {
+    const rows = installments.map((installment) => ({ ...installment, status: statusOf(installment) }));
+    await this.#tx.execute(INSERT, { rows: jsonRows(rows) });
   }
 
   async #covering(

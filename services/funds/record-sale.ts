@@ -8,47 +8,67 @@ import {
 import { civilDateAt } from '../platform/civil-date.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
+import { actorOf, requestIdOf } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { SaleEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
 import { newInstallment } from './installment.ts';
-import { type CapturedSale, scheduleSale } from './sale-schedule.ts';
+import type { NewSale } from './new-sales.ts';
+import type { SaleIntake } from './sale-intake.ts';
+import { scheduleSale } from './sale-schedule.ts';
 
 /**
  * Records a captured sale and schedules its installments. Blocks of the sale that came before it hold them, and open
- * debts are collected from the others.
+ * debts are collected from the others. Sales of one account that arrive at the same time share a transaction.
  */
-export function recordSale(writes: AccountWrites, request: RecordSaleRequest, context: HandlerContext) {
-  const capturedAt = occurredAtOf(request, context);
-  const saleId = request.saleId.toLowerCase();
-  const sale = capturedSale(request, capturedAt);
-  const schedule = scheduleSale(sale);
+export function recordSale(
+  writes: AccountWrites,
+  intake: SaleIntake,
+  request: RecordSaleRequest,
+  context: HandlerContext,
+) {
+  const sale = newSale(request, context);
+  const recordAlone = () => recordSaleAlone(writes, request, context, sale);
+  // A sale that a person records commits together with an audit entry.
+  if (actorOf(context)) return recordAlone();
+  return intake.record(request, context, sale, recordAlone);
+}
+
+function recordSaleAlone(
+  writes: AccountWrites,
+  request: RecordSaleRequest,
+  context: HandlerContext,
+  sale: NewSale,
+) {
+  const { id, method, grossMinor, feesMinor, capturedAt } = sale;
   return writes.run<typeof RecordSaleResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, capturedAt);
-    if (await tx.findOne(SaleEntity, { id: saleId })) {
+    if (await tx.findOne(SaleEntity, { id })) {
       throw alreadyExists('SALE_ALREADY_RECORDED', 'the sale has been recorded');
     }
-    const { method, grossMinor, feesMinor, installments } = sale;
-    tx.create(SaleEntity, { id: saleId, method, grossMinor, feesMinor, installments, capturedAt });
+    const { installments } = request;
+    tx.create(SaleEntity, { id, method, grossMinor, feesMinor, installments, capturedAt });
     await tx.flush();
-    const changes = schedule.map((scheduled) => ({
-      before: null,
-      after: newInstallment(uuidv7(), saleId, scheduled, account.today),
-    }));
-    await account.store(changes);
-    const recorded = await account.installments.ofSale(saleId);
-    return { saleId, installments: recorded.map(saleInstallmentMessage) };
+    await account.store(sale.installments.map((after) => ({ before: null, after })));
+    const recorded = await account.installments.ofSale(id);
+    return { saleId: id, installments: recorded.map(saleInstallmentMessage) };
   });
 }
 
-function capturedSale(request: RecordSaleRequest, capturedAt: Date): CapturedSale {
-  return {
-    method: enumName(SaleMethod, request.method),
-    capturedOn: civilDateAt(capturedAt),
-    grossMinor: request.grossAmountMinor,
-    feesMinor: request.feesAmountMinor,
+function newSale(request: RecordSaleRequest, context: HandlerContext): NewSale {
+  const capturedAt = occurredAtOf(request, context);
+  const id = request.saleId.toLowerCase();
+  const method = enumName(SaleMethod, request.method);
+  const amounts = { grossMinor: request.grossAmountMinor, feesMinor: request.feesAmountMinor };
+  const today = civilDateAt(capturedAt);
+  const schedule = scheduleSale({
+    method,
+    capturedOn: today,
+    ...amounts,
     installments: request.installments,
-  };
+  });
+  const installments = schedule.map((scheduled) => newInstallment(uuidv7(), id, scheduled, today));
+  return { id, method, ...amounts, capturedAt, requestId: requestIdOf(context), installments };
 }

@@ -1,6 +1,21 @@
+import { jsonRows } from '../platform/database/json-rows.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { ReleaseEntity, type ReleaseEntityRow } from './funds.entity.ts';
 import { type ReleaseRow, rowKey } from './release-rows.ts';
+
+const UPSERT = `
+insert into funds.release
+  (merchant_id, environment, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count,
+   first_parts, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance)
+select :merchantId, :environment, "date", "status", "grossMinor", "feesMinor", "deductedMinor", "advancedMinor",
+       "salesCount", "firstParts", "heldByDispute", "heldByRefund", "heldByKyc", "heldByCompliance"
+  from json_to_recordset(:rows::json) as r (
+    "date" date, "status" text, "grossMinor" bigint, "feesMinor" bigint, "deductedMinor" bigint,
+    "advancedMinor" bigint, "salesCount" int, "firstParts" int, "heldByDispute" int, "heldByRefund" int,
+    "heldByKyc" int, "heldByCompliance" int)
+on conflict (merchant_id, environment, date, status)
+do update set gross_minor = excluded.gross_minor, fees_minor = excluded.fees_minor,
+              sales_count = excluded.sales_count, first_parts = excluded.first_parts`;
 
 /** The release rows of an account, read and written under its lock. */
 export class ReleaseStore {
@@ -33,6 +48,11 @@ export class ReleaseStore {
       } else if (row.salesCount === 0) this.#tx.remove(before);
       else Object.assign(before, columnsOf(row));
     }
+  }
+
+  /** Writes rows to which new sales have been added, with one statement. */
+  async putAdded(rows: readonly ReleaseRow[]): Promise<void> {
+    await this.#tx.execute(UPSERT, { rows: jsonRows(rows.map(columnsOf)) });
   }
 }
 

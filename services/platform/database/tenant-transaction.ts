@@ -7,7 +7,7 @@ import {
   LockMode,
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
-import { insertCommand, insertEvent, type OutboxEvent } from '../outbox/outbox.ts';
+import { insertCommand, insertEvent, insertEvents, type OutboxEvent } from '../outbox/outbox.ts';
 import type { OutboxWork } from '../outbox/outbox-signal.ts';
 import type { WorkflowCommand } from '../outbox/workflow-command.ts';
 import type { EnvironmentName, Tenant } from '../tenant.ts';
@@ -130,6 +130,13 @@ export class TenantTransaction {
   publish(event: Omit<OutboxEvent, 'requestId'> & { requestId?: string }) {
     this.#outboxWork ??= 'EVENTS';
     return insertEvent(this.#em, this.tenant, { requestId: this.requestId, ...event });
+  }
+
+  /** Publishes events of the catalogue with this transaction; those of an object in their order. */
+  async publishAll(events: readonly OutboxEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    this.#outboxWork ??= 'EVENTS';
+    await insertEvents(this.#em, this.tenant, events);
   }
 
   /** Starts, signals or cancels a workflow with this transaction. */

@@ -40,6 +40,35 @@ export async function insertEvent(em: EntityManager, tenant: Tenant, event: Outb
   return { id, sequence: BigInt(row!.sequence) };
 }
 
+const INSERT_EVENTS = `
+with asked as (
+  select * from json_to_recordset(:rows::json) as a (
+    "id" uuid, "type" text, "objectId" text, "requestId" text, "occurredAt" timestamptz, "data" json, "position" int)
+), numbered as (
+  insert into platform.object_sequence as s (merchant_id, environment, object_id, last_sequence)
+  select :merchantId, :environment, "objectId", count(*) from asked group by "objectId" order by "objectId"
+  on conflict (merchant_id, environment, object_id)
+  do update set last_sequence = s.last_sequence + excluded.last_sequence
+  returning object_id, last_sequence
+)
+insert into platform.outbox_event
+  (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
+select :merchantId, :environment, a."id", a."type", a."objectId",
+       n.last_sequence + 1 - row_number() over (partition by a."objectId" order by a."position" desc),
+       a."requestId", a."occurredAt", a."data"
+  from asked a
+  join numbered n on n.object_id = a."objectId"`;
+
+/** Adds events to the outbox in the caller's transaction with one statement; those of an object keep their order. */
+export async function insertEvents(
+  em: EntityManager,
+  tenant: Tenant,
+  events: readonly OutboxEvent[],
+): Promise<void> {
+  const rows = events.map((event, position) => ({ ...event, id: uuidv7(), position }));
+  await executeNamed(em, INSERT_EVENTS, { ...tenant, rows: JSON.stringify(rows) });
+}
+
 const INSERT_COMMAND = `
 insert into platform.outbox_command
   (merchant_id, environment, id, kind, workflow_id, workflow_type, signal_name, arguments, request_id)

@@ -1,0 +1,61 @@
+import { DomainError } from '../platform/errors.ts';
+import { type Installment, statusOf } from './installment.ts';
+import { applyToReleases, type ReleaseRow, requireExactSums, rowKey } from './release-rows.ts';
+import type { SaleMethod } from './sale-schedule.ts';
+
+/** A sale to record, with the installments that the rules schedule. */
+export interface NewSale {
+  readonly id: string;
+  readonly method: SaleMethod;
+  readonly grossMinor: bigint;
+  readonly feesMinor: bigint;
+  readonly capturedAt: Date;
+  readonly requestId: string;
+  readonly installments: readonly Installment[];
+}
+
+/** A sale that fits, and its released rows as they are once it is added. */
+export interface AddedSale {
+  readonly sale: NewSale;
+  readonly released: readonly ReleaseRow[];
+}
+
+/**
+ * Adds sales one after the other to the release rows of their dates. Leaves out a sale that would take a day above the
+ * exact range. Returns the added sales and the rows that changed.
+ */
+export function addSales(rows: Iterable<ReleaseRow>, sales: readonly NewSale[]) {
+  const current = new Map([...rows].map((row) => [rowKey(row), row]));
+  const changed = new Set<string>();
+  const added: AddedSale[] = [];
+  for (const sale of sales) {
+    const changes = sale.installments.map((after) => ({ before: null, after }));
+    const rowsAfter = applyToReleases(current.values(), changes);
+    const keys = new Set(rowsAfter.map(rowKey));
+    const dates = new Set(rowsAfter.map(({ date }) => date));
+    const others = [...current.values()].filter((row) => dates.has(row.date) && !keys.has(rowKey(row)));
+    if (!areExact([...others, ...rowsAfter])) continue;
+    for (const row of rowsAfter) {
+      current.set(rowKey(row), row);
+      changed.add(rowKey(row));
+    }
+    const entered = new Set(
+      sale.installments.map((each) => rowKey({ date: each.date, status: statusOf(each) })),
+    );
+    const released = rowsAfter
+      .filter((row) => row.status === 'RELEASED' && entered.has(rowKey(row)))
+      .toSorted((a, b) => (a.date < b.date ? -1 : 1));
+    added.push({ sale, released });
+  }
+  return { added, rows: [...changed].map((key) => current.get(key)!) };
+}
+
+function areExact(rows: readonly ReleaseRow[]): boolean {
+  try {
+    requireExactSums(rows);
+    return true;
+  } catch (error) {
+    if (error instanceof DomainError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+import { toBinary } from '@bufbuild/protobuf';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { RecordSaleResponseSchema } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Run } from '../platform/database/cross-tenant-database.ts';
+import { executeNamed } from '../platform/database/named-sql.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { claimUnusedKeys, recordResponses } from '../platform/writes/idempotency-records.ts';
+import { FundsAccount } from './funds-account.ts';
+import type { SaleCall } from './sale-intake.ts';
+import { recordedOrHeld } from './sale-store.ts';
+
+/** A caller has stopped waiting while its sale was recorded: what it did not see must not be committed. */
+export class CallerLeft extends Error {
+  constructor() {
+    super('a caller has stopped waiting');
+  }
+}
+
+/**
+ * Records sales of one account, with different ids and keys, in one transaction. Returns the ids of the sales that it
+ * recorded; it skips those that need the rules of a transaction of their own, all of them while the account has open
+ * debts. If it throws, it has recorded none.
+ */
+export async function recordSalesTogether(
+  tx: TenantTransaction,
+  em: EntityManager,
+  calls: readonly SaleCall[],
+): Promise<Set<string>> {
+  const run: Run = ({ text }, parameters) => executeNamed(em, text, parameters);
+  const unused = await claimUnusedKeys(
+    run,
+    calls.map(({ scope }) => scope),
+  );
+  const account = await FundsAccount.lock(tx, new Date());
+  if ((await account.openDebtsMinor()) > 0n) return new Set();
+  const claimed = unused.map((index) => calls[index]!).filter(({ isAwaited }) => isAwaited());
+  const special = await recordedOrHeld(
+    tx,
+    claimed.map(({ sale }) => sale.id),
+  );
+  const plain = claimed.filter(({ sale }) => !special.has(sale.id));
+  const recorded = await account.recordSales(plain.map(({ sale }) => sale));
+  const answered = plain.filter(({ sale }) => recorded.has(sale.id));
+  await recordResponses(
+    run,
+    answered.map(({ scope, response }) => ({
+      scope,
+      response: toBinary(RecordSaleResponseSchema, response),
+    })),
+  );
+  if (!answered.every(({ isAwaited }) => isAwaited())) throw new CallerLeft();
+  return recorded;
+}

@@ -44,6 +44,7 @@ export class AccountModel {
   }
 
   sell(sale: ModelSale, saleId: string, installmentIds: readonly string[] | undefined): Outcome {
+    if (this.funds.sales.has(saleId)) return 'SALE_ALREADY_RECORDED';
     return this.funds.sell(sale, saleId, installmentIds) ? 'OK' : 'AMOUNT_OUT_OF_RANGE';
   }
 

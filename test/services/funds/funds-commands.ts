@@ -114,6 +114,23 @@ const sell = command(
   },
 );
 
+/** A sale that has been asked for, perhaps at the same time, with other amounts and another key. */
+const sellAgain = command('sellAgain', fc.tuple(amount, pick), (situation, [grossMinor, index]) => {
+  const saleId = situation.sales.at(-1 - (index % 2)) ?? saleAt(situation, index);
+  const sale = { method: 'CARD' as const, grossMinor, feesMinor: 0n, installments: 2 };
+  const amounts = { grossAmountMinor: grossMinor, feesAmountMinor: 0n };
+  const request = { ...situation.caller.write(situation.on), ...amounts, saleId, installments: 2 };
+  let installmentIds: string[] | undefined;
+  return {
+    async call() {
+      const recorded = await situation.caller.client.recordSale({ ...request, method: SaleMethod.CARD });
+      installmentIds = recorded.installments.filter(({ part }) => part === 1).map(({ id }) => id);
+      return [];
+    },
+    play: (model) => model.sell(sale, saleId, installmentIds),
+  };
+});
+
 const deduct = command(
   'deduct',
   fc.tuple(fc.nat(12), amount, fc.option(pick)),
@@ -255,7 +272,19 @@ const releaseDue = command('releaseDue', fc.constant([]), ({ caller, on }) => ({
 }));
 
 export const COMMAND_NAMES = [
-  ...['sell', 'deduct', 'block', 'unblock', 'reserve', 'free', 'settle', 'debit', 'reverse', 'releaseDue'],
+  ...[
+    'sell',
+    'sellAgain',
+    'deduct',
+    'block',
+    'unblock',
+    'reserve',
+    'free',
+    'settle',
+    'debit',
+    'reverse',
+    'releaseDue',
+  ],
 ];
 
 const weighted = (weight: number, ...arbitraries: fc.Arbitrary<FundsCommand>[]) =>
@@ -266,6 +295,6 @@ export const fundsCommand: fc.Arbitrary<FundsCommand> = fc.oneof(
   ...weighted(6, sell),
   ...weighted(5, block),
   ...weighted(3, unblock, reserve, debit, settle),
-  ...weighted(2, deduct, reverse),
+  ...weighted(2, sellAgain, deduct, reverse),
   ...weighted(1, free, releaseDue),
 );

@@ -7,6 +7,8 @@ import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
 const ON = '2020-06-01';
+/** The sum of a row may not exceed it. */
+const HUGE = 9_007_199_254_740_991n;
 const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
 
 let harness: TestHarness;
@@ -45,6 +47,41 @@ describe('fifty concurrent', () => {
     const sale = { saleId: randomUUID(), method: 2, grossAmountMinor: 300n, installments: 3 };
     const recorded = await fifty(() => funds.client.recordSale({ ...funds.write(ON), ...sale }));
     expect(tally(recorded)).toEqual({ OK: 1, SALE_ALREADY_RECORDED: 49 });
+  });
+
+  it('recordings of distinct, held, repeated and refused sales: each has its own outcome', async () => {
+    const held = randomUUID();
+    const dispute = randomUUID();
+    await funds.block(held, dispute, HOLD_OR_DISPUTE, ON);
+    const sale = (saleId: string, grossAmountMinor = 300n) => ({
+      ...funds.write(ON),
+      ...{ saleId, method: 2, grossAmountMinor, installments: 3 },
+    });
+    const plain = Array.from({ length: 10 }, () => sale(randomUUID()));
+    const twice = randomUUID();
+    const requests = [
+      ...plain,
+      ...plain,
+      sale(held),
+      ...[sale(twice), sale(twice)],
+      { ...sale(randomUUID()), idempotencyKey: plain[0]!.idempotencyKey },
+      ...[1, 2].map(() => ({ ...sale(randomUUID(), HUGE), installments: 1 })),
+    ];
+    const recorded = await Promise.allSettled(requests.map((request) => funds.client.recordSale(request)));
+    const { IDEMPOTENCY_KEY_IN_USE = 0, ...others } = tally(recorded.slice(0, 20));
+    expect(others).toEqual({ OK: 20 - IDEMPOTENCY_KEY_IN_USE });
+    const [ofHeld, ...rest] = recorded.slice(20);
+    expect(ofHeld).toMatchObject({ value: { installments: [{ status: 1 }, { status: 1 }, { status: 1 }] } });
+    expect(tally(rest.slice(0, 2))).toEqual({ OK: 1, SALE_ALREADY_RECORDED: 1 });
+    expect(Object.keys(tally(rest.slice(2, 3)))[0]).toMatch(/^IDEMPOTENCY_KEY_(REUSED|IN_USE)$/);
+    expect(tally(rest.slice(3))).toEqual({ AMOUNT_OUT_OF_RANGE: 2 });
+    const rows = await funds.rows();
+    expect(rows.map(([, status, , , left, sales]) => [status, left, sales])).toEqual(
+      Array.from({ length: 3 }, () => [
+        ['BLOCKED', 100n, 1],
+        ['SCHEDULED', 1_100n, 11],
+      ]).flat(),
+    );
   });
 
   it('deductions from one row use it up, and the rest is a debt, to the centavo', async () => {

@@ -1,13 +1,29 @@
 import { toBinary } from '@bufbuild/protobuf';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { RecordSaleResponseSchema } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import {
+  type RecordSaleResponse,
+  RecordSaleResponseSchema,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Run } from '../platform/database/cross-tenant-database.ts';
 import { executeNamed } from '../platform/database/named-sql.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { claimUnusedKeys, recordResponses } from '../platform/writes/idempotency-records.ts';
+import {
+  claimUnusedKeys,
+  type IdempotencyScope,
+  recordResponses,
+} from '../platform/writes/idempotency-records.ts';
 import { FundsAccount } from './funds-account.ts';
-import type { SaleCall } from './sale-intake.ts';
+import type { NewSale } from './new-sales.ts';
 import { recordedOrHeld } from './sale-store.ts';
+
+/** A call that records a sale, until it is settled. */
+export interface SaleCall {
+  readonly scope: IdempotencyScope;
+  readonly sale: NewSale;
+  readonly response: RecordSaleResponse;
+  /** False once the caller has stopped waiting for the answer. */
+  isAwaited(): boolean;
+}
 
 /** A caller has stopped waiting while its sale was recorded: what it did not see must not be committed. */
 export class CallerLeft extends Error {

@@ -15,16 +15,7 @@ import {
 import type { AccountWrites } from './account-writes.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import type { NewSale } from './new-sales.ts';
-import { CallerLeft, recordSalesTogether } from './record-sales-together.ts';
-
-/** A call that records a sale, until it is settled. */
-export interface SaleCall {
-  readonly scope: IdempotencyScope;
-  readonly sale: NewSale;
-  readonly response: RecordSaleResponse;
-  /** False once the caller has stopped waiting for the answer. */
-  isAwaited(): boolean;
-}
+import { CallerLeft, recordSalesTogether, type SaleCall } from './record-sales-together.ts';
 
 interface PendingCall extends SaleCall {
   readonly context: HandlerContext;

@@ -7,11 +7,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DomainError } from '../platform/errors.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
-import {
-  type IdempotencyScope,
-  idempotencyScope,
-  lockNameOf,
-} from '../platform/writes/idempotency-records.ts';
+import { idempotencyScope, lockNameOf } from '../platform/writes/idempotency-records.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import type { NewSale } from './new-sales.ts';

@@ -57,7 +57,7 @@ export async function writeDemoData(transport: Transport, now: Date): Promise<De
 export async function topUpDemoData(transport: Transport, now: Date): Promise<void> {
   for (const merchantId of [MERCHANT_ID, OTHER_MERCHANT_ID]) {
     for (const environment of [Environment.LIVE, Environment.TEST]) {
-      await topUpDemoRefunds(new DemoTenant(transport, merchantId, environment, now));
+      await topUpDemoRefunds(() => new DemoTenant(transport, merchantId, environment, now));
     }
   }
 }

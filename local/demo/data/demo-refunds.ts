@@ -106,9 +106,11 @@ const SCENARIO_OF: Readonly<Record<string, number>> = {
 /**
  * Opens a case for each state without any: reviews expire, and users of the sandbox carry cases on. Repeating it on the same
  * day has no effect.
+ * @param tenant answers the demo tenant as it is at first, so that a case does not depend on the ones before it.
  */
-export async function topUpDemoRefunds(demo: DemoTenant): Promise<void> {
+export async function topUpDemoRefunds(tenant: () => DemoTenant): Promise<void> {
   for (const [state, index] of Object.entries(SCENARIO_OF)) {
+    const demo = tenant();
     const status = RefundCaseStatus[state as keyof typeof RefundCaseStatus];
     const { refundCases } = await demo.clients.refunds.listRefundCases({
       ...demo.tenant,
@@ -271,6 +273,9 @@ function execute(...outcomes: ProviderOutcome[]) {
   };
 }
 
+/** The balance does not suffice, or the execution awaits funding already. */
+const NOT_COVERED = new Set<string | undefined>(['INSUFFICIENT_AVAILABLE_BALANCE', 'REFUND_EXECUTION_ENDED']);
+
 async function debit(demo: DemoTenant, opened: OpenedCase): Promise<RefundDebitOutcome> {
   const { step, caseId, amountMinor, saleId } = opened;
   try {
@@ -278,9 +283,7 @@ async function debit(demo: DemoTenant, opened: OpenedCase): Promise<RefundDebitO
     await demo.clients.funds.debitForRefund({ ...request, ...(saleId && { saleId }) });
     return RefundDebitOutcome.DEBITED;
   } catch (error) {
-    const insufficient =
-      error instanceof ConnectError && errorInfoOf(error)?.reason === 'INSUFFICIENT_AVAILABLE_BALANCE';
-    if (!insufficient) throw error;
+    if (!(error instanceof ConnectError && NOT_COVERED.has(errorInfoOf(error)?.reason))) throw error;
     await demo.clients.funds.awaitFunding({
       ...demo.write(`${step}-await`),
       refundCaseId: caseId,

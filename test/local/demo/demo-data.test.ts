@@ -89,11 +89,11 @@ it('gets cases again in the states that it has run out of', async () => {
   await sqlOf(harness, gone);
   const { merchantId, environment } = tenant;
   const demo = () => new DemoTenant(harness.transports.inProcess, merchantId, environment, new Date());
-  await topUpDemoRefunds(demo());
+  await topUpDemoRefunds(demo);
   const rows = await cases();
   const count = (state: string) => rows.filter(({ status }) => status === state).length;
   expect(['MERCHANT_REVIEW', 'PROCESSING', 'SUCCEEDED'].map(count)).toEqual([1, 1, 1]);
-  await topUpDemoRefunds(demo());
+  await topUpDemoRefunds(demo);
   expect((await cases()).map(visible)).toEqual(rows.map(visible));
 });
 

@@ -1,12 +1,16 @@
 import { benchFunds } from './funds-bench.ts';
 import { benchReads } from './read-bench.ts';
 import { benchRetention } from './retention-bench.ts';
+import { benchSales } from './sales-bench.ts';
 import { benchWebhooks } from './webhooks-bench.ts';
 
 /** `npm run bench`: all parts, or those named: `npm run bench -- funds`. */
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   reads: benchReads,
-  funds: benchFunds,
+  funds: async () => {
+    await benchSales();
+    await benchFunds();
+  },
   retention: benchRetention,
   webhooks: benchWebhooks,
 };

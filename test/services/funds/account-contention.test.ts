@@ -8,6 +8,8 @@ import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
 const POOL_SIZE = 5;
 const CALLS = 40;
+/** A second on a machine that does nothing else; a call that does not queue waits for a lock for 15. */
+const SOON_MS = 5_000;
 
 let harness: TestHarness;
 let other: TestHarness;
@@ -45,7 +47,7 @@ async function waitingTransactions(): Promise<number[]> {
   return rows.map(({ seconds }) => seconds);
 }
 
-it('calls on a locked account leave other accounts and reads answered within a second, and then succeed', async () => {
+it('calls on a locked account leave other accounts and reads answered soon, and then succeed', async () => {
   const { transports } = harness;
   const calls: Promise<unknown>[] = [];
   const tookMs: number[] = [];
@@ -53,7 +55,7 @@ it('calls on a locked account leave other accounts and reads answered within a s
     await using _ = await lockAccount();
     for (let n = 0; n < CALLS; n += 1) calls.push(funds.deduct(10n));
     await expect.poll(waitingTransactions, { interval: 20 }).not.toEqual([]);
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       const others = Array.from({ length: POOL_SIZE }, () => fundsCaller(transports.grpc));
       const startedAt = performance.now();
       await Promise.all([funds.balance(), ...others.map((each) => each.sell({ gross: 100n }))]);
@@ -62,12 +64,12 @@ it('calls on a locked account leave other accounts and reads answered within a s
     }
   }
   // The median, because other processes may slow one round down.
-  expect(tookMs.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
+  expect(tookMs.toSorted((a, b) => a - b)[1]).toBeLessThan(SOON_MS);
   await Promise.all(calls);
   expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 1_000n - 10n * BigInt(CALLS) });
 });
 
-it('each process waits with one connection, which it releases after a second', async () => {
+it('each process waits with one connection, which it soon releases', async () => {
   const elsewhere = fundsCaller(other.transports.grpc, funds.tenant);
   const calls: Promise<unknown>[] = [];
   const seen: number[][] = [];
@@ -81,7 +83,7 @@ it('each process waits with one connection, which it releases after a second', a
   }
   await Promise.all(calls);
   expect(Math.max(...seen.map((waiting) => waiting.length))).toBe(2);
-  expect(Math.max(...seen.flat())).toBeLessThan(1.5);
+  expect(Math.max(...seen.flat()) * 1_000).toBeLessThan(SOON_MS);
   expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 1_000n - 10n * BigInt(CALLS) });
 });
 

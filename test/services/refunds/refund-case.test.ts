@@ -5,7 +5,13 @@ import {
   refundWindowExpiresAt,
   requireRefundable,
 } from '../../../services/refunds/payment-facts.ts';
-import type { Change, RefundCase } from '../../../services/refunds/refund-case.ts';
+import {
+  type Change,
+  eventsOfStatus,
+  isClosed,
+  type RefundCase,
+  type RefundStatus,
+} from '../../../services/refunds/refund-case.ts';
 import {
   addBlocker,
   blockDisputed,
@@ -356,4 +362,27 @@ describe('the payment', () => {
     const atAnyTime = () => requireRefundable({ ...facts, paidAt: null }, 1000n, 0n, new Date('2030-01-01'));
     expect(refusal(atAnyTime)).toBeUndefined();
   });
+});
+
+describe('a status', () => {
+  const states = {
+    MERCHANT_REVIEW: { event: undefined, closed: false },
+    SERVICE_REVIEW: { event: 'refund.review_started.v1', closed: false },
+    APPROVED_FOR_EXECUTION: { event: 'refund.approved.v1', closed: false },
+    FUNDING_REQUIRED: { event: 'refund.funding_required.v1', closed: false },
+    PROCESSING: { event: 'refund.processing.v1', closed: false },
+    SUCCEEDED: { event: 'refund.succeeded.v1', closed: true },
+    FAILED: { event: 'refund.failed.v1', closed: true },
+    CANCELED: { event: 'refund.canceled.v1', closed: true },
+    REJECTED: { event: 'refund.rejected.v1', closed: true },
+  } satisfies Record<RefundStatus, object>;
+
+  test.each(Object.entries(states))(
+    'of %s has its event, and is open or closed',
+    (name, { event, closed }) => {
+      const status = name as RefundStatus;
+      expect(eventsOfStatus(status)).toEqual(event === undefined ? [] : [event]);
+      expect(isClosed({ ...opened(), status })).toBe(closed);
+    },
+  );
 });

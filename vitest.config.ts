@@ -8,7 +8,6 @@ const ISOLATED = [
   'test/services/{refunds/provider-silence,advances/stuck-payout-metrics}.test.ts',
   'test/services/platform/process/measured-gauges.test.ts',
   'test/workflows/webhooks/dispatch-metrics.test.ts',
-  'test/gateway/rate-limit-store.test.ts',
 ];
 
 /**
@@ -34,10 +33,13 @@ const SLOW = [
 ];
 
 /** Property tests of `npm test` that try more sequences in the slow project. */
-const SLOW_PROPERTIES = ['test/services/funds/funds-{rules,database}.property.test.ts'];
+const SLOW_PROPERTIES = [
+  'test/services/funds/funds-{rules,database}.property.test.ts',
+  'test/workflows/refunds/refund-fencing.property.test.ts',
+];
 
-/** What measures times: after all the others, and beside nothing. */
-const ALONE = ['test/journeys/isolation.test.ts'];
+/** What measures times, or counts within a second: after all the others, and beside nothing. */
+const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store.test.ts'];
 
 const WORKFLOWS = [
   'test/workflows/**/*.test.ts',
@@ -102,7 +104,7 @@ export default defineConfig({
       }),
       {
         extends: true,
-        test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 }, ...TEMPORAL },
+        test: { name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 }, ...TEMPORAL },
       },
     ],
   },

@@ -135,13 +135,13 @@ it('has the definition of this version, also where another made the Schedule; a 
   const { created } = await ensureSchedules(client);
   expect(created).toBe(0);
   const schedule = client.schedule.getHandle(scheduleId);
+  await schedule.pause();
+  await expect.poll(async () => (await schedule.describe()).state.paused).toBe(true);
   await schedule.update((now) => ({
     ...now,
     spec: { intervals: [{ every: '1 day' }] },
     action: { ...now.action, memo: { definition: 'of another version' } },
   }));
-  await schedule.pause();
-  await expect.poll(async () => (await schedule.describe()).state.paused).toBe(true);
   await ensureSchedules(client);
   const { spec, state } = await schedule.describe();
   expect(spec.intervals).toMatchObject([{ every: 3_600_000 }]);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const SEQUENCES = 40;
+const SEQUENCES = 30;
 const MAX_COMMANDS = 60;
 const START = '2020-06-01';
 

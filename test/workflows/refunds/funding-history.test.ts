@@ -32,7 +32,10 @@ it('executes any number of waiting refunds in runs of bounded histories, each re
     namespace: temporal.namespace,
     workflowBundle: testWorkflowBundle(),
     activities: {
-      findCoveredRefund: async () => waiting[executed.length] ?? null,
+      findCoveredRefund: async () => {
+        const refundCaseId = waiting[executed.length];
+        return refundCaseId === undefined ? null : { refundCaseId, execution: 1 };
+      },
       startWaitingRefund: async ({ refundCaseId }: refundFunding.WaitingRefund) => {
         started.push(refundCaseId);
         return 'STARTED';
